@@ -5,14 +5,15 @@ mod empty;
 
 use serde_json::{Map, Value};
 
+use super::mend::{Ends, Mended};
 use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
-use super::{cut, flat, normalize, words};
+use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use client_messages::{bracketed_texts, message_members, message_of_event, tool_marks};
+use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, tool_marks};
 use empty::is_empty;
 
 /// A value opened.
@@ -31,7 +32,8 @@ pub(super) enum Decoded {
 }
 
 /// Opens what stands at a rule's place, also for those who ask for the same text later; `None` if nothing of use is there.
-pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) -> Option<Decoded> {
+/// `mended` is told what was wrong with JSON that was read all the same.
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, mended: &mut Mended) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
@@ -52,7 +54,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
             return message_members(*group).map(|message| Decoded::Messages(vec![message]));
         }
         Codec::ToolMarks => {
-            let list = at_paths_or_whole(rule, json(raw)?)?;
+            let list = at_paths_or_whole(rule, json(rule, raw, mended)?)?;
             return tool_marks(&list).map(Decoded::Messages);
         }
         Codec::BracketedTexts => {
@@ -81,11 +83,13 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
             if let Some(text) = text_to_keep(rule, raw, opened.as_deref()) {
                 return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
             }
-            let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
+            let Some(opened) = opened else {
+                return of_whole(rule, json(rule, raw, mended)?);
+            };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
-                    Some(text) => serde_json::from_str(text).unwrap_or_else(|_| cut::open(text).unwrap_or_else(|| text.into())),
-                    None => json(raw)?,
+                    Some(text) => mend::parse_noting(text, ends(rule), mended).unwrap_or_else(|| text.into()),
+                    None => json(rule, raw, mended)?,
                 };
                 if !whole.is_object() && !whole.is_array() {
                     // Other text may be read otherwise by a rule with another codec.
@@ -102,7 +106,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
                 whole.clone()
             }
         }
-        _ => return of_whole(rule, value(rule, raw)?),
+        _ => return of_whole(rule, value(rule, raw, mended)?),
     };
     useful(rule, value)
 }
@@ -123,7 +127,7 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
     rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && says_something(value)
 }
 
-fn says_something(value: &AnyValue) -> bool {
+pub(super) fn says_something(value: &AnyValue) -> bool {
     match value {
         AnyValue::Empty => false,
         AnyValue::String(text) => !matches!(text.trim(), "" | "null" | "[]" | "{}") && !normalize::is_withheld(text),
@@ -155,7 +159,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     if let ([("*", kind)], Raw::Event(_)) = (rule.values, raw) {
         return Kind::from_name(kind);
     }
-    match decode(rule, raw, None)? {
+    match decode(rule, raw, None, &mut Mended::default())? {
         Decoded::Value(Value::String(word)) => Kind::from_name(&word),
         _ => None,
     }
@@ -239,7 +243,7 @@ fn scalar_text(value: &AnyValue) -> Option<String> {
     }
 }
 
-fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
+fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     match rule.codec {
         Codec::Text => Some(Value::String(text_of(raw)?)),
         Codec::BeforeSlash => text_of(raw)?.split_once('/').map(|(head, _)| head.into()),
@@ -262,10 +266,18 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
-            let Value::Array(items) = json(raw)? else { return None };
-            let is_choice = |item: &Value| item.get("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
-            let wants_choice = rule.field == super::rule::Field::OutputMessages;
-            Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
+            let Value::Array(items) = json(rule, raw, mended)? else {
+                return None;
+            };
+            Some(Value::Array(listed_events(items, rule.field == super::rule::Field::OutputMessages)))
+        }
+        Codec::FilledJson => json(rule, raw, mended).filter(|value| match value {
+            Value::Object(map) => !map.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        }),
+        Codec::JsonObject => {
+            json(rule, raw, mended).filter(|value| at_paths_or_whole(rule, value.clone()).is_some_and(|value| value.is_object()))
         }
         Codec::Int => match raw {
             Raw::Value(_, AnyValue::Int(number)) => Some((*number).into()),
@@ -286,12 +298,12 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::Money => text_of(raw)?.strip_suffix("USD").and_then(normalize::float),
         Codec::CommaSeparated => Some(text_of(raw)?.split(',').map(|part| Value::from(part.trim())).collect()),
         Codec::Texts => texts(raw),
-        Codec::NotSchema => json(raw).filter(|value| !super::normalize::is_schema(value)),
-        Codec::JsonText => Some(parse_deep(json(raw)?)),
+        Codec::NotSchema => json(rule, raw, mended).filter(|value| !super::normalize::is_schema(value)),
+        Codec::JsonText => Some(parse_deep(json(rule, raw, mended)?)),
         Codec::Python => super::python::read(&text_of(raw)?),
         Codec::ListOfJson => match raw {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
-            other => Some(Value::Array(vec![json(other)?])),
+            other => Some(Value::Array(vec![json(rule, other, mended)?])),
         },
         Codec::Map => match raw {
             Raw::Group(group) => Some(Value::Object(
@@ -375,18 +387,27 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
     }
 }
 
+/// Which texts without an end a rule reads. A tool's result may be a text that the tool itself shortened, and so may other words.
+fn ends(rule: &Rule) -> Ends {
+    use super::rule::Field;
+    match rule.field {
+        Field::InputMessages | Field::OutputMessages | Field::System | Field::ToolDefinitions | Field::ToolArguments => Ends::Marked,
+        _ => Ends::Cut,
+    }
+}
+
 /// A native list or map, or text: JSON text is opened, other text stays.
-fn json(raw: &Raw<'_>) -> Option<Value> {
+fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     match raw {
         Raw::Value(_, AnyValue::String(text)) => {
             if normalize::is_withheld(text) {
                 return None;
             }
-            Some(normalize::open_json(text))
+            Some(normalize::open_json_noting(text, ends(rule), mended))
         }
         Raw::Value(_, value) => Some(value.to_json()),
         Raw::Name(name) => Some((*name).into()),
-        Raw::JsonText(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::String((*text).to_owned()))),
+        Raw::JsonText(text) => Some(mend::parse_noting(text, ends(rule), mended).unwrap_or_else(|| Value::String((*text).to_owned()))),
         Raw::Event(event) => {
             let mut map: Map<String, Value> = event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect();
             if let Some(body) = event.body.filter(|body| !body.is_empty()) {
@@ -404,8 +425,8 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
         Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().filter_map(scalar_text).map(Value::from).collect()),
         other => {
             let text = text_of(other)?;
-            match serde_json::from_str::<Value>(&text) {
-                Ok(Value::Array(items)) => Some(Value::Array(items)),
+            match mend::parse(&text) {
+                Some(Value::Array(items)) => Some(Value::Array(items)),
                 // Koog writes '[tool_calls]', which is no JSON.
                 _ => {
                     let inside = text
@@ -467,7 +488,7 @@ pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 /// The rule's own word for a value, where it has a list of them: no word, no value.
 fn mapped(rule: &Rule, value: Value) -> Option<Value> {
     use super::rule::Field;
-    if matches!(rule.field, Field::Parameter | Field::FormatExtras) {
+    if matches!(rule.field, Field::Parameter | Field::FormatExtras | Field::Metadata) {
         return Some(value);
     }
     let text = match value {

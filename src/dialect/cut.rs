@@ -7,7 +7,23 @@ use serde_json::Value;
 const SHORTEST: usize = 32;
 
 /// Members whose text says something without its end. Half an id or a name is another one.
-const WORDS: [&str; 2] = ["content", "text"];
+const WORDS: [&str; 7] = ["content", "text", "response", "result", "output", "thinking", "reasoning"];
+
+/// Words of those who cut texts, in brackets or behind dots.
+const OF_MARKS: [&str; 9] = [
+    "truncat",
+    "cut",
+    "omitted",
+    "elided",
+    "clipped",
+    "shortened",
+    "chars",
+    "characters",
+    "bytes",
+];
+
+/// Longer notes in brackets are no marks.
+const LONGEST_MARK: usize = 100;
 
 /// Whether a text may be JSON that lost its end. A look at both ends.
 pub(super) fn may_be_cut(text: &str) -> bool {
@@ -15,12 +31,43 @@ pub(super) fn may_be_cut(text: &str) -> bool {
     bytes.len() >= SHORTEST && matches!(bytes, [b'[' | b'{', .., last] if !matches!(last, b']' | b'}'))
 }
 
+/// What stands before the mark with which a client says that it cut a text: `...`, `[truncated]`, `... (512 more chars)`.
+pub(super) fn without_mark(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let is_end = |char: char| char.is_whitespace() || matches!(char, '.' | '\u{2026}' | '-' | '_' | '*');
+    let dots = |text: &str| text.ends_with('\u{2026}') || text.ends_with("...");
+    let has_word = |note: &str| {
+        let note = note.to_ascii_lowercase();
+        OF_MARKS.iter().any(|word| note.contains(word)) || note.trim_matches(is_end).is_empty()
+    };
+    let brackets = [('[', ']'), ('(', ')'), ('<', '>')];
+    let closed = brackets.iter().find(|(_, close)| text.ends_with(*close));
+    if let Some((open, close)) = closed {
+        let at = text.rfind(*open)?;
+        let note = text.get(at + 1..)?.strip_suffix(*close)?;
+        let is_note = note.len() <= LONGEST_MARK && !note.contains(['"', '{', '}']) && !note.is_empty() && has_word(note);
+        return is_note.then(|| text.get(..at).unwrap_or_default().trim_end_matches(is_end));
+    }
+    // `... truncated`
+    let last = text.trim_end_matches(|char: char| char.is_ascii_alphanumeric() || char == ' ');
+    let note = text.get(last.len()..)?;
+    if dots(last) && note.len() <= LONGEST_MARK && has_word(note) {
+        return Some(last.trim_end_matches(is_end));
+    }
+    dots(text).then(|| text.trim_end_matches(is_end))
+}
+
 /// The list or object of a JSON text without its end; `None` if it is no such text.
 pub(super) fn open(text: &str) -> Option<Value> {
-    if !may_be_cut(text) {
+    may_be_cut(text).then(|| open_unmarked(text)).flatten()
+}
+
+/// The same of a text before the mark of its cut, which may end in a bracket.
+pub(super) fn open_unmarked(text: &str) -> Option<Value> {
+    let text = text.trim_ascii();
+    if text.len() < SHORTEST || !text.starts_with(['[', '{']) {
         return None;
     }
-    let text = text.trim_ascii();
     let mut scan = Scan::default();
     for (at, byte) in text.bytes().enumerate() {
         scan.step(text, at, byte);
@@ -37,9 +84,9 @@ pub(super) fn open(text: &str) -> Option<Value> {
         }
     };
     whole.extend(scan.open.iter().rev().map(|open| if open.is_object { '}' } else { ']' }));
-    serde_json::from_str(&whole)
-        .ok()
-        .filter(|value: &Value| value != &Value::Array(Vec::new()))
+    serde_json::from_str(&whole).ok().filter(|value: &Value| {
+        value.as_array().is_none_or(|items| !items.is_empty()) && value.as_object().is_none_or(|map| !map.is_empty())
+    })
 }
 
 /// Where in a JSON text the scan is. It does not check the text: what it keeps is parsed afterwards.
@@ -116,7 +163,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Bytes of an escape at the end of a string that lacks its end.
-fn half_escape(string: &str) -> usize {
+pub(super) fn half_escape(string: &str) -> usize {
     let bytes = string.as_bytes();
     let escape = bytes.iter().rposition(|byte| *byte == b'\\');
     let Some(at) = escape.filter(|at| bytes.len() - at < 6) else {

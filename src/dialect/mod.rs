@@ -18,6 +18,7 @@ mod flat;
 pub mod framework;
 pub mod generated;
 mod interrupt;
+pub(crate) mod mend;
 pub mod messages;
 mod normalize;
 mod plan;

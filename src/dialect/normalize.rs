@@ -4,6 +4,7 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
+use super::mend::{Ends, Mended};
 use crate::span::UnixNanos;
 
 /// An integer from decimal text, also when written as `12.0`.
@@ -28,14 +29,25 @@ pub(super) fn float(text: &str) -> Option<Value> {
         .map(Value::Number)
 }
 
-/// JSON text of an object, a list or a quoted text opened, also where it lost its end; any other text as it is.
+/// JSON text of an object, a list or a quoted text opened, also where it needs mending; any other text as it is.
 pub(super) fn open_json(text: &str) -> Value {
-    match text.trim_start().as_bytes().first() {
-        Some(b'{' | b'[' | b'"') => {
-            let cut = || super::cut::open(text).unwrap_or_else(|| Value::String(text.to_owned()));
-            serde_json::from_str(text).unwrap_or_else(|_| cut())
+    open_json_noting(text, Ends::Cut, &mut Mended::default())
+}
+
+/// The same; `mended` is told what was wrong with the text.
+pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> Value {
+    let begins = text.trim_start_matches(['\u{feff}', '\0']).trim_start();
+    let opened = match begins.as_bytes().first() {
+        Some(b'{' | b'[' | b'"') => super::mend::parse_noting(text, ends, mended),
+        _ => None,
+    };
+    match opened {
+        // A JSON text that was quoted once more.
+        Some(Value::String(inner)) if inner.trim_start().starts_with(['{', '[']) => {
+            super::mend::parse_noting(&inner, ends, mended).unwrap_or(Value::String(inner))
         }
-        _ => Value::String(text.to_owned()),
+        Some(value) => value,
+        None => Value::String(text.to_owned()),
     }
 }
 
@@ -79,6 +91,30 @@ pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
 /// Bytes of `2026-01-01`.
 const DATE: usize = 10;
 
+/// Whether a text is another language's word for nothing.
+pub(super) fn is_nothing(text: &str) -> bool {
+    matches!(text.trim().trim_matches('"'), "null" | "None" | "undefined" | "nil")
+}
+
+/// Arguments whose values stand beside their types (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
+fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
+    let value = |member: &Value| {
+        let member = member
+            .as_object()
+            .filter(|member| member.len() == 2 && member.contains_key("type"))?;
+        let value = member.get("value")?;
+        Some(match (value, member.get("type").and_then(Value::as_str)) {
+            (Value::String(_), Some("str" | "string")) => value.clone(),
+            (Value::String(text), _) => super::mend::parse(text)
+                .or_else(|| super::python::literal(text))
+                .unwrap_or_else(|| value.clone()),
+            _ => value.clone(),
+        })
+    };
+    let members: Option<Map<String, Value>> = map.iter().map(|(name, member)| Some((name.clone(), value(member)?))).collect();
+    members.filter(|members| !members.is_empty()).map(Value::Object)
+}
+
 /// Arguments of a tool without the client's wrapping, and the call's id where the wrapping holds it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     let value = super::messages::parse_deep(value);
@@ -87,6 +123,9 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         _ => value,
     };
     let Value::Object(map) = &value else { return (value, None) };
+    if let Some(arguments) = typed_arguments(map) {
+        return (arguments, None);
+    }
     // A whole tool call: {name, args, id, type: tool_call}, {callId, name, args}.
     let is_call = map.get("name").is_some_and(Value::is_string) && map.len() <= 6;
     if is_call

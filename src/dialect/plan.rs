@@ -71,7 +71,7 @@ pub(super) struct Look {
     pub(super) opens_json: bool,
     /// Whether the rule reads what no dialect knows.
     pub(super) of_unknown: bool,
-    /// Whether the key is of no dialect at all.
+    /// Whether no dialect reads the key.
     pub(super) foreign: bool,
 }
 
@@ -163,6 +163,7 @@ impl Plan {
         let mut looks: Vec<Look> = Vec::new();
         // The members of each rule for a prefix, and of each rule for a list's ending and that list.
         let mut groups: Keyed<(usize, Option<&str>), Vec<Member>> = Keyed::default();
+        let mut unclaimed_lists: HashSet<Option<&str>> = HashSet::default();
         for (place, key) in places.iter().filter_map(|place| Some((*place, keys.get(*place)?))) {
             for (index, rule) in rules.exact(key) {
                 let mime = (rule.codec == Codec::ByMime)
@@ -179,6 +180,8 @@ impl Plan {
                 groups.get_or_insert_with(&(index, None), Vec::new).push(member);
             }
             let (suffixed, before_index) = rules.suffixed(key);
+            // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
+            let unclaimed = !rules.claims(key, span);
             for (index, rule) in suffixed {
                 let Some(before) = before_index else {
                     // A dialect that asks this key for the kind has had its say.
@@ -188,12 +191,15 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        looks.push(look.with_foreign(foreign));
+                        looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_told_by_shape()));
                     }
                     continue;
                 };
                 let list = key.get(..before);
                 let member = Member { place, prefix: before + 1 };
+                if unclaimed {
+                    let _ = unclaimed_lists.insert(list);
+                }
                 groups.get_or_insert_with(&(index, list), Vec::new).push(member);
             }
         }
@@ -204,6 +210,7 @@ impl Plan {
             if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
                 continue;
             }
+            let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list) && rule.field.is_told_by_shape();
             let first = members.len();
             members.extend(group);
             let look = Look::new(index, rule, Source::Group(first..members.len()));

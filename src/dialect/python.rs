@@ -24,7 +24,7 @@ pub(super) fn literal(text: &str) -> Option<Value> {
 pub(super) fn read(text: &str) -> Option<Value> {
     let text = text.trim();
     if text.starts_with(['{', '['])
-        && let Ok(value) = serde_json::from_str(text)
+        && let Some(value) = super::mend::parse(text)
     {
         return Some(value);
     }
@@ -72,9 +72,16 @@ fn whole(text: &str) -> Option<Value> {
     parser.rest.trim().is_empty().then_some(value)
 }
 
-/// An integer of at most 64 bits, else a finite float.
+/// An integer, as text where it has more than 64 bits, else a finite float.
 fn number(text: &str) -> Option<Value> {
-    let integer = text.parse::<i64>().ok().map(Value::from);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let integer = text
+        .parse::<i64>()
+        .map(Value::from)
+        .or_else(|_| text.parse::<u64>().map(Value::from))
+        .ok();
+    let integer = integer.or_else(|| is_integer.then(|| text.into()));
     integer.or_else(|| text.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number))
 }
 

@@ -4,10 +4,12 @@ mod event_matches;
 mod request_results;
 mod unread;
 
+use std::collections::BTreeMap;
+
 use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
-use super::cut;
+use super::mend::{self, Ends, Mended};
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
@@ -17,9 +19,9 @@ use super::texts::Texts;
 use super::words;
 use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation, Recorded};
-use crate::span::{AnyValue, LogRecord, Span};
+use crate::span::{AnyValue, LogRecord, Span, SpanId};
 use crate::trace::{Finding, FindingKind};
-use unread::Unread;
+use unread::{LONGEST_KEY, Unread};
 
 /// What a span says, and what was odd about it.
 #[derive(Debug, Clone)]
@@ -65,12 +67,19 @@ struct Whole {
 }
 
 impl Whole {
-    fn fill(self, operation: &mut Operation, mut text: impl FnMut(usize) -> Option<String>) {
+    fn fill(self, read: &mut Read, span_id: SpanId, mut text: impl FnMut(usize) -> Option<(String, String)>) {
+        let (operation, findings) = (&mut read.operation, &mut read.findings);
         let is_call = operation.kind == Kind::Llm;
         let mut at = |place: usize| match text(place) {
             // A model call's is long, and its messages say it once more.
-            Some(text) if !is_call && constructor::may_be_in(&text) => constructor::open(super::normalize::open_json(&text)).into(),
-            Some(text) => codec::recorded(text),
+            Some((key, text)) if !is_call && (constructor::may_be_in(&text) || mend::may_be_needed(&text)) => {
+                let mut mended = Mended::default();
+                let value = super::normalize::open_json_noting(&text, Ends::Cut, &mut mended);
+                let of_span = |detail| Finding::new(Some(span_id), FindingKind::UnreadableValue, detail);
+                findings.extend(mended.findings(&key).map(of_span));
+                constructor::open(value).into()
+            }
+            Some((_, text)) => codec::recorded(text),
             None => Recorded::default(),
         };
         if let Some(place) = self.input {
@@ -90,8 +99,8 @@ impl Whole {
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
-    whole.fill(&mut read.operation, |place| match span.attributes.0.get(place)? {
-        (_, AnyValue::String(text)) => Some(text.clone()),
+    whole.fill(&mut read, span.span_id, |place| match span.attributes.0.get(place)? {
+        (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
         _ => None,
     });
     request_results::complete(&mut read.operation);
@@ -101,8 +110,9 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
 /// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied.
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
-    whole.fill(&mut read.operation, |place| match span.attributes.0.get_mut(place)? {
-        (_, AnyValue::String(text)) => Some(std::mem::take(text)),
+    let span_id = span.span_id;
+    whole.fill(&mut read, span_id, |place| match span.attributes.0.get_mut(place)? {
+        (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
         _ => None,
     });
     request_results::complete(&mut read.operation);
@@ -214,6 +224,7 @@ impl<'a> Reader<'a> {
         let mut read_here: Vec<usize> = Vec::new();
         let mut whole = Whole::default();
         let mut unread = Unread::default();
+        let mut mended: BTreeMap<usize, Mended> = BTreeMap::new();
         let mut done: Option<Field> = None;
         for next in in_turn(self.plan.looks_of(plan), events) {
             let here;
@@ -261,7 +272,13 @@ impl<'a> Reader<'a> {
                 continue;
             }
             // Looked at where it stands: it is large.
-            let mut decoded = codec::decode(rule, raw, opened);
+            let mut of_rule = Mended::default();
+            let mut decoded = codec::decode(rule, raw, opened, &mut of_rule);
+            if of_rule != Mended::default()
+                && let Some(place) = looked.and_then(|look| self.plan.places_of(look).next())
+            {
+                let _ = mended.insert(place, of_rule);
+            }
             let strays = match &mut decoded {
                 Some(Decoded::Tree(tree)) => std::mem::take(&mut tree.strays),
                 _ => Vec::new(),
@@ -286,14 +303,12 @@ impl<'a> Reader<'a> {
             findings.push(self.read_by_shape(by_shape));
         }
         let (mut operation, beside) = builder.finish();
+        for (place, mended) in mended {
+            let key = self.attribute(place).map_or("", |(key, _)| key);
+            let of_span = |detail| Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail);
+            findings.extend(mended.findings(key).map(of_span));
+        }
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
-            if let AnyValue::String(text) = value
-                && cut::may_be_cut(text)
-                && cut::open(text).is_some()
-            {
-                let detail = format!("{key} was cut off in the middle of its JSON: what stands there whole is used");
-                findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
-            }
             if holds_non_finite(value) {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
@@ -307,10 +322,17 @@ impl<'a> Reader<'a> {
         let unread = unread.places(self.rules, self.plan, plan, |look, rule| self.reads(kind, look, rule));
         findings.extend(unread.finding(self.span));
         let unmapped = plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err());
+        let mut unread_keys: Vec<&str> = Vec::new();
         for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {
             if let Some((key, value)) = self.attribute(*place) {
+                if !unread.odd.contains(place) && self.rules.expects(key, kind) && codec::says_something(value) {
+                    unread_keys.push(key);
+                }
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
+        }
+        if !unread_keys.is_empty() {
+            findings.push(no_rule_reads(unread_keys));
         }
         let read = Read {
             operation,
@@ -328,12 +350,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Says what of this span no dialect knows, and was read all the same. The same for all spans with these keys.
-    fn read_by_shape(&self, mut keys: Vec<&str>) -> Finding {
-        // An index more or less is the same list.
-        keys.iter_mut()
-            .for_each(|key| *key = words::before_index(key).and_then(|end| key.get(..end)).unwrap_or(key));
-        keys.sort_unstable();
-        keys.dedup();
+    fn read_by_shape(&self, keys: Vec<&str>) -> Finding {
+        let keys = lists(keys);
         let scope = &self.span.scope.name;
         let detail = format!(
             "no dialect knows these keys of scope `{scope}`: read by their shape: {}",
@@ -396,6 +414,34 @@ impl<'a> Reader<'a> {
                     .iter()
                     .any(|(key, pattern)| attributes.text(key).is_some_and(|text| fits(pattern, text))))
     }
+}
+
+/// Says what no rule reads. The same for all spans with these keys.
+fn no_rule_reads(keys: Vec<&str>) -> Finding {
+    let keys = lists(keys);
+    let them = if keys.len() == 1 {
+        "it stays an attribute"
+    } else {
+        "they stay attributes"
+    };
+    let shown: Vec<&str> = keys
+        .iter()
+        .map(|key| key.get(..key.floor_char_boundary(LONGEST_KEY)).unwrap_or(key))
+        .collect();
+    Finding::new(
+        None,
+        FindingKind::UnreadAttribute,
+        format!("no rule reads {}: {them}", shown.join(", ")),
+    )
+}
+
+/// Keys in order, each once. An index more or less is the same list.
+fn lists(mut keys: Vec<&str>) -> Vec<&str> {
+    keys.iter_mut()
+        .for_each(|key| *key = words::before_index(key).and_then(|end| key.get(..end)).unwrap_or(key));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 fn holds_non_finite(value: &AnyValue) -> bool {

@@ -123,6 +123,16 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .any(|key| map.get(*key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
+    // The same without its flag (LangSmith on the Claude Agent SDK).
+    if let Some(content @ Value::Array(blocks)) = map.get("content")
+        && map.len() == 1
+        && !blocks.is_empty()
+        && blocks
+            .iter()
+            .all(|block| block.get("type").is_some() && text_block(block).is_some())
+    {
+        return Some(content.clone());
+    }
     // Gemini: {functionResponse: {id, name, response}}.
     if let Some(Value::Object(response)) = map.get("functionResponse").or_else(|| map.get("function_response")) {
         facts.call_id = response

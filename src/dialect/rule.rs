@@ -90,6 +90,32 @@ impl Field {
         )
     }
 
+    /// Whether a key of a known client that no rule reads tells the field by its shape alone: what went in and came out, and what
+    /// it cost. Whose session or which agent that is, other clients mean in their own ways.
+    pub(super) fn is_told_by_shape(self) -> bool {
+        matches!(
+            self,
+            Self::InputMessages
+                | Self::OutputMessages
+                | Self::System
+                | Self::Input
+                | Self::Output
+                | Self::ToolDefinitions
+                | Self::ToolArguments
+                | Self::ToolResult
+                | Self::SearchQuery
+                | Self::SearchDocuments
+                | Self::FinishReason
+                | Self::UsageInput
+                | Self::UsageOutput
+                | Self::UsageTotal
+                | Self::UsageCacheRead
+                | Self::UsageCacheWrite
+                | Self::UsageReasoning
+                | Self::CostTotal
+        )
+    }
+
     /// Whether an empty text is a value like any other.
     pub(super) fn keeps_empty(self) -> bool {
         matches!(self, Self::StateOldValue | Self::StateNewValue | Self::InterruptResponse)

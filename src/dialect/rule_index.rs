@@ -3,6 +3,8 @@
 use super::rule::{Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
+use crate::operation::Kind;
+use crate::span::Span;
 
 /// Rules by what they read.
 #[derive(Debug, Clone, Default)]
@@ -69,9 +71,26 @@ impl RuleIndex {
         (self.numbered(list.map_or(&[], Vec::as_slice)), before)
     }
 
+    /// Whether a dialect has a rule for this key, on spans with the keys of this one.
+    pub(super) fn claims(&self, key: &str, span: &Span) -> bool {
+        let has = |(key, _): &(&str, &str)| span.attributes.get(key).is_some();
+        let may_hold = |rule: &Rule| rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has);
+        let holds = |(_, rule): (usize, &Rule)| !rule.is_of_unknown() && may_hold(rule) && rule.when.holds_for_keys(span);
+        self.exact(key).any(holds) || self.prefixed(key).any(holds)
+    }
+
     /// Whether a dialect has keys with this one's first part.
     pub(super) fn knows_head(&self, key: &str) -> bool {
         self.heads.contains(head(key))
+    }
+
+    /// Whether a key is one that a rule should read: it is of a dialect, or what clients call an input or output.
+    pub(super) fn expects(&self, key: &str, kind: Kind) -> bool {
+        let head = head(key);
+        if head.len() == key.len() {
+            return kind != Kind::Plain && BARE.contains(&key);
+        }
+        !GENERAL.contains(&head) && self.heads.contains(head)
     }
 
     pub(super) fn name_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
@@ -94,6 +113,52 @@ impl RuleIndex {
         list.iter().filter_map(|index| Some((*index, self.rule(*index)?)))
     }
 }
+
+/// Keys of one word that say what went in or came out.
+const BARE: [&str; 14] = [
+    "input",
+    "output",
+    "inputs",
+    "outputs",
+    "arguments",
+    "args",
+    "result",
+    "results",
+    "prompt",
+    "completion",
+    "messages",
+    "response",
+    "query",
+    "question",
+];
+
+/// First parts of keys that programs of all kinds have.
+const GENERAL: [&str; 24] = [
+    "error",
+    "exception",
+    "user",
+    "session",
+    "enduser",
+    "code",
+    "thread",
+    "http",
+    "url",
+    "server",
+    "client",
+    "network",
+    "service",
+    "telemetry",
+    "deployment",
+    "process",
+    "host",
+    "os",
+    "db",
+    "rpc",
+    "metadata",
+    "tag",
+    "otel",
+    "event",
+];
 
 /// The part of a key before the first dot or colon: every rule for a prefix is filed under it.
 fn head(key: &str) -> &str {

@@ -73,6 +73,8 @@ pub enum FindingKind {
     UnknownKind,
     /// Keys of no dialect were read by the shapes that all dialects share.
     UnknownDialect,
+    /// Attributes of a known dialect, or what is called input or output, that no rule reads.
+    UnreadAttribute,
     /// A call could belong to more than one tool execution.
     AmbiguousCall,
 }

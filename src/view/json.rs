@@ -10,6 +10,7 @@ use crate::formats::json::{Json, Object};
 use crate::formats::{facts, io};
 use crate::run::{Run, Step, StepId};
 use crate::span::LogRecord;
+use crate::withheld::is_withheld;
 
 /// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
 /// durations ending in `_nanos` are nanoseconds.
@@ -143,6 +144,16 @@ fn groups<'a>(groups: &[Group<'a>]) -> Json<'a> {
     shown.collect()
 }
 
+/// A value without the words with which a client says that it left something out.
+fn without_withheld(value: Value) -> Value {
+    match value {
+        Value::String(text) if is_withheld(&text) => Value::Null,
+        Value::Array(items) => items.into_iter().map(without_withheld).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, without_withheld(value))).collect(),
+        other => other,
+    }
+}
+
 /// A log record: when, of which span, and what it says.
 fn log_record(record: &LogRecord) -> Object<'_> {
     let mut out = Object::new();
@@ -158,7 +169,7 @@ fn log_record(record: &LogRecord) -> Object<'_> {
         }
     }
     if !record.body.is_empty() {
-        out.add("body", Json::from(record.body.to_json()));
+        out.add("body", Json::from(without_withheld(record.body.to_json())));
     }
     let attributes = record.attributes.iter().map(|(key, value)| (key.clone(), value.to_json()));
     let attributes: serde_json::Map<String, Value> = attributes.collect();

@@ -1260,6 +1260,121 @@ for make in (continued_history, continued_nowhere):
     make()
 
 
+def json_mended():
+    c = Case(140, "made-json-mended", "JSON that needs mending", """
+Clients write JSON with NaN, with half of a character, with integers of more than 64 bits, with raw line breaks, with a comma too many,
+quoted twice, as Python prints it, or cut off with a mark behind it. It is read as it was meant, and a finding names the key. Messages that
+cannot be read are nobody's words: they stay an attribute, with a finding.""")
+    root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
+    said = chat("assistant", calls=[("call_1", "mean", {"of": "depths"})])
+    first = genai([chat("user", "What is the mean depth?")], said, (20, 9), finish="tool_call")
+    first["gen_ai.input.messages"] = first["gen_ai.input.messages"].replace("?", "? \\ud83d")
+    c.span("chat gpt-4o", 100, 900, first, root, scope="other")
+    c.span("execute_tool mean", 1000, 1200, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "mean", "gen_ai.tool.call.id": "call_1",
+        "gen_ai.tool.call.arguments": '{"of":"depths","wei":1000000000000000000001,}', "gen_ai.tool.call.result": '{"mean":NaN,"note":"two\nlines"}'}, root, scope="other")
+    second = genai([chat("user", "What is the mean depth? \ufffd"), said, chat("tool", "MEAN", call_id="call_1")], chat("assistant", "Not known."), (30, 4))
+    second["gen_ai.input.messages"] = second["gen_ai.input.messages"].replace('"MEAN"', '{"mean":NaN}')
+    c.span("chat gpt-4o", 2000, 2900, second, root, scope="other")
+    shapes = [("quoted twice", lambda v: text(v)), ("as Python prints it", lambda v: str(json.loads(v))), ("cut off with a mark", lambda v: v[:-40] + "...[truncated, original 123 chars]")]
+    for at, (name, write) in enumerate(shapes):
+        call = genai([chat("user", "Say " + name + "."), chat("assistant", "Said so, in as many words as that takes.")], chat("assistant", "Done."), (5, 1))
+        call["gen_ai.input.messages"] = write(call["gen_ai.input.messages"])
+        c.span("chat gpt-4o", 3000 + at * 1000, 3900 + at * 1000, call, root, scope="other")
+    broken = genai([chat("user", "Nobody says this.")], chat("assistant", "Something."), (5, 1))
+    broken["gen_ai.input.messages"] = broken["gen_ai.input.messages"].replace('"content"', 'content"')
+    c.span("chat gpt-4o", 7000, 7900, broken, root, scope="other")
+
+
+def tools_without_their_keys():
+    c = Case(141, "made-tools-under-other-keys", "Tools whose calls stand under other keys", """
+A tool is told by its name or its call's id alone; arguments and results stand under older keys, under bare `input` and `output`, as
+parameters of a function, or in a wrapping. What no rule reads of a known client is a finding.""")
+    root = c.span("invoke_agent porter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "porter"}, scope="other")
+    calls = [("call_1", "weigh", {"crate": 5}), ("call_2", "lift", {"crate": 5}), ("call_3", "stack", {"crate": 5}), ("call_4", "label", {"crate": 5, "word": "fragile"})]
+    c.span("chat gpt-4o", 100, 900, genai([chat("user", "See to crate 5.")], chat("assistant", calls=calls), (20, 9), finish="tool_call"), root, scope="other")
+    tools = [
+        ("weighing", {"gen_ai.tool.name": "weigh", "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.arguments": '{"crate":5}', "gen_ai.tool.call.result": "31 kg", "gen_ai.tool.colour": "red"}),
+        ("execute_tool lift", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lift", "gen_ai.tool.call.id": "call_2", "gen_ai.tool.arguments": '{"crate":5}', "gen_ai.tool.result": "lifted"}),
+        ("execute_tool stack", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "stack", "gen_ai.tool.call.id": "call_3", "input": '{"crate":5}', "output": '{"height":3}'}),
+        ("execute_tool label", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "label", "gen_ai.tool.call.id": "call_4", "code.function.parameters.crate.type": "int", "code.function.parameters.crate.value": 5,
+            "code.function.parameters.word.type": "str", "code.function.parameters.word.value": "fragile", "code.function.return.type": "str", "code.function.return.value": "labelled"}),
+    ]
+    for at, (name, attrs) in enumerate(tools):
+        c.span(name, 1000 + at * 200, 1100 + at * 200, attrs, root, scope="other")
+
+
+def usage_spellings():
+    c = Case(142, "made-usage-spellings", "Tokens and cost in the spellings of many clients", """
+Counts of tokens stand under many names, flat or in an object, and some clients count the input without what the cache gave: then the
+cached part is larger than the whole. A cost that is told in parts is their sum.""")
+    root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
+    usages = [
+        {"gen_ai.usage.input_tokens": 1300, "gen_ai.usage.output_tokens": 9, "gen_ai.usage.details.cache_read_tokens": 1200, "gen_ai.usage.details.cache_write_tokens": 60},
+        {"gen_ai.usage.input_tokens": 90, "gen_ai.usage.output_tokens": 9, "gen_ai.usage.input_tokens.cached": 70, "gen_ai.usage.output_tokens.reasoning": 4, "gen_ai.usage.image.input_tokens": 30},
+        {"gen_ai.usage.promptTokens": 40, "gen_ai.usage.completionTokens": 8, "gen_ai.usage.cachedInputTokens": 16},
+        {"gen_ai.usage": text({"prompt_tokens": 50, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 20}})},
+    ]
+    for at, usage in enumerate(usages):
+        call = {key: value for key, value in genai([chat("user", f"Count to {at}.")], chat("assistant", "Counted."), None).items() if "usage" not in key}
+        c.span("chat gpt-4o", 100 + at * 500, 400 + at * 500, dict(call, **usage), root, scope="other")
+    ai = {"ai.operationId": "ai.generateText.doGenerate", "ai.model.id": "claude", "ai.prompt.messages": text([chat("user", "hi")]), "ai.response.text": "yo"}
+    meta = {"anthropic": {"cacheCreationInputTokens": 900, "cacheReadInputTokens": 30000, "usage": {"input_tokens": 4, "output_tokens": 21}}}
+    c.span("ai.generateText.doGenerate", 3000, 3100, dict(ai, **{"ai.usage.promptTokens": 4, "ai.usage.completionTokens": 21, "ai.response.providerMetadata": text(meta)}), root, scope="ai")
+    c.span("ai.generateText.doGenerate", 3200, 3300, dict(ai, **{"ai.usage.inputTokens": 1200, "ai.usage.inputTokenDetails.cacheWriteTokens": 1100, "ai.usage.outputTokens": 4}), root, scope="ai")
+    c.span("Claude.invoke", 3400, 3500, dict({"openinference.span.kind": "LLM", "llm.model_name": "claude", "llm.token_count.prompt": 10, "llm.token_count.completion": 5, "llm.token_count.total": 15,
+        "llm.token_count.prompt_details.cache_read": 1000, "llm.token_count.prompt_details.cache_write": 200, "llm.invocation_parameters.temperature": 0.1}, **flat("llm.input_messages", [chat("user", "hi")])), root)
+    c.span("gen", 3600, 3700, {"langfuse.observation.type": "generation", "langfuse.observation.input": text([chat("user", "hi")]), "langfuse.observation.output": "yo", "langfuse.observation.cost_details": '{"input":0.1,"output":0.2}'}, root, scope="langfuse-sdk")
+    c.span("Completions", 3800, 3900, {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": text({"model": "large", "messages": [chat("user", "hi")]}), "mlflow.spanOutputs": text({"model": "large-05", "choices": [{"index": 0, "message": chat("assistant", "yo")}]}), "usage": '{"input_tokens":12,"output_tokens":3}'}, root, scope="mlflow")
+
+
+def prompts_of_many_shapes():
+    c = Case(143, "made-prompts-of-many-shapes", "Prompts and answers under older keys", """
+Deprecated keys, lists of texts, lists of events with and without names, text completions, and log records whose body has both sides.""")
+    call = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o"}
+    said = lambda n: ([chat("system", "Be brief."), chat("user", f"Question {n}?")], chat("assistant", f"Answer {n}."))
+    ask, done = said(1)
+    c.span("chat", 0, 100, dict(call, **{"gen_ai.prompt": text(ask), "gen_ai.completion": text([done])}), scope="other")
+    c.span("complete", 200, 300, {"openinference.span.kind": "LLM", "llm.prompts": ["Name one river."], "input.value": text({"args": ["Name one river."]}), "input.mime_type": "application/json", "output.value": "The Glomma."}, trace=2)
+    go = {"llm.request.type": "chat", "llm.vendor": "OpenAI", "llm.request.model": "m-1", "llm.response.model": "m-1-05", "llm.usage.prompt_tokens": 150, "llm.usage.completion_tokens": 50,
+        "llm.prompts.0.role": "user", "llm.prompts.0.content": "Tide?", "llm.completions.0.role": "assistant", "llm.completions.0.content": "Low."}
+    c.span("openai.chat", 400, 500, go, scope="github.com/traceloop/go-openllmetry", trace=3)
+    c.span("Completion", 600, 700, {"gen_ai.operation.name": "text_completion", "gen_ai.request.model": "instruct", "request_data": text({"prompt": "The capital of Norway is"}), "response_data": text({"text": " Oslo.", "usage": {"prompt_tokens": 5, "completion_tokens": 2}})}, scope="logfire.openai", trace=4)
+    named = [{"event.name": f"gen_ai.{m['role']}.message", **m} for m in [*ask, done]]
+    c.span("Responses API", 800, 900, dict(call, events=text(named)), scope="logfire.openai", trace=5)
+    bare = [*ask, {"index": 0, "finish_reason": "STOP", "message": {"role": "assistant", "content": ["Answer 1."]}}]
+    c.span("generate_content", 1000, 1100, dict(call, events=text(bare)), scope="opentelemetry.instrumentation.google_genai", trace=6)
+    model = c.span("ChatBedrock", 1200, 1300, {"openinference.span.kind": "LLM", "llm.model_name": "claude"}, trace=7)
+    c.log(1250, "openinference.instrumentation.langchain", model, {"input": {"messages": [chat("user", "How many?")]}, "output": {"messages": [chat("assistant", "Twelve.")]}}, trace=7)
+    run = c.span("stock", 1400, 1500, {"openinference.span.kind": "TOOL", "tool.name": "stock"}, trace=7)
+    c.log(1450, "openinference.instrumentation.langchain", run, {"input": {"messages": [chat("user", '{"item":"lamp"}')]}, "output": {"messages": [chat("assistant", '{"left":12}')]}}, trace=7)
+
+
+def keys_of_clients():
+    c = Case(154, "made-keys-of-clients", "Facts under the clients' own keys", """
+Langfuse's trace, session, person and reference output; annotations of OpenInference; records of a memory; a turn of a voice agent; what a
+client wrote for a value that it left out, or that there was none.""")
+    root = c.span("orchestrator", 0, 900, {"langfuse.observation.type": "span", "langfuse.trace.input": "Which berth is free?", "langfuse.trace.output": "Berth 3.", "langfuse.session.id": "S-1", "langfuse.user.id": "u-1"}, scope="langfuse-sdk")
+    c.span("gen", 100, 800, {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": text([chat("user", "internal request")]), "langfuse.observation.output": text(chat("assistant", "internal reply")),
+        "langfuse.experiment.item.expected_output": "Berth 4."}, root, scope="langfuse-sdk")
+    c.span("agent", 1000, 1900, {"openinference.span.kind": "AGENT", "agent.name": "a", "input.value": "q", "output.value": "a", "annotations.0.annotation.name": "helpful", "annotations.0.annotation.score": 0.8,
+        "annotations.0.annotation.label": "good", "session.annotations.0.annotation.name": "polite", "session.annotations.0.annotation.score": 1.0}, trace=2)
+    root = c.span("invoke_agent a", 2000, 2900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"}, scope="other", trace=3)
+    c.span("search_memory", 2100, 2200, {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "likes?", "gen_ai.memory.records": text([{"id": "mem_1", "content": "likes snow"}]), "gen_ai.memory.record.count": 7}, root, scope="other", trace=3)
+    c.span("upsert_memory", 2300, 2400, {"gen_ai.operation.name": "upsert_memory", "gen_ai.memory.record.id": "mem_9", "gen_ai.memory.record.count": 1, "gen_ai.memory.records": text([{"id": "mem_9", "content": "likes skiing"}])}, root, scope="other", trace=3)
+    session = c.span("agent_session", 3000, 3900, {"lk.agent_name": "deckhand", "lk.room_name": "r"}, scope="livekit-agents", trace=4)
+    turn = c.span("agent_turn", 3100, 3800, {"lk.user_input": "Ahoy?", "lk.pii.instructions": "Be brief.", "lk.pii.response.text": "Ahoy there!"}, session, scope="livekit-agents", trace=4)
+    c.span("llm_request", 3200, 3400, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 1}, turn, scope="livekit-agents", trace=4)
+    c.span("function_tool", 3500, 3600, {"lk.function_tool.id": "ft1", "lk.function_tool.name": "clock", "lk.pii.function_tool.arguments": "{}", "lk.function_tool.output": "14:30", "lk.function_tool.is_error": False}, turn, scope="livekit-agents", trace=4)
+    c.span("OpenAI Agents trace", 4000, 4900, {"name": "t", "group_id": "null", "metadata": "null", "agent_trace_id": "trace_1"}, scope="logfire.openai_agents", trace=5)
+    model = c.span("generate_content", 4100, 4200, {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "g"}, scope="gcp.vertex.agent", trace=5)
+    c.log(4150, "gen_ai.user.message", model, {"content": "<elided>"}, trace=5)
+    c.span("execute_tool sound", 4300, 4400, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": "{}"}, scope="gcp.vertex.agent", trace=5)
+
+
+for make in (json_mended, tools_without_their_keys, usage_spellings, prompts_of_many_shapes, keys_of_clients):
+    make()
+
+
 def ran(name, call_id=None, arguments=None, result=None, **more):
     """An OTel GenAI tool span's attributes."""
     out = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}

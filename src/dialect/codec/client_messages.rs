@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::empty::is_empty;
+use crate::dialect::mend;
 use crate::dialect::messages::{self, Direction, parse_deep};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
@@ -18,8 +19,8 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         .unwrap_or("assistant");
     let mut map: Map<String, Value> = match event.body.map(AnyValue::to_json) {
         Some(Value::Object(body)) => body,
-        Some(Value::String(text)) => match serde_json::from_str(&text) {
-            Ok(Value::Object(body)) => body,
+        Some(Value::String(text)) => match mend::parse(&text) {
+            Some(Value::Object(body)) => body,
             _ => Map::from_iter([("content".to_owned(), Value::String(text))]),
         },
         _ => event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
@@ -60,6 +61,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         .keys()
         .any(|key| matches!(key.as_str(), "content" | "tool_calls" | "parts" | "contents"));
     let mut messages = messages::of_object(&map);
+    messages.retain_mut(|message| !messages::is_withheld_message(message));
     if !has_content && role != "tool" {
         messages.retain(|message| !message.is_blank());
     }
@@ -67,6 +69,31 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         message.choice = choice;
     }
     messages
+}
+
+/// Of old events in one list those that went into the model, or those that came out: the choices, or where a client has none
+/// (Logfire, on the Responses API) what the assistant said last.
+pub(super) fn listed_events(items: Vec<Value>, out: bool) -> Vec<Value> {
+    let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
+    let is_choice = |item: &Value| match name(item) {
+        Some(name) => name == "gen_ai.choice",
+        None => item.get("message").is_some() && (item.get("index").is_some() || item.get("finish_reason").is_some()),
+    };
+    let role_in_name = |item: &Value| Some(name(item)?.strip_prefix("gen_ai.")?.strip_suffix(".message")?.to_owned());
+    let with_role = |mut item: Value| {
+        if let (Some(role), Value::Object(map)) = (role_in_name(&item), &mut item) {
+            let _ = map.entry("role".to_owned()).or_insert_with(|| role.into());
+        }
+        item
+    };
+    if items.iter().any(is_choice) {
+        return items.into_iter().filter(|item| is_choice(item) == out).map(with_role).collect();
+    }
+    let mut items: Vec<Value> = items.into_iter().map(with_role).collect();
+    let is_said = |item: &Value| item.get("role").and_then(Value::as_str) == Some("assistant");
+    let last = items.iter().rposition(|item| !is_said(item)).map_or(0, |at| at + 1);
+    let said = items.split_off(last);
+    if out { said } else { items }
 }
 
 /// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.

@@ -4,5 +4,5 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "agent_framework_rs", key: "otel.status_message", prefix: false, location: Location::Span, field: Field::FailureMessage, codec: Codec::Text, rank: 2350, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "agent_framework_rs", key: "otel.status_message", prefix: false, location: Location::Span, field: Field::FailureMessage, codec: Codec::Text, rank: 2360, when: Condition::ALWAYS, paths: &[], values: &[] },
 ];

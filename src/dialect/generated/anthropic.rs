@@ -4,5 +4,5 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "anthropic", key: "anthropic.message.stop_reason", prefix: false, location: Location::Span, field: Field::FinishReason, codec: Codec::Text, rank: 2260, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm, Kind::Detail], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "anthropic", key: "anthropic.message.stop_reason", prefix: false, location: Location::Span, field: Field::FinishReason, codec: Codec::Text, rank: 2270, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm, Kind::Detail], attribute: &[] }, paths: &[], values: &[] },
 ];

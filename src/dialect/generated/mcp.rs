@@ -4,9 +4,9 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "mcp", key: "mcp.method.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2310, when: Condition::ALWAYS, paths: &[], values: &[("tools/call", "tool"), ("tools/list", "detail"), ("prompts/get", "prompt"), ("resources/read", "retrieval"), ("elicitation/create", "interrupt"), ("*", "detail")] },
-    Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, location: Location::Span, field: Field::McpServer, codec: Codec::Text, rank: 2310, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "mcp", key: "tools_call", prefix: false, location: Location::Name, field: Field::ToolName, codec: Codec::LastWord, rank: 5310, when: Condition { scope: &[], name: &[], has: &["mcp.method.name"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.method.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[("tools/call", "tool"), ("tools/list", "detail"), ("prompts/get", "prompt"), ("resources/read", "retrieval"), ("elicitation/create", "interrupt"), ("*", "detail")] },
+    Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, location: Location::Span, field: Field::McpServer, codec: Codec::Text, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "tools_call", prefix: false, location: Location::Name, field: Field::ToolName, codec: Codec::LastWord, rank: 5320, when: Condition { scope: &[], name: &[], has: &["mcp.method.name"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
 ];
 
 pub(super) static INVERSE_RULES: &[InverseRule] = &[

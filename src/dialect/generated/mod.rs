@@ -33,6 +33,8 @@ mod claude_code;
 #[rustfmt::skip]
 mod codex;
 #[rustfmt::skip]
+mod copilot;
+#[rustfmt::skip]
 mod effect;
 #[rustfmt::skip]
 mod gemini_cli;
@@ -46,6 +48,8 @@ mod genkit;
 mod google_adk;
 #[rustfmt::skip]
 mod google_adk_java;
+#[rustfmt::skip]
+mod google_genai;
 #[rustfmt::skip]
 mod haystack;
 #[rustfmt::skip]
@@ -66,6 +70,8 @@ mod langsmith;
 mod langtrace;
 #[rustfmt::skip]
 mod langwatch;
+#[rustfmt::skip]
+mod livekit;
 #[rustfmt::skip]
 mod llama_index;
 #[rustfmt::skip]
@@ -157,6 +163,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
+    copilot::RULES,
     effect::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
@@ -164,6 +171,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     genkit::RULES,
     google_adk::RULES,
     google_adk_java::RULES,
+    google_genai::RULES,
     haystack::RULES,
     honeyhive::RULES,
     judgeval::RULES,
@@ -174,6 +182,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     langsmith::RULES,
     langtrace::RULES,
     langwatch::RULES,
+    livekit::RULES,
     llama_index::RULES,
     logfire::RULES,
     logfire_openai_agents::RULES,

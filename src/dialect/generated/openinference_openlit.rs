@@ -4,6 +4,6 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "openinference_openlit", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 1550, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[("openinference.span.kind", "TOOL")] }, paths: &[], values: &[("chat", "llm"), ("text_completion", "llm"), ("generate_content", "llm")] },
-    Rule { dialect: "openinference_openlit", key: "gen_ai.tool.name", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2550, when: Condition { scope: &[], name: &[], has: &["gen_ai.output.messages"], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "openinference_openlit", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 1560, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[("openinference.span.kind", "TOOL")] }, paths: &[], values: &[("chat", "llm"), ("text_completion", "llm"), ("generate_content", "llm")] },
+    Rule { dialect: "openinference_openlit", key: "gen_ai.tool.name", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2560, when: Condition { scope: &[], name: &[], has: &["gen_ai.output.messages"], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
 ];

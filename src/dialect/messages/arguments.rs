@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::dialect::mend;
 use crate::operation::{ToolCall, ToolCallId};
 
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.
@@ -20,7 +21,7 @@ pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) 
 
 /// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
 pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> ToolCall {
-    let written = serde_json::from_str(text).unwrap_or_else(|_| {
+    let written = mend::parse(text).unwrap_or_else(|| {
         let one = first_of_several(text);
         one.unwrap_or_else(|| Value::String(text.to_owned()))
     });
@@ -53,9 +54,9 @@ pub(crate) fn parse_deep(value: Value) -> Value {
             Some(b'{' | b'[' | b'"') => {}
             _ => break,
         }
-        match serde_json::from_str::<Value>(text) {
-            Ok(inner) => current = inner,
-            Err(_) => break,
+        match mend::parse(text) {
+            Some(inner) => current = inner,
+            None => break,
         }
     }
     current

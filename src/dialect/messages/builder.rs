@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::{calls, parts, python_repr};
+use crate::dialect::mend;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -86,7 +87,7 @@ impl Builder {
         }
         // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
         if text.trim_start().starts_with('[')
-            && let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
+            && let Some(Value::Array(items)) = mend::parse(text)
             && !items.is_empty()
             && items.iter().all(parts::is_block)
         {

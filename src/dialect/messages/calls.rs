@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::arguments::{self, parse_deep};
 use super::member::{first, has_any, text};
 use super::parts;
+use crate::dialect::mend;
 use crate::operation::{Message, ToolCall, ToolCallId};
 
 /// What clients call the tool of a call.
@@ -27,7 +28,7 @@ pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
         Value::Array(items) => items.iter().filter_map(read).for_each(&mut take),
         Value::Object(_) => read(list).into_iter().for_each(&mut take),
         Value::String(text) => {
-            if let Ok(inner @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str::<Value>(text) {
+            if let Some(inner @ (Value::Array(_) | Value::Object(_))) = mend::parse(text) {
                 each(&inner, take);
             }
         }
@@ -39,7 +40,7 @@ pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
 pub(super) fn read(value: &Value) -> Option<ToolCall> {
     match value {
         Value::Object(map) => of_object(map),
-        Value::String(text) => of_object(serde_json::from_str::<Value>(text).ok()?.as_object()?),
+        Value::String(text) => of_object(mend::parse(text)?.as_object()?),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
 use super::{calls, parts, server_tools};
+use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
@@ -49,7 +50,7 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
         Value::Object(map) => object(map, context),
         Value::String(text) => {
             if let Some(inside) = context.inside() {
-                if let Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = serde_json::from_str::<Value>(text)
+                if let Some(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = opened(text)
                     && let Some(messages) = any(&inner, inside)
                 {
                     return Some(messages);
@@ -57,11 +58,36 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
                 if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
                     return any(&printed, inside);
                 }
+                if let Some(printed) = python::literal(text).filter(holds_objects)
+                    && let Some(messages) = any(&printed, inside)
+                {
+                    return Some(messages);
+                }
             }
-            (!text.trim().is_empty() && !is_repr(text)).then(|| of_text(text, direction))
+            let is_broken = match direction {
+                Direction::Input => mend::is_broken_request(text),
+                Direction::Output => mend::is_broken_answer(text),
+            };
+            (!text.trim().is_empty() && !is_repr(text) && !is_broken).then(|| of_text(text, direction))
         }
         _ => None,
     }
+}
+
+/// The value of a JSON text, also of one that was cut.
+fn opened(text: &str) -> Option<Value> {
+    let begins = text.trim_start().starts_with(['{', '[', '"']);
+    begins
+        .then(|| mend::parse_noting(text, Ends::Marked, &mut Mended::default()))
+        .flatten()
+}
+
+/// Whether what Python printed is more than words in brackets.
+fn holds_objects(printed: &Value) -> bool {
+    printed.is_object()
+        || printed
+            .as_array()
+            .is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
 }
 
 /// A bare text as one message.
@@ -296,7 +322,8 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if direction == Direction::Input
         && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
     {
-        return (!text.trim().is_empty()).then(|| of_text(text, direction));
+        let said = (!text.trim().is_empty()).then(|| of_text(text, direction));
+        return with_system(map, said);
     }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)

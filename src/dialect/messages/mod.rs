@@ -52,6 +52,15 @@ pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>
     Some(messages)
 }
 
+/// Whether a message had something to say, and its client left it out; what is left out goes.
+pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
+    let withheld = message
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::Text(text) if is_withheld(text)));
+    withheld && !says_something(message)
+}
+
 /// Whether anything is left of a message without what its client withheld.
 fn says_something(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::member::{first, has_any, text};
 use super::{calls, server_tools};
-use crate::dialect::python;
+use crate::dialect::{mend, python};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -230,7 +230,7 @@ pub(super) fn written(text: &str) -> Option<Piece> {
         return None;
     }
     let printed = || text.starts_with("{'").then(|| python::literal(text)).flatten();
-    let Some(Value::Object(map)) = serde_json::from_str(text).ok().or_else(printed) else {
+    let Some(Value::Object(map)) = mend::parse(text).or_else(printed) else {
         return None;
     };
     let has = |keys: &[&str]| keys.iter().all(|key| map.get(*key).is_some());
@@ -288,6 +288,18 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
             && !value.is_null()
         {
             let _ = opaque.insert(key.to_owned(), value.clone());
+        }
+    }
+    // Vercel AI SDK: by provider, beside the words.
+    let beside = ["providerOptions", "providerMetadata", "provider_metadata"];
+    let providers = beside.iter().filter_map(|key| map.get(*key).and_then(Value::as_object));
+    for (key, value) in providers.flat_map(Map::values).filter_map(Value::as_object).flatten() {
+        let is_opaque = matches!(
+            key.as_str(),
+            "signature" | "redactedData" | "thoughtSignature" | "reasoningEncryptedContent" | "encryptedContent" | "itemId"
+        );
+        if is_opaque && !value.is_null() {
+            let _ = opaque.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
     if words.is_none() && opaque.is_empty() {

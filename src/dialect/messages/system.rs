@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::parts;
+use crate::dialect::mend;
 use crate::operation::{Message, Part, Role};
 
 /// The system prompt in a value: plain text, a list of parts, a message or an object with `parts`.
@@ -13,8 +14,9 @@ pub fn system(value: &Value) -> Option<Message> {
         ..Message::default()
     };
     match value {
-        Value::String(text) => match serde_json::from_str::<Value>(text) {
-            Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) => return system(&inner),
+        Value::String(text) => match mend::parse(text) {
+            Some(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) => return system(&inner),
+            None if mend::is_broken_answer(text) => return None,
             _ => message.parts.push(Part::Text(text.clone())),
         },
         Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),

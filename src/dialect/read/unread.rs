@@ -8,7 +8,7 @@ use crate::span::Span;
 use crate::trace::{Finding, FindingKind};
 
 /// How much of a key a finding shows.
-const LONGEST_KEY: usize = 200;
+pub(super) const LONGEST_KEY: usize = 200;
 
 /// What rules looked at and could not read.
 #[derive(Default)]

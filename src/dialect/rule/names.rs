@@ -273,6 +273,10 @@ named! {
         Texts = "texts",
         /// A list or map, native or as JSON text; other text stays text.
         Json = "json",
+        /// As `json`, but an empty object or list is none: clients write it where they leave a value out.
+        FilledJson = "filled_json",
+        /// As `json`, but only an object.
+        JsonObject = "json_object",
         /// JSON text in which every value is quoted, once or twice.
         JsonText = "json_text",
         /// Flattened indexed keys below a prefix, made into a list or map.
@@ -314,7 +318,7 @@ named! {
         EventSpan = "event_span",
         /// The class in the dotted name of a method: `Travel` in `com.acme.Travel.answer`.
         ClassOfMethod = "class_of_method",
-        /// A list of old GenAI events as JSON text: inputs, or the choice at the end.
+        /// A list of old GenAI events as JSON text: inputs, or the choices; without one, what the assistant said last.
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",

@@ -14,6 +14,7 @@ impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
         self.finish_usage();
+        self.finish_cost();
         self.finish_failure();
         self.finish_answers();
         self.finish_thoughts();
@@ -232,6 +233,13 @@ impl OperationBuilder<'_> {
             let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
             usage.input = usage.input.map(|input| input.saturating_add(cache));
         }
+        // What was read from the cache, and written to it, went in: a client that counts less counts without it (Anthropic's way).
+        let cached = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+        if let Some(input) = usage.input.filter(|input| *input < cached) {
+            usage.input = Some(input.saturating_add(cached));
+            let parts = input.saturating_add(cached).saturating_add(usage.output.unwrap_or(0));
+            usage.total = usage.total.filter(|total| *total >= parts);
+        }
         // The total tells whether the parts are counted inside input and output.
         let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
             return;
@@ -248,6 +256,15 @@ impl OperationBuilder<'_> {
             usage.input = Some(input.saturating_add(cache));
         } else if gap == reasoning {
             usage.output = Some(output.saturating_add(reasoning));
+        }
+    }
+
+    /// A cost that is told in parts alone.
+    fn finish_cost(&mut self) {
+        let cost = &mut self.operation.cost;
+        if let (None, Some(input), Some(output)) = (cost.total, cost.input, cost.output) {
+            // Without the last digits, which the addition makes up.
+            cost.total = Some(((input + output) * 1e12).round() / 1e12);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dialect::messages;
+use crate::dialect::{mend, messages};
 use crate::operation::{Document, Evaluation, ToolDefinition};
 
 pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
@@ -14,10 +14,10 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
     };
     for item in items {
         let item = match item {
-            Value::String(text) => match serde_json::from_str::<Value>(text) {
-                Ok(parsed @ Value::Object(_)) => parsed,
+            Value::String(text) => match mend::parse(text) {
+                Some(parsed @ Value::Object(_)) => parsed,
                 // Langtrace: a list as the text of one of its members.
-                Ok(list @ Value::Array(_)) => {
+                Some(list @ Value::Array(_)) => {
                     out.extend(tool_definitions(&list));
                     continue;
                 }
@@ -35,7 +35,7 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
         };
         // OpenInference: {tool: {json_schema: text}}
         let item = match item.pointer("/tool/json_schema") {
-            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or(item),
+            Some(Value::String(text)) => mend::parse(text).unwrap_or(item),
             Some(inner) => inner.clone(),
             None => item,
         };
@@ -147,15 +147,36 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
 }
 
 pub(super) fn evaluations(value: &Value) -> Vec<Evaluation> {
-    let Value::Array(items) = value else { return Vec::new() };
+    let items = match value {
+        Value::Array(items) => items,
+        // Scores by name (Braintrust).
+        Value::Object(scores) => {
+            let score = |(name, score): (&String, &Value)| {
+                Some(Evaluation {
+                    name: Some(name.clone()),
+                    score: Some(score.as_f64()?),
+                    ..Evaluation::default()
+                })
+            };
+            return scores.iter().filter_map(score).collect();
+        }
+        _ => return Vec::new(),
+    };
     items
         .iter()
-        .filter_map(|item| item.get("evaluation").or(Some(item)).and_then(Value::as_object))
+        .filter_map(|item| {
+            item.get("evaluation")
+                .or_else(|| item.get("annotation"))
+                .or(Some(item))
+                .and_then(Value::as_object)
+        })
         .map(|map: &Map<String, Value>| {
             let words = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
             Evaluation {
                 name: words("name"),
-                score: map.get("score").and_then(Value::as_f64),
+                score: map
+                    .get("score")
+                    .and_then(|score| score.as_f64().or_else(|| score.as_str()?.parse().ok())),
                 label: words("label"),
                 explanation: words("explanation"),
                 annotator_kind: words("annotator_kind"),

@@ -44,7 +44,10 @@ impl OperationBuilder<'_> {
             }
             Field::UsageInput => count(&mut operation.usage.input, value),
             Field::UsageInputExcludingCache => {
-                self.usage_excludes_cache = operation.usage.input.is_none() && count(&mut operation.usage.input, value);
+                let mut said = None;
+                let known = operation.usage.input;
+                self.usage_excludes_cache = count(&mut said, value) && known.is_none_or(|known| Some(known) == said);
+                operation.usage.input = known.or(said);
                 self.usage_excludes_cache
             }
             Field::ContinuedSpan => {
@@ -128,8 +131,8 @@ impl OperationBuilder<'_> {
             Field::OutputFormat => text(&mut operation.content_type.output, value),
             Field::HandoffFrom => text(&mut self.handoff.0, value),
             Field::HandoffTo => text(&mut self.handoff.1, value),
-            Field::SessionId => text(&mut operation.session_id, value),
-            Field::UserId => text(&mut operation.user_id, value),
+            Field::SessionId => says_something(value) && text(&mut operation.session_id, value),
+            Field::UserId => says_something(value) && text(&mut operation.user_id, value),
             Field::Tags => {
                 operation.tags = value
                     .as_array()
@@ -208,7 +211,9 @@ impl OperationBuilder<'_> {
                 let _ = operation.format_extras.insert(name.to_owned(), value.clone());
                 true
             }
+            Field::Metadata if !rule.values.is_empty() => self.named_metadata(rule, raw, value),
             Field::Metadata => match value {
+                Value::String(text) if normalize::is_nothing(text) => false,
                 Value::Object(map) => {
                     add(&mut operation.metadata, std::mem::take(map));
                     true
@@ -218,6 +223,17 @@ impl OperationBuilder<'_> {
             // A kind is read before all fields, a moment is no value, and what stands beside another value says nothing itself.
             Field::Kind | Field::FirstTokenTime | Field::Beside => false,
         }
+    }
+
+    /// One fact that has no field of its own, named by the rule.
+    fn named_metadata(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
+        let Raw::Value(key, _) = raw else { return false };
+        let Some((_, name)) = rule.values.iter().find(|(word, _)| word == key) else {
+            return false;
+        };
+        let value = std::mem::take(value);
+        let _ = self.operation.metadata.entry((*name).to_owned()).or_insert(value);
+        true
     }
 
     /// An input or output as a whole. That of a model call stays as recorded.
@@ -318,6 +334,11 @@ impl OperationBuilder<'_> {
     fn impact(&mut self) -> &mut ResourceImpact {
         self.operation.resource_impact.get_or_insert_default()
     }
+}
+
+/// Whether a value is not another language's word for nothing.
+fn says_something(value: &Value) -> bool {
+    !value.as_str().is_some_and(normalize::is_nothing)
 }
 
 /// One word for one or several reasons: a tool call among them wins.

@@ -1,5 +1,7 @@
 //! Runs to cases.
 
+use serde_json::Value;
+
 use super::document::{Case, Conversation, Single};
 use super::interaction::{self, Interaction, Source};
 use crate::formats::chat::OfferedTools;
@@ -55,6 +57,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     }
     let mut cases = Vec::new();
     let mut names = Ids::default();
+    let mut last_of_first = None;
     for conversation in conversations {
         if conversation.interactions.is_empty() {
             left.extend(conversation.without_case(run));
@@ -65,6 +68,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             Some("run") => cases.extend(conversation.one(run).singles(run, &mut names)),
             _ => cases.extend(conversation.singles(run, &mut names)),
         }
+        last_of_first = last_of_first.or_else(|| cases.len().checked_sub(1));
     }
     if let Some(first) = cases.first_mut() {
         let metadata = match &mut first.document {
@@ -74,7 +78,22 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         metadata.add_filled("run", facts::of_run_and_agent(run));
         first.losses.extend(left);
     }
+    if let Some(Case::Single(case)) = last_of_first.and_then(|last| cases.get_mut(last)).map(|case| &mut case.document)
+        && let Some(expected) = only_ideal(run)
+    {
+        case.expected_output = Some(io::text(expected));
+        for case in &mut cases {
+            case.losses.retain(|loss| loss.what != "ideal");
+        }
+    }
     cases
+}
+
+/// What the run was to answer, where its operations agree on that.
+fn only_ideal(run: &Run) -> Option<&Value> {
+    let mut ideals = run.steps.iter().filter_map(|step| step.operation.training.ideal.as_ref());
+    let first = ideals.next()?;
+    ideals.all(|other| other == first).then_some(first)
 }
 
 /// An agent's conversation.
@@ -239,6 +258,7 @@ impl<'a> AgentConversation<'a> {
                 name,
                 input: interaction.input.unwrap_or_default(),
                 actual_output: interaction.output,
+                expected_output: None,
                 tools_called: interaction.tools,
                 retrieval_context: interaction.retrieved,
                 input_token_count: interaction.input_tokens,

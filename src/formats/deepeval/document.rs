@@ -23,6 +23,9 @@ pub struct Single<'a> {
     pub input: Text<'a>,
     /// What was answered at last. The key is always there: the JSON reader refuses a case without it.
     pub actual_output: Option<Text<'a>>,
+    /// What was to be answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_output: Option<Text<'a>>,
     /// `name`, `input_parameters`, `output`, `reasoning`.
     pub tools_called: Vec<Object<'a>>,
     /// What was retrieved.

@@ -6,6 +6,7 @@
 //! | round of an agent's conversation: a user message and what followed | a case; a sub-agent's rounds are cases of their own |
 //! | user message; else the agent's input | `input` |
 //! | last message without calls; the answer that only an agent or chain holds | `actual_output`, null where nothing was answered |
+//! | recorded ideal, on which the operations agree | `expected_output` of the last case of the first conversation |
 //! | call of a tool, also one that no model asked for | `tools_called`: `name`, `input_parameters`, `output` (the last result) |
 //! | failed tool without a result | output `Error: ...` |
 //! | reasoning and words beside calls | `reasoning` of the first of these calls |

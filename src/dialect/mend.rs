@@ -1,0 +1,438 @@
+//! JSON as clients write it: with `NaN`, with half of a character, with a comma too many, quoted twice, or without its end.
+//!
+//! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
+
+use serde_json::Value;
+
+use super::cut;
+
+/// What was wrong with a JSON text that was read all the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mended {
+    /// It lacks its end.
+    pub(super) cut: bool,
+    /// It has `NaN` or an infinity.
+    pub(super) non_finite: bool,
+    /// It has an integer of more than 64 bits.
+    pub(super) large_integer: bool,
+    /// It has half of a character that needs two escapes.
+    pub(super) half_character: bool,
+    /// It breaks the rules of JSON in another way.
+    pub(super) syntax: bool,
+}
+
+impl Mended {
+    /// What was wrong with the value of this key, and what was made of it.
+    pub(super) fn findings(self, key: &str) -> impl Iterator<Item = String> {
+        [
+            (self.cut, "was cut off in the middle of its JSON: what stands there whole is used"),
+            (
+                self.non_finite,
+                "holds NaN or an infinity, which JSON has no word for: read as text",
+            ),
+            (
+                self.large_integer,
+                "holds an integer of more than 64 bits: read as text, with all its digits",
+            ),
+            (self.half_character, "holds half of a character (a lone surrogate): read as U+FFFD"),
+            (
+                self.syntax,
+                "is no JSON as it stands (a control character, a comma too many, an unknown escape): read as it was meant",
+            ),
+        ]
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(move |(_, what)| format!("{key} {what}"))
+    }
+
+    fn add(&mut self, other: Self) {
+        self.cut |= other.cut;
+        self.non_finite |= other.non_finite;
+        self.large_integer |= other.large_integer;
+        self.half_character |= other.half_character;
+        self.syntax |= other.syntax;
+    }
+}
+
+/// Which texts without an end are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// None: it may be a text that someone shortened.
+    Whole,
+    /// Texts that stop in the middle.
+    Cut,
+    /// Also texts with a mark where they were cut: `...[truncated]`.
+    Marked,
+}
+
+/// The value of a JSON text that has its end.
+pub(crate) fn parse(text: &str) -> Option<Value> {
+    parse_noting(text, Ends::Whole, &mut Mended::default())
+}
+
+/// The value of a JSON text; `mended` is told what was wrong with it.
+pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
+    let large_integer = long_digits(text).is_some();
+    if !large_integer && let Ok(value) = serde_json::from_str(text) {
+        return Some(value);
+    }
+    let text = text.trim_start_matches(['\u{feff}', '\0']).trim_end_matches('\0').trim_ascii();
+    match text.as_bytes().first()? {
+        b'{' | b'[' => {}
+        b'"' if large_integer => return serde_json::from_str(text).ok(),
+        b'"' => return unquoted(text, ends, mended),
+        _ => return serde_json::from_str(text).ok(),
+    }
+    let mut said = Mended::default();
+    let tokens = tokens(text, &mut said)?;
+    if let Ok(value) = serde_json::from_str(&tokens) {
+        said.syntax |= said == Mended::default() && !large_integer;
+        mended.add(said);
+        return Some(value);
+    }
+    let value = match ends {
+        Ends::Whole => None,
+        Ends::Cut => cut::open(&tokens),
+        Ends::Marked => match cut::without_mark(&tokens) {
+            Some(before) => cut::open_unmarked(before),
+            None => cut::open(&tokens),
+        },
+    }?;
+    mended.add(Mended { cut: true, ..said });
+    Some(value)
+}
+
+/// JSON that was quoted as a text, and lost its end.
+fn unquoted(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
+    let inside = text.get(1..)?.trim_start();
+    if ends == Ends::Whole || !inside.starts_with(['{', '[']) || !inside.contains("\\\"") {
+        return None;
+    }
+    let mut whole = text.get(..text.len() - cut::half_escape(text))?.to_owned();
+    whole.push('"');
+    let inner: String = serde_json::from_str(&tokens(&whole, mended)?).ok()?;
+    parse_noting(&inner, ends, mended)
+}
+
+/// Whether a text was to be messages, or what a model is asked, as JSON, and cannot be read as such.
+pub(super) fn is_broken_request(text: &str) -> bool {
+    is_broken(text)
+}
+
+/// Whether a text was to be an answer as JSON, and cannot be read as such. A model's own words may be JSON that it did not finish.
+pub(super) fn is_broken_answer(text: &str) -> bool {
+    const MEMBERS: [&str; 6] = ["role", "parts", "messages", "contents", "choices", "candidates"];
+    let is_member = |name: &str| {
+        let found = memchr::memmem::find_iter(text.as_bytes(), name.as_bytes());
+        let is_quote = |at: Option<usize>| matches!(at.and_then(|at| text.as_bytes().get(at)), Some(b'"' | b'\''));
+        found
+            .into_iter()
+            .any(|at| is_quote(at.checked_sub(1)) && is_quote(Some(at + name.len())))
+    };
+    MEMBERS.iter().any(|name| is_member(name)) && is_broken(text)
+}
+
+/// Whether a text was to be JSON, and cannot be read as such.
+fn is_broken(text: &str) -> bool {
+    let text = text.trim_start();
+    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let begins = match (bytes.next(), bytes.next()) {
+        (Some(b'{'), Some(b'"' | b'\'')) => true,
+        (Some(b'['), Some(b'{')) => matches!(bytes.next(), Some(b'"' | b'\'')),
+        _ => false,
+    };
+    begins && parse(text).is_none()
+}
+
+/// Whether a text that nobody has read may need mending. A look at its ends, and for what few texts have.
+pub(super) fn may_be_needed(text: &str) -> bool {
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    text.trim_start().starts_with(['{', '['])
+        && (cut::may_be_cut(text) || long_digits(text).is_some() || has("NaN") || has("Infinity") || has("\\ud") || has("\\uD"))
+}
+
+/// Digits that 64 bits may not hold.
+const LONG: usize = 19;
+
+/// Where a number begins that has so many digits, if one may.
+fn long_digits(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let mut at = LONG - 1;
+    // So many digits in a row have one at each such step.
+    while at < bytes.len() {
+        if is_digit(at) {
+            let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+            let begin = at - before;
+            let is_fraction = begin > 0 && bytes.get(begin - 1) == Some(&b'.');
+            if before + behind >= LONG && !is_fraction {
+                let digits = text.get(begin..at + behind).unwrap_or_default();
+                if digits.parse::<u64>().is_err() {
+                    return Some(begin);
+                }
+            }
+            at += behind;
+        }
+        at += LONG;
+    }
+    None
+}
+
+/// The text with its tokens as JSON has them; `None` if it has words that no JSON has.
+fn tokens(text: &str, mended: &mut Mended) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '"' => rest = string(rest, &mut out, mended),
+            ',' => {
+                rest = rest.get(1..)?;
+                if rest.trim_start().starts_with(['}', ']']) {
+                    mended.syntax = true;
+                } else {
+                    out.push(',');
+                }
+            }
+            '{' | '}' | '[' | ']' | ':' | ' ' | '\n' | '\r' | '\t' => {
+                out.push(first);
+                rest = rest.get(1..)?;
+            }
+            '-' | '+' | '.' | '_' | '0'..='9' | 'a'..='z' | 'A'..='Z' => {
+                let end = rest.find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '-' | '+' | '.' | '_')));
+                let (word, behind) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
+                bare(word, behind.is_empty(), &mut out, mended)?;
+                rest = behind;
+            }
+            char if char.is_control() || char == '\u{feff}' => {
+                mended.syntax = true;
+                rest = rest.get(char.len_utf8()..)?;
+            }
+            // What stands behind a text that was cut: a mark.
+            _ => {
+                out.push_str(rest);
+                rest = "";
+            }
+        }
+    }
+    Some(out)
+}
+
+/// A number or a word.
+fn bare(word: &str, is_last: bool, out: &mut String, mended: &mut Mended) -> Option<()> {
+    let as_text = |out: &mut String| {
+        out.push('"');
+        out.push_str(word);
+        out.push('"');
+    };
+    match word {
+        "true" | "false" | "null" => out.push_str(word),
+        "True" | "False" | "None" | "undefined" => {
+            mended.syntax = true;
+            out.push_str(match word {
+                "True" => "true",
+                "False" => "false",
+                _ => "null",
+            });
+        }
+        "NaN" | "nan" | "-nan" | "Infinity" | "-Infinity" | "+Infinity" | "inf" | "-inf" => {
+            mended.non_finite = true;
+            as_text(out);
+        }
+        number if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
+            if number.len() >= LONG && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() {
+                mended.large_integer = true;
+                as_text(out);
+            } else {
+                out.push_str(number);
+            }
+        }
+        number if number.starts_with(|first: char| first.is_ascii_digit() || first == '-') => out.push_str(number),
+        // A text that was cut may end in half a word, or in a mark.
+        half if is_last || half.starts_with("..") => out.push_str(half),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// One string, from its quote on; what stands behind it comes back.
+fn string<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
+    out.push('"');
+    let mut rest = text.get(1..).unwrap_or_default();
+    loop {
+        let end = rest
+            .find(|char: char| matches!(char, '"' | '\\') || char < ' ')
+            .unwrap_or(rest.len());
+        let (words, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        out.push_str(words);
+        let mut chars = behind.chars();
+        match chars.next() {
+            None => return "",
+            Some('"') => {
+                out.push('"');
+                return chars.as_str();
+            }
+            Some('\\') => rest = escape(behind, out, mended),
+            Some(control) => {
+                mended.syntax = true;
+                out.push_str(&format!("\\u{:04x}", u32::from(control)));
+                rest = chars.as_str();
+            }
+        }
+    }
+}
+
+/// One escape, from its backslash on; what stands behind it comes back.
+fn escape<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
+    let unit = |text: &str| -> Option<u32> {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        digits
+            .bytes()
+            .all(|digit| digit.is_ascii_hexdigit())
+            .then(|| u32::from_str_radix(digits, 16).ok())?
+    };
+    let mut take = |count: usize| {
+        let (escape, behind) = text.split_at_checked(count).unwrap_or((text, ""));
+        out.push_str(escape);
+        behind
+    };
+    match text.chars().nth(1) {
+        None => take(1),
+        Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => take(2),
+        Some('u') => match unit(text) {
+            Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => take(12),
+            Some(0xD800..=0xDFFF) => {
+                mended.half_character = true;
+                out.push_str("\\ufffd");
+                text.get(6..).unwrap_or_default()
+            }
+            Some(_) => take(6),
+            // The end of a text that was cut.
+            None if text.len() < 6 && text.bytes().skip(2).all(|digit| digit.is_ascii_hexdigit()) => take(text.len()),
+            None => {
+                mended.syntax = true;
+                out.push_str("\\\\u");
+                text.get(2..).unwrap_or_default()
+            }
+        },
+        Some(other) => {
+            mended.syntax = true;
+            if other != '\'' {
+                out.push_str("\\\\");
+            }
+            text.get(1..).unwrap_or_default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_can_be_mended_is_read() {
+        for (text, value) in [
+            (
+                r#"{"mean": NaN, "all": [Infinity, -Infinity, 1]}"#,
+                json!({"mean": "NaN", "all": ["Infinity", "-Infinity", 1]}),
+            ),
+            (
+                r#"{"s": "half \ud83d", "t": "\udc00!", "whole": "\ud83d\ude00"}"#,
+                json!({"s": "half \u{fffd}", "t": "\u{fffd}!", "whole": "\u{1f600}"}),
+            ),
+            (
+                "{\"a\": \"two\nlines\", \"b\": \"\u{1}\"}",
+                json!({"a": "two\nlines", "b": "\u{1}"}),
+            ),
+            (r#"{"a": [1, 2, ], "b": {"c": 1,},}"#, json!({"a": [1, 2], "b": {"c": 1}})),
+            (
+                r#"{"path": "C:\dir\q", "it": "isn\'t"}"#,
+                json!({"path": "C:\\dir\\q", "it": "isn't"}),
+            ),
+            (r#"{"ok": True, "no": None}"#, json!({"ok": true, "no": null})),
+            (
+                r#"{"wei": 1000000000000000000001, "least": -9223372036854775809, "most": 18446744073709551615}"#,
+                json!({"wei": "1000000000000000000001", "least": "-9223372036854775809", "most": 18_446_744_073_709_551_615_u64}),
+            ),
+            (
+                r#"{"f": 0.00012345678901234567, "e": 1e21, "id": "1000000000000000000001"}"#,
+                json!({"f": 0.000_123_456_789_012_345_67, "e": 1e21, "id": "1000000000000000000001"}),
+            ),
+            ("\u{feff}[1]", json!([1])),
+        ] {
+            assert_eq!(parse(text), Some(value), "{text}");
+        }
+        for text in [
+            "[the whole truth]",
+            "{city} is it",
+            "{'a': 1}",
+            "[1] says so",
+            "{\"a\": b}",
+            "[a, b]",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_wrong_is_said() {
+        let said = |text: &str| {
+            let mut mended = Mended::default();
+            let _ = parse_noting(text, Ends::Marked, &mut mended);
+            mended.findings("key").collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(said(r#"{"a": [1.5, "\ud83d\ude00"]}"#), "");
+        assert!(said(r#"{"a": NaN}"#).contains("NaN"));
+        assert!(said(r#"{"a": "\ud83d"}"#).contains("surrogate"));
+        assert!(said(r#"{"a": 18446744073709551616}"#).contains("64 bits"));
+        assert!(said(r#"{"a": 1,}"#).contains("comma"));
+        assert!(said(r#"[{"role": "user", "content": "hello the"#).contains("cut off"));
+    }
+
+    #[test]
+    fn marks_of_cuts() {
+        let read = json!([{"role": "user", "content": "Rename the function"}, {"role": "user", "content": "pas"}]);
+        for mark in [
+            "...[truncated, original 1578 chars]",
+            "...",
+            "\u{2026}",
+            "... (truncated)",
+            "...<truncated 12 bytes>",
+            "[TRUNCATED]",
+            "... [123 more characters]",
+            " ... truncated",
+            "[...]",
+            "…[+512 chars]",
+        ] {
+            let text = format!(r#"[{{"role": "user", "content": "Rename the function"}}, {{"role": "user", "content": "pas{mark}"#);
+            let mut mended = Mended::default();
+            assert_eq!(parse_noting(&text, Ends::Marked, &mut mended), Some(read.clone()), "{mark}");
+            assert!(mended.cut, "{mark}");
+            assert!(is_broken_answer(&text), "{mark}");
+            let quoted = Value::from(text.as_str()).to_string();
+            let cut = &quoted[..quoted.len() - 1];
+            assert_eq!(parse_noting(cut, Ends::Marked, &mut Mended::default()), Some(read.clone()), "{cut}");
+        }
+        let between = r#"[{"role": "user", "content": "Rename the function"}, {"role": "us"}, ...[truncated, original 9 chars]"#;
+        assert_eq!(
+            parse_noting(between, Ends::Marked, &mut Mended::default()),
+            Some(json!([{"role": "user", "content": "Rename the function"}, {"role": "us"}]))
+        );
+    }
+
+    proptest! {
+        /// Whatever comes, nothing panics, and what is JSON is read as it is.
+        #[test]
+        fn json_stays_as_it_is(words in "[\\PC\n\"\\\\{}\\[\\]:,0-9NaI-]{0,60}") {
+            let _ = parse_noting(&words, Ends::Marked, &mut Mended::default());
+            let _ = is_broken_answer(&words);
+            let text = json!({"a": words, "b": [words, 1, 2.5, null]}).to_string();
+            let mut mended = Mended::default();
+            prop_assert_eq!(parse_noting(&text, Ends::Marked, &mut mended), serde_json::from_str(&text).ok());
+            prop_assert_eq!(mended, Mended::default());
+        }
+    }
+}
