@@ -59,6 +59,41 @@ impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
     }
 }
 
+/// Values in the order in which they first came, each once.
+pub(crate) struct Distinct<T>(Keyed<T, ()>);
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Self {
+        Self(Keyed::default())
+    }
+}
+
+impl<T: Clone + Eq + Hash> Distinct<T> {
+    pub(crate) fn insert(&mut self, value: &T) {
+        self.0.get_or_insert_with(value, || ());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.list.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.list.is_empty()
+    }
+
+    pub(crate) fn into_list(self) -> impl ExactSizeIterator<Item = T> {
+        self.0.list.into_iter().map(|(value, ())| value)
+    }
+}
+
+impl<T: Clone + Eq + Hash> FromIterator<T> for Distinct<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut distinct = Self::default();
+        values.into_iter().for_each(|value| distinct.insert(&value));
+        distinct
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use regex::Regex;
+use regex_syntax::hir::{Hir, HirKind};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -114,6 +115,17 @@ pub enum RuleFault {
     Expression {
         /// The end of the library's message.
         what: String,
+    },
+    /// Looking for it would take as many steps for each byte as it has repetitions.
+    #[error(
+        "has a value that stands for {steps} characters one after the other, of which at most {most} are looked for: repetitions in \
+         repetitions multiply; lower their counts, or write `+` or `*`"
+    )]
+    TooLong {
+        /// How many.
+        steps: usize,
+        /// How many are allowed.
+        most: usize,
     },
     /// It would put a mask between any two letters.
     #[error("has a value that matches the empty text")]
@@ -280,7 +292,7 @@ impl Edit for Applied<'_> {
             if rule.looks_at(owner) && rule.key.as_ref().is_none_or(below) {
                 let now = changed.as_deref().unwrap_or(text);
                 let with = |matched: &str| self.0.replacement(rule.action, matched.as_bytes());
-                if let Some((text, found)) = (Replace { expression, with: &with }).in_text(now) {
+                if let Some((text, found)) = Replace::new(expression, &with).in_text(now) {
                     rule.found.fetch_add(found, Ordering::Relaxed);
                     changed = Some(text);
                 }
@@ -296,8 +308,35 @@ impl Rule {
     }
 }
 
+/// The longest expression: an automaton that has many states for each byte of a text takes minutes for a megabyte.
+const STEPS: usize = 2_000;
+
+/// How many characters an expression stands for one after the other, with its counted repetitions written out.
+fn steps(hir: &Hir) -> usize {
+    let sum = |list: &[Hir]| list.iter().map(steps).fold(0, usize::saturating_add);
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(_) => 1,
+        HirKind::Repetition(repetition) => {
+            let count = repetition.max.unwrap_or(repetition.min).max(1);
+            steps(&repetition.sub).saturating_mul(count as usize)
+        }
+        HirKind::Capture(capture) => steps(&capture.sub),
+        HirKind::Concat(list) | HirKind::Alternation(list) => sum(list),
+    }
+}
+
 fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
     let expression = |text: &str| {
+        if let Ok(hir) = regex_syntax::parse(text)
+            && steps(&hir) > STEPS
+        {
+            return Err(RuleFault::TooLong {
+                steps: steps(&hir),
+                most: STEPS,
+            });
+        }
         Regex::new(text).map_err(|error| {
             let words = error.to_string();
             let what = words.lines().last().unwrap_or_default();

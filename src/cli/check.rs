@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::decompress::read_plain;
+use super::decompress::{affordable, read_plain};
 use super::failure::{Failure, exit_status};
 use super::format_options::{format_of, option_of, options_of_environment};
 use super::input::DEFAULT_LIMIT;
@@ -43,6 +43,9 @@ pub(super) struct Check {
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
+    /// The maximum memory for reading one file [default: 1 GiB, or 8 times its size if that is more].
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<usize>,
     /// The files to check; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
@@ -61,6 +64,12 @@ impl Check {
                     offset: source.valid_up_to(),
                 })?;
                 let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+                affordable(
+                    &file,
+                    text.as_bytes(),
+                    formats::memory_of_check(self.format, text.as_bytes()),
+                    self.max_memory,
+                )?;
                 formats::check(self.format, text, &options).map_err(|source| Problem::Document {
                     file: file.clone(),
                     source,
@@ -69,7 +78,7 @@ impl Check {
             match checked {
                 Ok(checked) => {
                     documents += checked.documents;
-                    violations += checked.violations.len();
+                    violations += checked.violations.len() + checked.more;
                     print(&file, &checked, self.json).map_err(|source| Failure::Output { source })?;
                 }
                 Err(problem) => {
@@ -89,6 +98,10 @@ impl Check {
 }
 
 fn print(file: &str, checked: &Checked, as_json: bool) -> std::io::Result<()> {
+    if checked.more > 0 {
+        let shown = out::many(checked.violations.len(), "violation");
+        out::note(&format!("{file}: the first {shown} of {}", checked.violations.len() + checked.more));
+    }
     for violation in &checked.violations {
         if as_json {
             let line = json!({ "file": file, "path": violation.path, "message": violation.message });

@@ -12,7 +12,7 @@ use super::input::{Batch, Files};
 use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
-use crate::formats::{self, Disassembled};
+use crate::formats::{self, Disassembled, NoteKind};
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -75,6 +75,9 @@ impl Convert {
         }
         for problem in &problems {
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
+        }
+        for (file, note) in documents.iter().filter(|(_, note)| note.kind == NoteKind::FileMissing) {
+            out::note(&format!("{file}: {}", note.detail));
         }
         for (file, note) in &documents {
             writer

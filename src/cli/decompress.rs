@@ -45,6 +45,25 @@ pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Resul
     }
 }
 
+/// The memory that reading one file may take, unless told otherwise: 1 GiB, or 8 times its bytes if that is more.
+pub(super) fn memory_for(bytes: usize, told: Option<usize>) -> usize {
+    told.unwrap_or_else(|| bytes.saturating_mul(8).max(1 << 30))
+}
+
+/// Refuses a text of which reading would take more memory than it may.
+pub(super) fn affordable(file: &str, text: &[u8], needed: usize, most: Option<usize>) -> Result<(), Problem> {
+    let limit = memory_for(text.len(), most);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Problem::Dense {
+        file: file.to_owned(),
+        bytes: text.len(),
+        needed,
+        limit,
+    })
+}
+
 fn too_large(file: &str, limit: usize) -> Problem {
     Problem::TooLarge {
         file: file.to_owned(),

@@ -6,7 +6,7 @@ use crate::span::{LogRecord, Span};
 /// The spans and log records that a file with these bytes holds, and what could not be read.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> (Vec<Span>, Vec<LogRecord>, Vec<String>) {
-    let mut batch = Batch::new(super::input::DEFAULT_LIMIT);
+    let mut batch = Batch::new(super::input::DEFAULT_LIMIT, None);
     batch.add("file", bytes);
     let problems = batch.problems.iter().map(|problem| super::out::with_causes(problem)).collect();
     (batch.spans, batch.logs, problems)

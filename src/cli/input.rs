@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::decompress::{plain, read_plain};
+use super::decompress::{affordable, plain, read_plain};
 use super::failure::Failure;
 use super::problem::Problem;
 use super::vocabulary::vocabulary;
 use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
-use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
+use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::otlp;
 use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{LogRecord, Refused, Signal, Span};
@@ -28,6 +28,8 @@ pub(super) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 pub(super) struct Batch<'r> {
     /// The most bytes of one file after decompression.
     limit: usize,
+    /// The most memory that one file of documents may take.
+    memory: Option<usize>,
     /// What the files hold.
     from: From,
     pub(super) spans: Vec<Span>,
@@ -56,6 +58,9 @@ pub(super) struct Files {
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
+    /// The maximum memory for reading one file of documents [default: 1 GiB, or 8 times its size if that is more].
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<usize>,
     /// The files to read: spans, log records or documents; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
@@ -68,7 +73,7 @@ impl Files {
 
     /// Reads them, and reports on standard error what could not be read.
     pub(super) fn read<'r>(&self) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
         batch
@@ -76,7 +81,7 @@ impl Files {
 
     /// The same, with the rows of training data one by one.
     pub(super) fn read_rows<'r>(&self, rows: &'r mut Rows<'r>) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.rows = Some(rows);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
@@ -85,7 +90,7 @@ impl Files {
 
     /// Reads the rows once more, but for those of these files. Standard input cannot be read again.
     pub(super) fn read_rows_again<'r>(&self, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.rows = Some(rows);
         self.read_into(&mut batch, but);
     }
@@ -149,10 +154,11 @@ const ROWS: &str = "messages";
 const TOLD: usize = 20;
 
 impl Batch<'_> {
-    /// Of files that may have so many bytes each after decompression.
-    pub(super) fn new(limit: usize) -> Self {
+    /// Of files that may have so many bytes each after decompression, and may take so much memory while they are read.
+    pub(super) fn new(limit: usize, memory: Option<usize>) -> Self {
         Self {
             limit,
+            memory,
             from: From::Auto,
             spans: Vec::new(),
             logs: Vec::new(),
@@ -205,25 +211,47 @@ impl Batch<'_> {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
         if let From::Documents(format) = self.from {
-            self.add_documents(file, path, (text, skipped), Some(format));
+            self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
-        } else if formats::is_document(String::from_utf8_lossy(text).as_bytes()) {
-            // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
-            self.add_documents(file, path, (text, skipped), None);
-        } else if skipped == 0 || otlp::signal::guess(bytes).is_none() {
-            self.add_json(file, text, skipped);
+        } else if formats::is_export_request(text) {
+            self.add_json(file, text, skipped, bytes);
         } else {
-            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
-            self.add_protobuf(file, bytes);
+            self.add_recognised(file, path, (text, skipped), bytes);
         }
     }
 
+    /// Adds a JSON text that begins with no export request.
+    fn add_recognised(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), bytes: &[u8]) {
+        let parsed = DocumentSizes::of(text).parsed;
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
+        // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
+        match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
+            // The others may be of another format.
+            Some(first) => self.add_documents(file, path, (text, skipped), None, self.reads_rows(first)),
+            None => self.add_json(file, text, skipped, bytes),
+        }
+    }
+
+    /// Whether documents of this format are taken one by one.
+    fn reads_rows(&self, format: &AnyFormat) -> bool {
+        self.rows.is_some() && format.id == ROWS
+    }
+
     /// `skipped`: bytes of the file before the text.
-    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>) {
+    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>, one_by_one: bool) {
+        let sizes = DocumentSizes::of(text);
+        let needed = if one_by_one { sizes.largest } else { sizes.all.as_document() };
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(needed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
         let text = match std::str::from_utf8(text) {
             Ok(text) => text,
             Err(source) => {
@@ -236,9 +264,14 @@ impl Batch<'_> {
         };
         let limit = self.limit;
         let folder = path.parent().filter(|_| path.as_os_str() != "-");
+        let memory = self.memory;
         let mut named = |name: &str| {
-            let (_, read) = read_plain(&parts::beside(folder?, name)?, limit);
-            serde_json::from_slice(&read.ok()?).ok()
+            let Some(folder) = folder else { return formats::alone(name) };
+            let (file, read) = read_plain(&parts::beside(folder, name)?, limit);
+            let bytes = read.map_err(|problem| out::with_causes(&problem))?;
+            let needed = bytes.len().saturating_add(DocumentSizes::of(&bytes).all.as_document());
+            affordable(&file, &bytes, needed, memory).map_err(|problem| problem.to_string())?;
+            serde_json::from_slice(&bytes).map_err(|error| format!("it is not JSON: {error}"))
         };
         let (mut spans, mut notes) = (Vec::new(), Vec::new());
         let rows = &mut self.rows;
@@ -337,13 +370,21 @@ impl Batch<'_> {
     }
 
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
-    fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
+    /// `whole`: with what stands before the text.
+    fn add_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
+        if skipped > 0 && otlp::signal::guess(whole).is_some() {
+            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
+            return self.add_protobuf(file, whole);
+        }
         if text.starts_with(b"[") {
-            if let Some(spans) = list_in_other_form(text) {
+            // What it is parsed to was counted for what is no export request alone.
+            if !formats::is_export_request(text)
+                && let Some(spans) = list_in_other_form(text)
+            {
                 spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
                 return;
             }
-            match serde_json::from_slice::<Vec<Message>>(text) {
+            match Message::parse_list(text) {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
                     None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
@@ -365,11 +406,9 @@ impl Batch<'_> {
         let mut rest = text;
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
-            let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<Message>();
-            match stream.next() {
+            match Message::parse_first(rest) {
                 None => return,
-                Some(Ok(message)) => {
-                    let read = stream.byte_offset();
+                Some(Ok((message, read))) => {
                     let other = is_no_request(&message)
                         .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
                         .flatten();

@@ -21,6 +21,7 @@ mod input;
 mod listed;
 mod log;
 mod ls;
+mod new_file;
 mod offer;
 mod out;
 mod pages;

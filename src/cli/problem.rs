@@ -21,6 +21,16 @@ pub(super) enum Problem {
     },
     #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]
     TooLarge { file: String, limit: usize },
+    #[error(
+        "{file}: reading it would take about {needed} bytes of memory, as its {bytes} bytes consist of very many values; the limit is \
+         {limit}: split the file, or raise --max-memory"
+    )]
+    Dense {
+        file: String,
+        bytes: usize,
+        needed: usize,
+        limit: usize,
+    },
     #[error("{file}: byte {offset}: {error}", error = out::with_causes(source))]
     Json { file: String, offset: usize, source: JsonError },
     #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]

@@ -12,7 +12,7 @@ use super::data_set::{DataSet, Flags};
 use super::failure::Failure;
 use super::format_options::{format_of, option_of, options_of_environment};
 use super::offer::{formats, offering, options};
-use super::out;
+use super::{new_file, out};
 use crate::dataset::{Skipped, Source};
 use crate::documents::{self, Document, Outcome};
 use crate::formats::{AnyFormat, Layout, Options};
@@ -26,13 +26,17 @@ pub(super) struct Target {
     /// The document format; `spanbridge formats` describes each.
     #[arg(long, value_name = "FORMAT", value_parser = offering(format_of, formats()), hide_possible_values = true)]
     to: &'static AnyFormat,
-    /// Write each document, indented, to a file in this directory instead of standard output.
+    /// Write each document, indented, to a file in this directory instead of standard output. Files of the same names are replaced;
+    /// symbolic links are not followed.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line. `-` is
     /// standard error.
     #[arg(long, value_name = "FILE")]
     losses: Option<PathBuf>,
+    /// Let --losses replace a file that spanbridge did not write.
+    #[arg(long, requires = "losses")]
+    force: bool,
     /// Set an option of the format, for example `openreward.subagents=inline`. Repeatable; `spanbridge formats` lists them
     /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = offering(option_of, options()), hide_possible_values = true)]
@@ -65,10 +69,10 @@ impl Target {
         let losses = match self.losses {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some((path, LossesOutput::StandardError(io::stderr()))),
-            Some(path) => match fs::File::create(&path) {
-                Ok(file) => Some((path, LossesOutput::File(io::BufWriter::new(file)))),
-                Err(source) => return Err(Failure::Write { path, source }),
-            },
+            Some(path) => {
+                let file = new_file::named(&path, self.force, |head| head.starts_with(b"{\""))?;
+                Some((path, LossesOutput::File(io::BufWriter::new(file))))
+            }
         };
         let set = self.set.open(self.to, &options, self.output.as_ref())?;
         Ok(DocumentWriter {
@@ -78,6 +82,7 @@ impl Target {
             output: self.output,
             losses,
             written: 0,
+            replaced: 0,
         })
     }
 }
@@ -114,6 +119,8 @@ pub(super) struct DocumentWriter {
     output: Option<PathBuf>,
     losses: Option<(PathBuf, LossesOutput)>,
     pub(super) written: usize,
+    /// How many files of the same names there were before.
+    replaced: usize,
 }
 
 impl DocumentWriter {
@@ -181,8 +188,12 @@ impl DocumentWriter {
         for (name, bytes) in (files.of)(runs) {
             let path = directory.join(name);
             let folder = path.parent().unwrap_or(&directory);
-            let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, bytes));
-            written.map_err(|source| Failure::Write { path, source })?;
+            fs::create_dir_all(folder).map_err(|source| Failure::Write {
+                path: folder.to_owned(),
+                source,
+            })?;
+            let mut new = new_file::in_directory(&path)?;
+            new.file.write_all(&bytes).map_err(|source| Failure::Write { path, source })?;
         }
         Ok(())
     }
@@ -245,7 +256,9 @@ impl DocumentWriter {
         let container = self.format.container;
         let folder = self.set.as_ref().and_then(|set| set.folder(side));
         let path = folder.as_ref().unwrap_or(directory).join(document.file_name(name, container));
-        let written = fs::File::create(&path).and_then(|file| document.write_file(container, file));
+        let new = new_file::in_directory(&path)?;
+        self.replaced += usize::from(new.replaces);
+        let written = document.write_file(container, new.file);
         written.map_err(|source| Failure::Write { path, source })
     }
 
@@ -261,7 +274,15 @@ impl DocumentWriter {
         out::flush().map_err(|source| Failure::Output { source })?;
         if let Some(directory) = &self.output {
             let documents = out::many(self.written, "document");
-            out::note(&format!("wrote {documents} ({}) to {}", self.format.id, directory.display()));
+            let replaced = match self.replaced {
+                0 => String::new(),
+                count => format!("; {} replaced", out::many(count, "file")),
+            };
+            out::note(&format!(
+                "wrote {documents} ({}) to {}{replaced}",
+                self.format.id,
+                directory.display()
+            ));
         }
         if let Some(set) = self.set.take() {
             set.finish()?;

@@ -1,6 +1,6 @@
 //! Rows into files, each a line.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -8,6 +8,15 @@ use sha2::{Digest as _, Sha256};
 
 use super::manifest::RowFile;
 use crate::span::hex;
+
+/// A file of its own: what stands there is removed first, so that no link is followed.
+fn new_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
 
 /// A file that counts and hashes what goes into it.
 #[derive(Debug)]
@@ -20,7 +29,7 @@ pub(super) struct Counted {
 impl Counted {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            out: BufWriter::with_capacity(1 << 16, File::create(path)?),
+            out: BufWriter::with_capacity(1 << 16, new_file(path)?),
             bytes: 0,
             hash: Sha256::new(),
         })

@@ -34,6 +34,8 @@ pub struct AnyFormat {
     pub(super) typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
     pub(super) read: Option<Reader>,
     pub(super) gather: Option<Gather>,
+    /// Whether a rule is about several documents of a file.
+    pub(super) checked_together: bool,
     pub(super) check: fn(&[(JsonPath<'_>, &Value)], &Options, &mut Violations),
 }
 
@@ -50,6 +52,7 @@ impl AnyFormat {
             typed: typed::<F>,
             read,
             gather: None,
+            checked_together: F::CHECKED_TOGETHER,
             check: F::check,
         }
     }

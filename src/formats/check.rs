@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::any::AnyFormat;
 use super::back::DisassembleError;
 use super::choice::Options;
+use super::parsed_size::DocumentSizes;
 use super::recognise::{documents, format_of};
 use super::repeated_keys::RepeatedKeys;
 
@@ -20,8 +21,10 @@ pub use super::violations::{JsonPath, Violation, Violations};
 pub struct Checked {
     /// How many documents there are.
     pub documents: usize,
-    /// The rules that they break.
+    /// The rules that they break, [`Violations::KEPT`] at most.
     pub violations: Vec<Violation>,
+    /// How many more there are.
+    pub more: usize,
 }
 
 /// Checks a text's documents: one document, several one after another (JSON lines), or a list of documents. Without a format
@@ -31,40 +34,121 @@ pub struct Checked {
 ///
 /// The text is no JSON, or its format is not clear.
 pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Result<Checked, DisassembleError> {
-    let values: Vec<Value> = serde_json::Deserializer::from_str(text)
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .map_err(|source| DisassembleError::Json { source })?;
-    let Some(first) = values.first() else {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (mut checker, mut begin) = (None, 0);
+    while let Some(value) = values.next() {
+        let value = value.map_err(|source| DisassembleError::Json { source })?;
+        let end = values.byte_offset();
+        let checker = match &mut checker {
+            Some(checker) => checker,
+            none => {
+                let format = match format {
+                    Some(format) => format,
+                    None => format_of(documents(&value, String::new()).first().map_or(&value, |(_, value)| value))?,
+                };
+                let has_several = text.get(end..).is_some_and(|rest| !rest.trim_ascii_start().is_empty());
+                none.insert(Checker::new(format, options, has_several))
+            }
+        };
+        checker.add(text.get(begin..end).unwrap_or_default(), value);
+        begin = end;
+    }
+    let Some(checker) = checker else {
         let source = serde_json::Error::custom("there is no document");
         return Err(DisassembleError::Json { source });
     };
-    let format = match format {
-        Some(format) => format,
-        None => format_of(documents(first, String::new()).first().map_or(first, |(_, value)| value))?,
+    Ok(checker.finish())
+}
+
+/// Bytes of memory that checking a text takes at most: known before it is parsed.
+#[must_use]
+pub fn memory_of_check(format: Option<&AnyFormat>, text: &[u8]) -> usize {
+    let sizes = DocumentSizes::of(text);
+    // Not known before the first document is parsed, it may be of a format whose documents are checked together.
+    let parsed = match format {
+        Some(format) if !format.checked_together => sizes.parsed,
+        _ if sizes.count <= 1 => sizes.parsed,
+        Some(_) => sizes.all.bytes(),
+        None => sizes.parsed.saturating_mul(2),
     };
-    let mut found = Violations::default();
-    let root = |line: usize| JsonPath::of_document((values.len() > 1).then_some(line + 1));
-    for (line, keys) in serde_json::Deserializer::from_str(text).into_iter::<RepeatedKeys>().enumerate() {
-        for path in keys.map(|keys| keys.0).unwrap_or_default() {
-            found.add(
-                root(line),
+    text.len().saturating_add(parsed).saturating_add(parsed / 2)
+}
+
+/// What is known of the documents before.
+struct Checker<'a> {
+    format: &'a AnyFormat,
+    options: &'a Options,
+    has_several: bool,
+    /// How many values came.
+    lines: usize,
+    /// Those that are checked together with what comes after them.
+    kept: Vec<Value>,
+    documents: usize,
+    found: Violations,
+}
+
+impl<'a> Checker<'a> {
+    fn new(format: &'a AnyFormat, options: &'a Options, has_several: bool) -> Self {
+        Self {
+            format,
+            options,
+            has_several,
+            lines: 0,
+            kept: Vec::new(),
+            documents: 0,
+            found: Violations::default(),
+        }
+    }
+
+    fn root(&self, line: usize) -> JsonPath<'static> {
+        JsonPath::of_document(self.has_several.then_some(line + 1))
+    }
+
+    fn add(&mut self, text: &str, value: Value) {
+        let root = self.root(self.lines);
+        self.lines += 1;
+        let repeated = serde_json::from_str::<RepeatedKeys>(text).unwrap_or_default();
+        for path in repeated.paths {
+            self.found.add(
+                root,
                 format!("the key {path} stands twice in one object: readers keep one of the two; remove the other"),
             );
         }
-    }
-    let roots: Vec<JsonPath<'_>> = (0..values.len()).map(root).collect();
-    let mut all: Vec<(JsonPath<'_>, &Value)> = Vec::new();
-    for (value, root) in values.iter().zip(&roots) {
-        let parts = documents(value, String::new());
-        match parts.as_slice() {
-            [(path, _)] if path.is_empty() => all.push((*root, value)),
-            parts => all.extend(parts.iter().enumerate().map(|(index, (_, part))| (root.item(index), *part))),
+        if repeated.more > 0 {
+            self.found
+                .add(root, format!("{} more keys stand twice in one object", repeated.more));
+        }
+        if self.format.checked_together {
+            self.kept.push(value);
+        } else {
+            self.check(&[(root, &value)]);
         }
     }
-    (format.check)(&all, options, &mut found);
-    Ok(Checked {
-        documents: all.len(),
-        violations: found.into_list(),
-    })
+
+    fn check(&mut self, values: &[(JsonPath<'_>, &Value)]) {
+        let mut all: Vec<(JsonPath<'_>, &Value)> = Vec::new();
+        for (root, value) in values {
+            let parts = documents(value, String::new());
+            match parts.as_slice() {
+                [(path, _)] if path.is_empty() => all.push((*root, value)),
+                parts => all.extend(parts.iter().enumerate().map(|(index, (_, part))| (root.item(index), *part))),
+            }
+        }
+        self.documents += all.len();
+        (self.format.check)(&all, self.options, &mut self.found);
+    }
+
+    fn finish(mut self) -> Checked {
+        let kept = std::mem::take(&mut self.kept);
+        let all: Vec<_> = kept.iter().enumerate().map(|(line, value)| (self.root(line), value)).collect();
+        if !all.is_empty() {
+            self.check(&all);
+        }
+        let (violations, more) = self.found.into_list();
+        Checked {
+            documents: self.documents,
+            violations,
+            more,
+        }
+    }
 }

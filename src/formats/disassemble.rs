@@ -36,12 +36,21 @@ pub struct Disassembled {
 /// A document is no JSON, of no known format, or breaks a rule of its format: nothing of the text is read then.
 pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
     let mut out = Disassembled::default();
-    disassemble_each(format, text, &mut |_| None, &mut |_, mut read| {
+    disassemble_each(format, text, &mut alone, &mut |_, mut read| {
         out.spans.append(&mut read.spans);
         out.notes.append(&mut read.notes);
         out.documents += read.documents;
     })?;
     Ok(out)
+}
+
+/// A document without its folder: no file that it names can be had.
+///
+/// # Errors
+///
+/// Always.
+pub fn alone(_: &str) -> Result<Value, String> {
+    Err("documents are read without the files beside them here".to_owned())
 }
 
 /// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
@@ -110,18 +119,23 @@ fn placed(path: &str, document: &str) -> String {
 
 /// What JSON's own reader leaves out without a word: values whose key comes again, digits beyond a double.
 fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
-    let repeated = serde_json::from_str::<RepeatedKeys>(text).map(|keys| keys.0).unwrap_or_default();
-    let repeated = repeated.into_iter().map(|key| Note {
+    let RepeatedKeys { paths, more } = serde_json::from_str(text).unwrap_or_default();
+    let repeated = paths.into_iter().map(|key| Note {
         path: placed(&key, path),
         kind: NoteKind::KeyRepeated,
         detail: "the key stands several times in one object: the last value is read, the others are lost".to_owned(),
+    });
+    let more = (more > 0).then(|| Note {
+        path: path.to_owned(),
+        kind: NoteKind::KeyRepeated,
+        detail: format!("{more} more keys stand several times in one object: the last value of each is read, the others are lost"),
     });
     let rounded = Numbers::rounded(text).map(|digits| Note {
         path: path.to_owned(),
         kind: NoteKind::Coerced,
         detail: format!("{digits} has more digits than a double holds: it is rounded"),
     });
-    repeated.chain(rounded).collect()
+    repeated.chain(more).chain(rounded).collect()
 }
 
 /// Tells documents that say the same from others.

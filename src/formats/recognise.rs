@@ -58,17 +58,20 @@ fn is_chat_row(value: &Value) -> bool {
 /// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
 #[must_use]
 pub fn is_document(text: &[u8]) -> bool {
-    if is_otlp(text) {
-        return false;
-    }
-    let first = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next();
-    let Some(Ok(value)) = first else { return false };
-    let first = documents(&value, String::new()).into_iter().next();
-    first.is_some_and(|(_, document)| format_of(document).is_ok())
+    !is_export_request(text) && recognised(text).is_some()
 }
 
-/// Whether an export request stands first, or is the first member of a list. Reads no further than its key.
-fn is_otlp(text: &[u8]) -> bool {
+/// The format of the first document of a JSON text, as far as its content tells. The document is parsed for it.
+#[must_use]
+pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
+    let value = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next()?.ok()?;
+    let (_, first) = documents(&value, String::new()).into_iter().next()?;
+    format_of(first).ok()
+}
+
+/// Whether an export request stands first in a JSON text, or is the first member of a list. Reads no further than its key.
+#[must_use]
+pub fn is_export_request(text: &[u8]) -> bool {
     let mut found = false;
     let _ = TopKeys { found: &mut found }.deserialize(&mut serde_json::Deserializer::from_slice(text));
     found

@@ -8,21 +8,30 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::violations::JsonPath;
 
 /// Keys that stand twice in one object of a value, by their JSON path.
-pub(super) struct RepeatedKeys(pub(super) Vec<String>);
+#[derive(Default)]
+pub(super) struct RepeatedKeys {
+    /// The first of them.
+    pub(super) paths: Vec<String>,
+    /// How many more there are.
+    pub(super) more: usize,
+}
+
+/// So many are named.
+const NAMED: usize = 1_000;
 
 impl<'de> serde::Deserialize<'de> for RepeatedKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut found = Vec::new();
+        let mut found = Self::default();
         let place = JsonPath::of_document(None);
         Walk { place, found: &mut found }.deserialize(deserializer)?;
-        Ok(Self(found))
+        Ok(found)
     }
 }
 
 /// Looks through a value for them.
 struct Walk<'p, 'f> {
     place: JsonPath<'p>,
-    found: &'f mut Vec<String>,
+    found: &'f mut RepeatedKeys,
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
@@ -83,7 +92,11 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             let place = self.place.key(&key);
             if known.contains(&key) {
-                self.found.push(place.to_string());
+                if self.found.paths.len() < NAMED {
+                    self.found.paths.push(place.to_string());
+                } else {
+                    self.found.more += 1;
+                }
             }
             map.next_value_seed(Walk { place, found: self.found })?;
             known.insert(key);

@@ -199,9 +199,10 @@ pub(in crate::formats) fn shown(value: &Value) -> String {
     }
 }
 
-/// The instant of a zoned time.
+/// The instant of a zoned time that a span may have: from 1970 to 2554.
 pub(in crate::formats) fn time(value: &Value) -> Option<Timestamp> {
-    value.as_str()?.trim().parse().ok()
+    let time: Timestamp = value.as_str()?.trim().parse().ok()?;
+    u64::try_from(time.as_nanosecond()).is_ok().then_some(time)
 }
 
 /// The first of these texts that stood before, each with its place.

@@ -21,32 +21,42 @@ impl fmt::Display for Violation {
 
 /// The rules that documents break, in the order in which they were found.
 #[derive(Debug, Default)]
-pub struct Violations(Vec<Violation>);
+pub struct Violations {
+    kept: Vec<Violation>,
+    more: usize,
+}
 
 impl Violations {
+    /// So many are kept; the others are counted: a document may break a rule at each of its bytes.
+    pub const KEPT: usize = 10_000;
+
     /// Adds one.
     pub fn add(&mut self, place: JsonPath<'_>, message: impl Into<String>) {
-        self.0.push(Violation {
+        if self.kept.len() == Self::KEPT {
+            self.more += 1;
+            return;
+        }
+        self.kept.push(Violation {
             path: place.to_string(),
             message: message.into(),
         });
     }
 
-    /// The list of them.
-    pub(super) fn into_list(self) -> Vec<Violation> {
-        self.0
+    /// The list of them, and how many more there are.
+    pub(super) fn into_list(self) -> (Vec<Violation>, usize) {
+        (self.kept, self.more)
     }
 
     /// How many there are so far.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kept.len() + self.more
     }
 
     /// Whether there are none so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.kept.is_empty()
     }
 }
 

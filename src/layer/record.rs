@@ -10,6 +10,7 @@ use tracing_subscriber::registry::ExtensionsMut;
 
 use super::panics::Panic;
 use super::plan::Plan;
+use crate::hash::HashMap;
 use crate::operation::Kind;
 
 /// The values of one span.
@@ -25,6 +26,9 @@ pub(super) struct Record {
     pub(super) opened_in_panic: bool,
 }
 
+/// So many attributes are looked through for a key.
+const FEW: usize = 32;
+
 /// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default, Clone)]
 pub(super) struct More {
@@ -35,6 +39,9 @@ pub(super) struct More {
     pub(super) panic: Option<Panic>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
+    /// Where the first of `indexed` attributes stand, once there are many.
+    places: HashMap<Key, usize>,
+    indexed: usize,
     pub(super) inputs: usize,
     pub(super) outputs: usize,
     pub(super) tools: usize,
@@ -231,9 +238,29 @@ impl More {
 
     /// Keeps a value; the last one holds.
     pub(super) fn put(&mut self, key: Key, value: Value) {
-        match self.attributes.iter_mut().find(|have| have.key == key) {
+        let known = self.place(&key);
+        match known.and_then(|place| self.attributes.get_mut(place)) {
             Some(have) => have.value = value,
             None => self.attributes.push(KeyValue::new(key, value)),
         }
+    }
+
+    /// Where an attribute stands: the first one of this key.
+    fn place(&mut self, key: &Key) -> Option<usize> {
+        if self.attributes.len() <= FEW {
+            return self.attributes.iter().position(|have| have.key == *key);
+        }
+        for (place, pair) in self.attributes.iter().enumerate().skip(self.indexed) {
+            self.places.entry(pair.key.clone()).or_insert(place);
+        }
+        self.indexed = self.attributes.len();
+        self.places.get(key).copied()
+    }
+
+    /// Takes out the attributes whose keys begin like this.
+    pub(super) fn forget(&mut self, prefix: &str) {
+        self.attributes.retain(|pair| !pair.key.as_str().starts_with(prefix));
+        self.places.clear();
+        self.indexed = 0;
     }
 }

@@ -172,7 +172,7 @@ pub(super) fn put_messages(record: &mut Record, direction: Direction, value: &Js
     let output = direction == Direction::Output;
     let prefix = if output { "llm.output_messages." } else { "llm.input_messages." };
     if let Some(more) = record.more.as_deref_mut() {
-        more.attributes.retain(|pair| !pair.key.as_str().starts_with(prefix));
+        more.forget(prefix);
         *(if output { &mut more.outputs } else { &mut more.inputs }) = 0;
     }
     match messages::read(value, direction) {

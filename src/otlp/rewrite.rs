@@ -131,7 +131,7 @@ impl<'a> Rewriter<'a, '_> {
                         patch.replace(&field, text.as_bytes());
                     }
                 }
-                (Kind::Bytes, Some(owner)) if of == Type::AnyValue => {
+                (Kind::Bytes, Some(owner)) if of == Type::AnyValue || !is_id(cursor.bytes(&field.value)) => {
                     if let Some(bytes) = self.bytes(owner, cursor.bytes(&field.value)) {
                         patch.replace(&field, &bytes);
                     }
@@ -192,6 +192,11 @@ impl<'a> Rewriter<'a, '_> {
         }
         Ok(patch.finish())
     }
+}
+
+/// Whether bytes have the length of an id, or are none. What has another length may be any text.
+fn is_id(bytes: &[u8]) -> bool {
+    matches!(bytes.len(), 0 | 8 | 16)
 }
 
 /// Fields of an envelope (schema URLs) have no owner.

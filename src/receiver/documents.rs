@@ -10,7 +10,6 @@ use super::admission::Reservation;
 use super::export::{Export, Form, Taken, Transport};
 use super::headers::encoding;
 use super::http;
-use super::intake::json_cost;
 use super::limits::{Encoding, InflateError, inflate_with};
 use super::reject::Rejection;
 use super::service::Receiver;
@@ -55,12 +54,15 @@ impl AsRef<[u8]> for Held {
     }
 }
 
+/// Bytes that working on a text takes beside it.
+pub type Cost = fn(&[u8]) -> usize;
+
 /// Larger documents are processed on another thread, so that small requests do not wait for them.
 const SMALL: usize = 64 << 10;
 
 impl Document {
     /// Decompresses a body, and reserves what reading it takes.
-    fn of(body: Vec<u8>, encoding: Option<Encoding>, limit: usize, mut reservation: Reservation) -> Result<Self, Rejection> {
+    fn of(body: Vec<u8>, encoding: Option<Encoding>, limit: usize, cost: Cost, mut reservation: Reservation) -> Result<Self, Rejection> {
         let bytes = match encoding {
             None => body,
             Some(encoding) => {
@@ -76,7 +78,15 @@ impl Document {
             }
         };
         reservation.is_of(bytes.len());
-        reservation.grow(json_cost(&bytes)?)?;
+        let needed = cost(&bytes);
+        reservation.grow(needed).map_err(|rejection| match rejection {
+            Rejection::Costly { limit } => Rejection::Dense {
+                bytes: bytes.len(),
+                needed,
+                limit,
+            },
+            other => other,
+        })?;
         let reservation = Arc::new(Mutex::new(reservation));
         let held = Held {
             bytes,
@@ -99,18 +109,18 @@ pub struct Stored {
 }
 
 impl Receiver {
-    /// Reads the body of a request that carries JSON.
+    /// Reads the body of a request that carries JSON. `cost`: what is taken for what will be made of it.
     ///
     /// # Errors
     ///
     /// It is of another type, larger than allowed, slower than allowed, or cannot be decompressed; or the requests in work take
     /// too much memory just now.
-    pub async fn document<B>(&self, request: Request<B>) -> Result<Document, Rejection>
+    pub async fn document<B>(&self, request: Request<B>, cost: Cost) -> Result<Document, Rejection>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
     {
         let (head, mut body) = request.into_parts();
-        let read = self.read_document(&head.headers, &mut body).await;
+        let read = self.read_document(&head.headers, &mut body, cost).await;
         if let Err(rejection) = &read {
             self.counters.refused(rejection);
             http::drain(&mut body, &head, rejection).await;
@@ -118,7 +128,7 @@ impl Receiver {
         read
     }
 
-    async fn read_document<B>(&self, headers: &HeaderMap, body: &mut B) -> Result<Document, Rejection>
+    async fn read_document<B>(&self, headers: &HeaderMap, body: &mut B, cost: Cost) -> Result<Document, Rejection>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
     {
@@ -130,12 +140,12 @@ impl Receiver {
         let mut reservation = Reservation::new(&self.budget)?;
         let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;
         if encoding.is_none() && bytes.len() <= SMALL {
-            return Document::of(bytes, None, limit, reservation);
+            return Document::of(bytes, None, limit, cost, reservation);
         }
         let turn = Arc::clone(&self.aside).acquire_owned().await;
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            Document::of(bytes, encoding, limit, reservation)
+            Document::of(bytes, encoding, limit, cost, reservation)
         });
         work.await.map_err(|_| Rejection::ShuttingDown)?
     }
@@ -210,7 +220,7 @@ mod tests {
     fn who_works_on_a_document_holds_its_memory() {
         let budget = Arc::new(Budget::new(1 << 20));
         let reservation = Reservation::new(&budget).unwrap();
-        let document = Document::of(b"[{}]".to_vec(), None, 1 << 20, reservation).unwrap();
+        let document = Document::of(b"[{}]".to_vec(), None, 1 << 20, |_| 100, reservation).unwrap();
         let work = document.bytes.clone();
         let reserved = budget.in_flight();
         assert!(reserved > 4, "{reserved}");

@@ -217,9 +217,13 @@ impl Intake<'_> {
 
     fn redacted(&mut self, body: Bytes, broken: &dyn Fn(&Bytes, Fault) -> Rejection) -> Result<Bytes, Rejection> {
         let Some(rules) = self.rules else { return Ok(body) };
-        // While it is rewritten there is a second one, and of the message in work a third.
+        // While it is rewritten there is a second one; of a text in it what it stands for without escapes, the text and the messages
+        // that it becomes, and what is changed in it.
+        const COPIES: usize = 6;
+        const CHANGES: usize = 2 << 20;
         let before = self.reservation.bytes();
-        self.reservation.grow(body.len().saturating_mul(2))?;
+        let changes = body.len().saturating_mul(100).min(CHANGES);
+        self.reservation.grow(body.len().saturating_mul(COPIES).saturating_add(changes))?;
         let Some(redacted) = rules.apply(&body, self.wanted).map_err(|fault| broken(&body, fault))? else {
             self.reservation.shrink(self.reservation.bytes() - before);
             return Ok(body);
@@ -309,7 +313,7 @@ const VALUES: usize = 16;
 
 /// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
 /// item twice, as values; and something for each object, however empty.
-pub(super) fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
+fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
     const OBJECT: usize = 320;
     let shape = Shape::of(text);
     if shape.objects > 100_000 && shape.objects.saturating_mul(12) > text.len() {

@@ -35,7 +35,7 @@ use bytes::Bytes;
 use hyper::{Method, Request, Response, Version};
 
 pub use cors::Cors;
-pub use documents::{Document, Stored};
+pub use documents::{Cost, Document, Stored};
 pub use health::OpenWatches;
 pub use limits::Limits;
 pub use refusals::Refusals;

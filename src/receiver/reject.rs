@@ -95,6 +95,19 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
+    /// JSON that takes a multiple of its bytes once it is parsed.
+    #[error(
+        "the {bytes} bytes of JSON consist of so many values that reading them would take {needed} bytes of memory; the limit is {limit}: \
+         send less in one request, or import the documents with `spanbridge import`"
+    )]
+    Dense {
+        /// Bytes of the text.
+        bytes: usize,
+        /// Bytes that it would take.
+        needed: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// Documents of very many messages, steps or blocks.
     #[error(
         "reading the documents would take {bytes} bytes of memory; the limit is {limit}: import them with `spanbridge import`, or raise \
@@ -286,7 +299,9 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } | Self::Costly { .. } | Self::Documents { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Documents { .. } => {
+                (RESOURCE_EXHAUSTED, 413, None, "too_large")
+            }
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {

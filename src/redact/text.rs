@@ -1,6 +1,7 @@
 //! What an expression finds in a text as a reader of it sees it: escapes are undone, and JSON is read, also JSON in the
 //! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use regex::Regex;
@@ -9,12 +10,20 @@ use serde::de::IgnoredAny;
 /// Every further level of JSON in a string of JSON doubles its backslashes, so no text in memory has more levels.
 const LEVELS: usize = 32;
 
+/// Each change takes memory, so that a text has at most this many, or one for each [`EACH`] bytes if that is more: one with more is
+/// replaced whole.
+const CHANGES: usize = 10_000;
+const EACH: usize = 96;
+
 /// Replaces what an expression finds. JSON stays JSON: where a number is found, a string takes its place.
 pub(super) struct Replace<'a> {
     /// What is looked for.
-    pub(super) expression: &'a Regex,
+    expression: &'a Regex,
     /// What takes the place of a match.
-    pub(super) with: &'a dyn Fn(&str) -> String,
+    with: &'a dyn Fn(&str) -> String,
+    /// How many more changes there may be.
+    left: Cell<usize>,
+    is_over: Cell<bool>,
 }
 
 /// A part of a text, and what takes its place.
@@ -25,7 +34,7 @@ struct Change {
 }
 
 /// A string, a number or a word of JSON.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Token {
     /// With its quotes.
     range: Range<usize>,
@@ -40,24 +49,54 @@ impl Token {
     }
 }
 
-impl Replace<'_> {
+impl<'a> Replace<'a> {
+    pub(super) fn new(expression: &'a Regex, with: &'a dyn Fn(&str) -> String) -> Self {
+        Self {
+            expression,
+            with,
+            left: Cell::new(0),
+            is_over: Cell::new(false),
+        }
+    }
+
     /// The text with all matches replaced, and how many there were; `None`: there is none.
     pub(super) fn in_text(&self, text: &str) -> Option<(String, u64)> {
+        self.left.set(CHANGES.max(text.len() / EACH));
+        self.is_over.set(false);
         let changes = self.changes(text, 0);
+        if self.is_over.get() {
+            return Some(((self.with)(text), 1));
+        }
         (!changes.is_empty()).then(|| (spliced(text, &changes), changes.len() as u64))
+    }
+
+    /// Whether one more change may be kept.
+    fn may(&self) -> bool {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => self.is_over.set(true),
+        }
+        !self.is_over.get()
     }
 
     /// In order, and none overlaps another.
     fn changes(&self, text: &str, level: usize) -> Vec<Change> {
-        match tokens(text) {
-            Some(tokens) if level < LEVELS => self.in_json(text, &tokens, level),
-            _ => self.in_plain(text, level),
+        if level < LEVELS && begins_json(text) {
+            self.in_json(text, level)
+        } else {
+            self.in_plain(text, level)
         }
     }
 
     fn matches(&self, text: &str) -> Vec<Change> {
+        self.matches_where(text, |_| true)
+    }
+
+    fn matches_where(&self, text: &str, mut wanted: impl FnMut(&Range<usize>) -> bool) -> Vec<Change> {
         let found = self.expression.find_iter(text).filter(|found| !found.is_empty());
         found
+            .filter(|found| wanted(&found.range()))
+            .take_while(|_| self.may())
             .map(|found| Change {
                 range: found.range(),
                 text: (self.with)(found.as_str()),
@@ -72,7 +111,8 @@ impl Replace<'_> {
             return raw;
         }
         let view = View::of(text);
-        if view.marks.is_empty() {
+        // An escape is longer than what it stands for.
+        if view.text.len() == text.len() {
             return raw;
         }
         let mut all = view.changes_of_source(self.changes(&view.text, level + 1), 0);
@@ -89,9 +129,9 @@ impl Replace<'_> {
         merged
     }
 
-    fn in_json(&self, text: &str, tokens: &[Token], level: usize) -> Vec<Change> {
+    fn in_json(&self, text: &str, level: usize) -> Vec<Change> {
         let mut changes = Vec::new();
-        for token in tokens {
+        for token in Tokens::of(text).take_while(|_| !self.is_over.get()) {
             let content = token.content();
             let Some(inside) = text.get(content.clone()) else { continue };
             if !token.is_string {
@@ -113,22 +153,24 @@ impl Replace<'_> {
                 }));
             }
         }
-        let mut across = self.matches(text);
-        let mut after = tokens.iter().peekable();
-        across.retain(|found| {
-            while after.next_if(|token| token.range.end <= found.range.start).is_some() {}
-            let within = |token: &&Token| token.content().start <= found.range.start && found.range.end <= token.content().end;
+        if self.is_over.get() {
+            return Vec::new();
+        }
+        let mut after = Tokens::of(text).peekable();
+        let across = self.matches_where(text, |found| {
+            while after.next_if(|token| token.range.end <= found.start).is_some() {}
+            let within = |token: &Token| token.content().start <= found.start && found.end <= token.content().end;
             !after.peek().is_some_and(within)
         });
         if across.is_empty() {
             changes
         } else {
-            self.across(text, tokens, changes, across)
+            self.across(text, changes, across)
         }
     }
 
     /// Matches that stand across several values, or on what is between them.
-    fn across(&self, text: &str, tokens: &[Token], changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
+    fn across(&self, text: &str, changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
         let ranges: Vec<Range<usize>> = across.iter().map(|change| change.range.clone()).collect();
         let mut as_it_stands = apart_from(changes.clone(), &ranges);
         as_it_stands.extend(across);
@@ -136,18 +178,9 @@ impl Replace<'_> {
         if is_json(&spliced(text, &as_it_stands)) {
             return as_it_stands;
         }
+        drop(as_it_stands);
         // That would be no JSON: all values that they touch are replaced, or the keys where they touch no value.
-        let mut touched: Vec<&Token> = Vec::new();
-        let mut rest = tokens;
-        for range in &ranges {
-            let begin = rest.partition_point(|token| token.range.end <= range.start);
-            rest = rest.get(begin..).unwrap_or_default();
-            let end = rest.partition_point(|token| token.range.start < range.end);
-            let these = rest.get(..end).unwrap_or_default();
-            let values = these.iter().any(|token| !token.is_key);
-            touched.extend(these.iter().filter(|token| !(values && token.is_key)));
-        }
-        touched.dedup_by_key(|token| token.range.start);
+        let touched = self.touched(text, &ranges);
         let ranges: Vec<Range<usize>> = touched.iter().map(|token| token.range.clone()).collect();
         let mut changes = apart_from(changes, &ranges);
         changes.extend(touched.iter().map(|token| {
@@ -165,6 +198,29 @@ impl Replace<'_> {
         changes.sort_by_key(|change| change.range.start);
         changes
     }
+
+    /// The values that ranges touch, or the keys where one touches no value. The ranges are in order.
+    fn touched(&self, text: &str, ranges: &[Range<usize>]) -> Vec<Token> {
+        let mut touched: Vec<Token> = Vec::new();
+        let mut tokens = Tokens::of(text).peekable();
+        // The last token of a range may be the first one of the next.
+        let mut last: Option<Token> = None;
+        for range in ranges {
+            let mut these: Vec<Token> = last.take().filter(|token| token.range.end > range.start).into_iter().collect();
+            while tokens.next_if(|token| token.range.end <= range.start).is_some() {}
+            while let Some(token) = tokens.next_if(|token| token.range.start < range.end) {
+                if !self.may() {
+                    return Vec::new();
+                }
+                these.push(token);
+            }
+            last = these.last().cloned();
+            let values = these.iter().any(|token| !token.is_key);
+            touched.extend(these.into_iter().filter(|token| !(values && token.is_key)));
+        }
+        touched.dedup_by_key(|token| token.range.start);
+        touched
+    }
 }
 
 /// Those that overlap none of the ranges; both are in order.
@@ -177,55 +233,78 @@ fn apart_from(mut changes: Vec<Change>, ranges: &[Range<usize>]) -> Vec<Change> 
     changes
 }
 
-/// A text with its escapes undone, and where its parts come from.
-struct View {
+/// A text with its escapes undone.
+struct View<'s> {
     text: String,
-    /// Places in it at which an escape begins or ends, and the same places of the source.
-    marks: Vec<(usize, usize)>,
+    source: &'s str,
 }
 
-impl View {
-    fn of(source: &str) -> Self {
-        let mut view = Self {
-            text: String::with_capacity(source.len()),
-            marks: Vec::new(),
-        };
+impl<'s> View<'s> {
+    fn of(source: &'s str) -> Self {
+        let mut text = String::with_capacity(source.len());
         let mut at = 0;
-        while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
-            let begin = at + found;
-            view.text.push_str(source.get(at..begin).unwrap_or_default());
-            match escape(source.get(begin..).unwrap_or_default()) {
-                Some((letter, length)) => {
-                    view.marks.push((view.text.len(), begin));
-                    view.text.push(letter);
-                    at = begin + length;
-                    view.marks.push((view.text.len(), at));
-                }
-                None => {
-                    view.text.push('\\');
-                    at = begin + 1;
-                }
-            }
+        while let Some((begin, letter, end)) = next_escape(source, at) {
+            text.push_str(source.get(at..begin).unwrap_or_default());
+            text.push(letter);
+            at = end;
         }
-        view.text.push_str(source.get(at..).unwrap_or_default());
-        view
+        text.push_str(source.get(at..).unwrap_or_default());
+        Self { text, source }
     }
 
-    fn source(&self, place: usize) -> usize {
-        let after = self.marks.partition_point(|(here, _)| *here <= place);
-        match after.checked_sub(1).and_then(|last| self.marks.get(last)) {
-            Some((here, there)) => there + (place - here),
-            None => place,
-        }
-    }
-
-    /// The same changes of the source, which stands at a place of a larger text.
+    /// The same changes of the source, which stands at a place of a larger text. They are in order.
     fn changes_of_source(&self, changes: Vec<Change>, at: usize) -> Vec<Change> {
+        let mut places = Places::of(self.source);
         let changes = changes.into_iter().map(|change| Change {
-            range: at + self.source(change.range.start)..at + self.source(change.range.end),
+            range: at + places.of_source(change.range.start)..at + places.of_source(change.range.end),
             text: escaped(&change.text),
         });
         changes.collect()
+    }
+}
+
+/// The next escape of a text from a place on: where it begins, what it stands for, where it ends.
+fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, usize)> {
+    while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
+        let begin = at + found;
+        if let Some((letter, length)) = escape(source.get(begin..).unwrap_or_default()) {
+            return Some((begin, letter, begin + length));
+        }
+        at = begin + 1;
+    }
+    None
+}
+
+/// Finds the places of a text in the one that its escapes stand in, in order.
+struct Places<'s> {
+    source: &'s str,
+    /// A place behind an escape, or the beginning: in the source and in the text.
+    at: usize,
+    here: usize,
+    /// The next escape.
+    escape: Option<(usize, char, usize)>,
+}
+
+impl<'s> Places<'s> {
+    fn of(source: &'s str) -> Self {
+        Self {
+            source,
+            at: 0,
+            here: 0,
+            escape: next_escape(source, 0),
+        }
+    }
+
+    fn of_source(&mut self, place: usize) -> usize {
+        while let Some((begin, letter, end)) = self.escape {
+            let behind = self.here + (begin - self.at) + letter.len_utf8();
+            if behind > place {
+                break;
+            }
+            (self.at, self.here) = (end, behind);
+            self.escape = next_escape(self.source, end);
+        }
+        self.at + place.saturating_sub(self.here)
     }
 }
 
@@ -267,52 +346,59 @@ fn is_number(token: &str) -> bool {
     token.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
 }
 
-/// The tokens of JSON; `None`: the text is none, or a lone number or word.
-fn tokens(text: &str) -> Option<Vec<Token>> {
-    if !text.trim_start().starts_with(['{', '[', '"']) || !is_json(text) {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let mut tokens: Vec<Token> = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let begin = at;
-        match byte {
-            b'"' => {
-                at += 1;
-                while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-                    at += found;
-                    if bytes.get(at) == Some(&b'"') {
-                        break;
-                    }
-                    at += 2;
-                }
-                at += 1;
-            }
-            b':' => {
-                if let Some(key) = tokens.last_mut() {
-                    key.is_key = true;
-                }
-                at += 1;
-                continue;
-            }
-            b'{' | b'}' | b'[' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t' => {
-                at += 1;
-                continue;
-            }
-            _ => {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let ends = |byte: &u8| matches!(byte, b'}' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t');
-                at += rest.iter().position(ends).unwrap_or(rest.len());
-            }
+/// Whether a text is JSON, but no lone number or word.
+fn begins_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[', '"']) && is_json(text)
+}
+
+/// The tokens of JSON, one after the other: there may be half as many as bytes.
+struct Tokens<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            bytes: text.as_bytes(),
+            at: 0,
         }
-        tokens.push(Token {
-            range: begin..at.min(bytes.len()),
-            is_string: *byte == b'"',
-            is_key: false,
-        });
     }
-    Some(tokens)
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let bytes = self.bytes;
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+        let is_between = |byte: &u8| is_space(byte) || matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':');
+        let rest = bytes.get(self.at..)?;
+        let begin = self.at + rest.iter().position(|byte| !is_between(byte))?;
+        let is_string = bytes.get(begin) == Some(&b'"');
+        let mut at = begin;
+        if is_string {
+            at += 1;
+            while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+                at += found;
+                if bytes.get(at) == Some(&b'"') {
+                    break;
+                }
+                at += 2;
+            }
+            at += 1;
+        } else {
+            let rest = bytes.get(begin..).unwrap_or_default();
+            at += rest.iter().position(is_between).unwrap_or(rest.len());
+        }
+        self.at = at.min(bytes.len());
+        let after = bytes.get(self.at..).unwrap_or_default();
+        Some(Token {
+            range: begin..self.at,
+            is_string,
+            is_key: is_string && after.iter().find(|byte| !is_space(byte)) == Some(&b':'),
+        })
+    }
 }
 
 /// A string of JSON.
@@ -343,11 +429,8 @@ mod tests {
     use super::*;
 
     fn replaced(expression: &str, text: &str) -> Option<String> {
-        let replace = Replace {
-            expression: &Regex::new(expression).expect("an expression"),
-            with: &|_| "[-]".to_owned(),
-        };
-        replace.in_text(text).map(|(text, _)| text)
+        let expression = Regex::new(expression).expect("an expression");
+        Replace::new(&expression, &|_| "[-]".to_owned()).in_text(text).map(|(text, _)| text)
     }
 
     #[test]
@@ -405,6 +488,10 @@ mod tests {
         }
         let outcome = replaced("a@b", &text).expect("found at the innermost level");
         assert!(is_json(&outcome) && !outcome.contains("0040"));
+        // So many matches that each of them would take a multiple of its bytes: the text goes whole.
+        let many = format!("[{}]", vec!["1"; 1 << 18].join(","));
+        assert_eq!(replaced("[0-9]", &many).as_deref(), Some("[-]"));
+        assert_eq!(replaced("[0-9],", &many).as_deref(), Some("[-]"));
         assert!(replaced("a@b", &"[\"\\\\".repeat(1 << 18)).is_none());
         assert!(replaced("a@b", &"[".repeat(1 << 20)).is_none());
     }

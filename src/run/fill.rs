@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::inputs;
+use crate::hash::{Distinct, HashMap};
 use crate::operation::{
     Agent, ContentType, Cost, Evaluation, Failure, Interrupt, Kind, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact,
-    Search, StateChange, Task, TokenCount, ToolUse, Training,
+    Search, StateChange, Task, TokenCount, ToolCall, ToolCallId, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -244,10 +245,9 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     or(&mut kept.user_id, user_id);
     or(&mut kept.workflow, workflow);
     or(&mut kept.graph_node, graph_node);
-    for tag in tags {
-        if !kept.tags.contains(&tag) {
-            kept.tags.push(tag);
-        }
+    if !tags.is_empty() {
+        let all: Distinct<String> = std::mem::take(&mut kept.tags).into_iter().chain(tags).collect();
+        kept.tags = all.into_list().collect();
     }
     or_members(&mut kept.metadata, metadata);
     if let Some(kept) = &mut kept.failure
@@ -281,9 +281,14 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     if changed {
         first.tool_calls.clone_from(&other.tool_calls);
     }
+    let mut twins: HashMap<&ToolCallId, &ToolCall> = HashMap::default();
+    for twin in &other.tool_calls {
+        if let Some(id) = &twin.id {
+            twins.entry(id).or_insert(twin);
+        }
+    }
     for call in &mut first.tool_calls {
-        let twin = other.tool_calls.iter().find(|twin| twin.id.is_some() && twin.id == call.id);
-        if let Some(twin) = twin {
+        if let Some(twin) = call.id.as_ref().and_then(|id| twins.get(id)) {
             // A stream begins with an empty object, and a client may leave it there.
             let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
             if call.arguments.as_ref().is_some_and(is_empty)

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::projects::ProjectServices;
 use crate::formats;
 use crate::receiver::{Rejection, Stored};
-use crate::web::{Body, Imported, Named, Web};
+use crate::web::{self, Body, Imported, Named, Web};
 
 /// Traces of one request that are stored at once.
 const AT_ONCE: usize = 16;
@@ -24,7 +24,7 @@ pub(super) async fn blocks(
     Named((organization, trace)): Named<(String, String)>,
     request: Request,
 ) -> Response<Body> {
-    let document = match project.receiver.document(request).await {
+    let document = match project.receiver.document(request, web::cost_of_blocks).await {
         Ok(document) => document,
         Err(rejection) => return refuse(&rejection),
     };
@@ -57,7 +57,11 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
 }
 
 async fn store_documents(project: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
-    let document = project.receiver.document(request).await.map_err(|rejection| refuse(&rejection))?;
+    let document = project
+        .receiver
+        .document(request, web::cost_of_documents)
+        .await
+        .map_err(|rejection| refuse(&rejection))?;
     let text = document.bytes.clone();
     let cost = tokio::task::spawn_blocking(move || formats::reading_cost(&text)).await;
     let cost = cost.map_err(|_| refuse(&Rejection::ShuttingDown))?;

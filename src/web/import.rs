@@ -8,14 +8,15 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{Problem, json_reply};
 use super::single;
-use crate::formats::{self, DisassembleError, Note};
+use crate::formats::{self, DisassembleError, Disassembled, DocumentSizes, Note};
 use crate::otlp::encode;
 use crate::span::{Span, TraceId};
 
 /// Documents that were read.
 #[derive(Debug)]
 pub struct Imported {
-    /// An `ExportTraceServiceRequest` of each trace: the same document gives the same bytes, whatever else comes with it.
+    /// An `ExportTraceServiceRequest` of each trace of a document: the same document gives the same bytes, whatever else comes
+    /// with it.
     pub messages: Vec<Vec<u8>>,
     traces: Vec<TraceId>,
     documents: usize,
@@ -25,32 +26,36 @@ pub struct Imported {
 pub(super) fn read(format: Option<&str>, body: &[u8]) -> Result<Imported, Problem> {
     let format = format.map(single::format_of).transpose()?;
     let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
-    let mut imported = Imported {
-        messages: Vec::new(),
-        traces: Vec::new(),
-        documents: 0,
-        notes: Vec::new(),
-    };
-    let mut traces: BTreeMap<TraceId, Vec<u8>> = BTreeMap::new();
-    // One document at a time is in memory as spans.
-    formats::disassemble_each(format, text, &mut |_| None, &mut |_, mut read| {
-        imported.documents += read.documents;
-        imported.notes.append(&mut read.notes);
-        let mut of_trace: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
+    let (mut messages, mut documents, mut notes) = (BTreeMap::new(), 0, Vec::new());
+    // Of the documents before one that is read only the bytes of their spans are in memory.
+    let take = &mut |_, read: Disassembled| {
+        let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
         for span in read.spans {
-            of_trace.entry(span.trace_id).or_default().push(span);
+            traces.entry(span.trace_id).or_default().push(span);
         }
-        for (trace, spans) in of_trace {
-            // Requests one after another are one request with all their spans.
-            traces.entry(trace).or_default().append(&mut encode::traces(&spans));
+        for (trace, spans) in traces {
+            let list: &mut Vec<Vec<u8>> = messages.entry(trace).or_default();
+            list.push(encode::traces(&spans));
         }
-    })
-    .map_err(refused)?;
-    if imported.documents == 0 {
+        notes.extend(read.notes);
+        documents += read.documents;
+    };
+    formats::disassemble_each(format, text, &mut formats::alone, take).map_err(refused)?;
+    if documents == 0 {
         return Err(Problem::invalid("the body has no document"));
     }
-    (imported.traces, imported.messages) = traces.into_iter().unzip();
-    Ok(imported)
+    Ok(Imported {
+        traces: messages.keys().copied().collect(),
+        messages: messages.into_values().flatten().collect(),
+        documents,
+        notes,
+    })
+}
+
+/// Bytes that reading documents takes.
+#[must_use]
+pub fn cost_of_documents(text: &[u8]) -> usize {
+    DocumentSizes::of(text).reading()
 }
 
 fn refused(error: DisassembleError) -> Problem {

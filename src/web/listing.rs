@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::documents::{Vocabulary, awaits_root};
+use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
@@ -97,15 +98,12 @@ impl Summary {
                 .filter(|step| step.operation.kind == Kind::Llm)
                 .map(|step| &step.operation)
         };
-        let mut models: Vec<(&str, usize)> = Vec::new();
+        let mut models: Keyed<&str, usize> = Keyed::default();
         for model in calls().filter_map(|call| call.model.name()) {
-            match models.iter_mut().find(|(name, _)| *name == model) {
-                Some((_, count)) => *count += 1,
-                None => models.push((model, 1)),
-            }
+            *models.get_or_insert_with(&model, || 0) += 1;
         }
         // The first of those with most calls.
-        let model = models.iter().rev().max_by_key(|(_, count)| *count);
+        let model = models.into_list().into_iter().rev().max_by_key(|(_, count)| *count);
         let status = match (&run.failure, run.ended_at) {
             (Some(_), _) => "error",
             (None, None) => "running",
@@ -114,7 +112,7 @@ impl Summary {
         Self {
             agent_work: run.has_agent_work(),
             agent: run.agent.name.clone(),
-            model: model.map(|(name, _)| (*name).to_owned()),
+            model: model.map(|(name, _)| name.to_owned()),
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
@@ -137,16 +135,14 @@ impl Summary {
 
 /// Each name once, in order.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Distinct<&str> = Distinct::default();
     for name in names.filter(|name| name.len() <= Summary::NAME) {
         if found.len() == Summary::NAMES {
             break;
         }
-        if !found.iter().any(|have| have == name) {
-            found.push(name.to_owned());
-        }
+        found.insert(&name);
     }
-    found
+    found.into_list().map(str::to_owned).collect()
 }
 
 /// The traces that a filter holds, with what the agent did in each. That is computed once a revision.

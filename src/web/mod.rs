@@ -47,8 +47,9 @@ mod single;
 mod url;
 mod write;
 
+pub use blocks::cost_of_blocks;
 pub use delivery::{GivenUp, SlowClient};
-pub use import::Imported;
+pub use import::{Imported, cost_of_documents};
 pub use readers::{ReadLimits, Readers};
 pub use request::Named;
 pub use routes::{BLOCKS, IMPORT, IMPORT_OF_FORMAT, Route, elsewhere_route, normalized, routes};

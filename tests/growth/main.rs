@@ -10,6 +10,7 @@ mod lists;
 mod loose;
 mod measure;
 mod messages;
+mod names;
 mod records;
 mod shapes;
 mod spans;

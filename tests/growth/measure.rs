@@ -99,6 +99,11 @@ fn works(batch: Batch) -> Vec<Work> {
         runs = run::from_batch(spans, logs, &registry);
         0
     });
+    #[cfg(feature = "server")]
+    measure("list".to_owned(), &mut || {
+        let summaries = runs.iter().map(spanbridge::web::listing::Summary::of);
+        summaries.map(|summary| summary.models.len()).sum()
+    });
     let of = |list: &[(&str, &str)]| Options::of(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).unwrap();
     for (with, options) in [("", of(&WHOLE)), (" with options", of(&MORE))] {
         for format in FORMATS {

@@ -452,3 +452,22 @@ fn broken_requests_are_told_and_what_decodes_before_decodes_after() {
     }
     assert!(whole > 100 && broken > 100, "{whole} whole, {broken} broken");
 }
+
+/// An id of another length than ids have may be any text: it is looked through, and stays what it was where nothing is found.
+#[test]
+fn ids_of_a_wrong_length_are_looked_through() {
+    let rules = rules(&[rule(None, Some("ann@example"), Action::Mask, &[])]);
+    let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, u8::try_from(bytes.len()).expect("short")], bytes].concat();
+    let request = |parent: &[u8], link: &[u8]| {
+        let link = field(13, &[field(1, &[3; 16]), field(2, link)].concat());
+        let span = [field(1, &[1; 16]), field(2, &[2; 8]), field(4, parent), field(5, b"name"), link].concat();
+        field(1, &field(2, &field(2, &span)))
+    };
+    let hidden = rules
+        .apply(&request(b"ann@example", b"of ann@example"), Signal::Traces)
+        .expect("a request");
+    assert_eq!(hidden, Some(request(b"[redacted]", b"of [redacted]")));
+    for fine in [request(&[7; 8], &[8; 8]), request(b"", b"an id of others")] {
+        assert_eq!(rules.apply(&fine, Signal::Traces).expect("a request"), None);
+    }
+}

@@ -6,6 +6,7 @@ mod overview;
 mod spans;
 mod tree;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,7 +15,7 @@ use clap::Args;
 use super::failure::{Failure, exit_status};
 use super::select::trace_id;
 use super::source::Where;
-use super::{complete, out};
+use super::{complete, new_file, out};
 use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json};
 use crate::store::{self, Stored};
@@ -56,6 +57,9 @@ pub(super) struct Show {
     /// Write a page for browsers to this file (`-`: standard output). It needs no server and loads nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "spans", "full"])]
     html: Option<PathBuf>,
+    /// Let --html replace a file that spanbridge did not write.
+    #[arg(long, requires = "html")]
+    force: bool,
     #[command(flatten)]
     from: Where,
 }
@@ -99,7 +103,7 @@ impl Show {
             return print(&text);
         }
         if let Some(path) = &self.html {
-            return write_page(path, &view::html::page(run), run.trace_id);
+            return write_page(path, self.force, &view::html::page(run), run.trace_id);
         }
         let width = out::width();
         let mut lines = overview::head(run, width, self.full);
@@ -137,11 +141,12 @@ fn print_lines(lines: &[String]) -> Result<(), Failure> {
     written.map_err(|source| Failure::Output { source })
 }
 
-fn write_page(path: &Path, page: &str, id: TraceId) -> Result<(), Failure> {
+fn write_page(path: &Path, force: bool, page: &str, id: TraceId) -> Result<(), Failure> {
     if path == Path::new("-") {
         return print_lines(&[page.to_owned()]);
     }
-    std::fs::write(path, page).map_err(|source| Failure::Write {
+    let mut file = new_file::named(path, force, view::html::is_page)?;
+    file.write_all(page.as_bytes()).map_err(|source| Failure::Write {
         path: path.to_owned(),
         source,
     })?;

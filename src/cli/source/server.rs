@@ -12,6 +12,9 @@ use crate::server::SPEAKS_TLS;
 /// How long a busy server is asked again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The most bytes of an answer.
+const LARGEST: u64 = 1 << 30;
+
 /// A token that does not show itself.
 #[derive(Clone)]
 pub(super) struct Token(String);
@@ -95,7 +98,20 @@ impl Server {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let mut response = request.call().map_err(fault)?;
-        let body = response.body_mut().with_config().limit(u64::MAX).read_to_vec().map_err(fault)?;
+        let too_large = || Failure::Answer {
+            url: url.clone(),
+            message: format!(
+                "the answer has more than {LARGEST} bytes; ask for less, or read the data directory with --data-dir on the server's machine"
+            ),
+        };
+        if response.body().content_length().is_some_and(|told| told > LARGEST) {
+            return Err(too_large());
+        }
+        let body = response.body_mut().with_config().limit(LARGEST).read_to_vec();
+        let body = body.map_err(|source| match source {
+            ureq::Error::BodyExceedsLimit(_) => too_large(),
+            source => fault(source),
+        })?;
         Ok((response.status().as_u16(), body))
     }
 

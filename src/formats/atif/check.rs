@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::formats::back::time;
 use crate::formats::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
 use crate::formats::shape::{Record, may, need, shown};
 use crate::formats::violations::{JsonPath, Violations};
@@ -298,8 +299,7 @@ fn parts(place: JsonPath<'_>, content: &Value, found: &mut Violations) {
     }
 }
 
-/// A date or a time, with a zone or without.
+/// A date or a time, with a zone or without, as it is read.
 fn is_iso_8601(text: &str) -> bool {
-    let text = text.trim();
-    text.parse::<jiff::Timestamp>().is_ok() || text.parse::<jiff::civil::DateTime>().is_ok() || text.parse::<jiff::civil::Date>().is_ok()
+    time(text).or_else(|| time(&format!("{text}T00:00:00"))).is_some()
 }

@@ -27,6 +27,8 @@ pub enum NoteKind {
     IdDerived,
     /// Another file was read as a part of it.
     Joined,
+    /// A file that it names is not read.
+    FileMissing,
     /// The same key stands behind it in the same object: of the values the last one is read, this one is lost.
     KeyRepeated,
     /// Another document before it has the same id: what both say at one place is kept once.

@@ -1,7 +1,7 @@
 //! Integers beyond 64 bits. A [`Value`] holds the nearest double instead; the digits are kept here, by that double, and where one
 //! double stands for several integers, by their places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -169,10 +169,8 @@ impl Numbers {
 
     /// The doubles that stand for several numbers, and whether the places of these are known.
     pub(in crate::formats) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.ambiguous.iter().map(|double| {
-            let is_placed = self.places.values().any(|digits| as_double(digits).as_ref() == Some(double));
-            (double.as_str(), is_placed)
-        })
+        let placed: HashSet<String> = self.places.values().filter_map(|digits| as_double(digits)).collect();
+        self.ambiguous.iter().map(move |double| (double.as_str(), placed.contains(double)))
     }
 
     /// As they stand in the attribute: pointers begin with a slash, doubles do not.

@@ -13,6 +13,7 @@ use crate::formats::loss::{Loss, LossReason};
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Rounds};
 use crate::formats::{calls, facts, io};
+use crate::hash::HashSet;
 use crate::run::{Run, StepId};
 use crate::transcript::{Exchanges, Transcript};
 
@@ -100,6 +101,8 @@ fn only_ideal(run: &Run) -> Option<&Value> {
 struct AgentConversation<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
+    /// The same, trimmed.
+    told_system: HashSet<String>,
     offered: OfferedTools<'a>,
     interactions: Vec<Interaction<'a>>,
     losses: Losses,
@@ -110,6 +113,7 @@ impl<'a> AgentConversation<'a> {
         Self {
             agent,
             system: Vec::new(),
+            told_system: HashSet::default(),
             offered: OfferedTools::default(),
             interactions: Vec::new(),
             losses: Losses::new(&PLACED),
@@ -121,7 +125,7 @@ impl<'a> AgentConversation<'a> {
         let rounds = Rounds::of(&exchanges.list);
         for (message, exchange) in &rounds.prompts {
             let words = interaction::words(message, interaction::span(run, exchange), losses);
-            if !self.system.iter().any(|known| interaction::same(known, &words)) {
+            if self.told_system.insert(words.trim().to_owned()) {
                 self.system.push(words);
             }
         }
@@ -243,7 +247,7 @@ impl<'a> AgentConversation<'a> {
             let mut metadata = metadata.clone();
             metadata.add_filled("history", history.drain(..).map(interaction::turn).collect::<Json<'_>>());
             metadata.add_filled("follows", before.replace(name.clone()));
-            metadata.add_filled("models", interaction.models.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("models", interaction.models.into_list().collect::<Json<'_>>());
             metadata.add_filled("reasoning", interaction.thoughts.into_iter().collect::<Json<'_>>());
             metadata.add_filled("earlier_outputs", interaction.earlier.into_iter().collect::<Json<'_>>());
             if interaction.input.is_none() {

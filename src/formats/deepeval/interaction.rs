@@ -9,7 +9,7 @@ use crate::formats::loss::LossReason;
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round};
 use crate::formats::turn_facts::TurnFacts;
-use crate::hash::{HashMap, HashSet};
+use crate::hash::{Distinct, HashMap, HashSet};
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
@@ -57,7 +57,7 @@ pub(super) struct Interaction<'a> {
     pub(super) tools: Vec<Object<'a>>,
     pub(super) retrieved: Vec<Text<'a>>,
     known: HashSet<Text<'a>>,
-    pub(super) models: Vec<&'a str>,
+    pub(super) models: Distinct<&'a str>,
     /// What was thought beside no call.
     pub(super) thoughts: Vec<Text<'a>>,
     pub(super) input_tokens: Option<u64>,
@@ -169,10 +169,8 @@ impl<'a> Interaction<'a> {
             "error" => asked.is_some_and(|asked| !asked.results.is_empty()) || is_search(own) || operation.failure.as_ref() == of_run,
             _ => false,
         });
-        if let Some(model) = operation.model.name()
-            && !self.models.contains(&model)
-        {
-            self.models.push(model);
+        if let Some(model) = operation.model.name() {
+            self.models.insert(&model);
         }
         if crate::transcript::is_model_call(own) {
             add(&mut self.input_tokens, operation.usage.input);
@@ -269,10 +267,8 @@ impl<'a> Interaction<'a> {
         self.retrieved
             .extend(other.retrieved.into_iter().filter(|text| self.known.insert(text.clone())));
         self.thoughts.extend(other.thoughts);
-        for model in other.models {
-            if !self.models.contains(&model) {
-                self.models.push(model);
-            }
+        for model in other.models.into_list() {
+            self.models.insert(&model);
         }
         for (sum, count) in [
             (&mut self.input_tokens, other.input_tokens),
@@ -295,7 +291,7 @@ impl<'a> Interaction<'a> {
         });
         let mut metadata = Object::new();
         metadata.add_filled("earlier_outputs", self.earlier.into_iter().collect::<Json<'_>>());
-        metadata.add_filled("models", self.models.into_iter().collect::<Json<'_>>());
+        metadata.add_filled("models", self.models.into_list().collect::<Json<'_>>());
         metadata.add_filled("reasoning", self.thoughts.into_iter().collect::<Json<'_>>());
         let is_told = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
         let answered = is_told.then(|| Turn {

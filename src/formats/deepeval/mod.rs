@@ -69,6 +69,7 @@ impl Format for DeepEval {
         meaning: "write a case for each question, for each run, or for each agent's conversation",
         variable: None,
     }];
+    const CHECKED_TOGETHER: bool = true;
     type Document<'a> = Case<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Case<'a>>> {

@@ -108,6 +108,7 @@ impl Format for Invariant {
             variable: None,
         },
     ];
+    const CHECKED_TOGETHER: bool = true;
     type Document<'a> = Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {

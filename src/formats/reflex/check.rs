@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::formats::back::seconds as time_of_seconds;
 use crate::formats::shape::Shape::{Any, Count, Flag, Int, List, Maybe, Number, Object, Text, Word};
 use crate::formats::shape::{Record, cycles, may, need, repeated, shown};
 use crate::formats::violations::{JsonPath, Violations};
@@ -81,7 +82,7 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
     }
     let number = |name: &str| node.get(name).and_then(Value::as_f64);
     for name in ["started_at", "ended_at"] {
-        if number(name).is_some_and(|seconds| !(seconds > 0.0 && seconds < 1e11)) {
+        if number(name).is_some_and(|seconds| seconds <= 0.0 || time_of_seconds(seconds).is_none()) {
             found.add(
                 place.key(name),
                 "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9",

@@ -5,17 +5,20 @@ use std::collections::VecDeque;
 use super::draft::Conversation;
 use super::garbled;
 use super::keys::{Keys, canonical};
-use crate::hash::HashMap;
-use crate::operation::{Message, ToolCall};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Message, ToolCall, ToolCallId};
 use crate::run::fill;
 use crate::run::id::{CallId, MessageId};
 
 /// Calls of an answer that only a later input holds, where it holds all that the answer's own span has. An id that is known
 /// is a call of another answer: a client may join answers.
 fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<CallId>>) -> Vec<ToolCall> {
-    let ids = || later.tool_calls.iter().filter_map(|call| call.id.as_ref());
-    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| ids().any(|told| told == id));
-    if own.tool_calls.is_empty() || !own.tool_calls.iter().all(is_told) {
+    if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
+        return Vec::new();
+    }
+    let told: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
+    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
+    if !own.tool_calls.iter().all(is_told) {
         return Vec::new();
     }
     let is_new = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !known.contains_key(id));

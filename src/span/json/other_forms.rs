@@ -249,7 +249,7 @@ mod tests {
         let [span] = spans.as_slice() else { panic!("one span") };
         assert_eq!((span.start.0, span.end.0), (1_000_000, 1_005_000));
         assert_eq!(span.trace_id.to_string(), format!("{:0>32}", "3e28"));
-        assert_eq!(span.parent_span_id.map(|id| id.to_string()), Some(format!("{:0>16}", "2")));
+        assert_eq!(span.parent.map(|id| id.to_string()), Some(format!("{:0>16}", "2")));
         assert_eq!(
             (span.links.len(), span.scope.name.as_str(), span.status.is_error()),
             (1, "my.chat", true)

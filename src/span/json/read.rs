@@ -16,20 +16,34 @@ const JSON_DEPTH_LIMIT: usize = 170;
 
 /// Parses JSON that may nest deeper than serde_json's own limit of 128.
 pub(super) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    let parsed = serde_json::from_slice(bytes);
+    let (value, end) = parse_first(bytes).unwrap_or_else(|| serde_json::from_slice(bytes).map(|value| (value, bytes.len())))?;
+    let rest = bytes.get(end..).unwrap_or_default();
+    if !rest.trim_ascii_start().is_empty() {
+        // The fault with its place.
+        serde_json::from_slice::<IgnoredAny>(bytes)?;
+    }
+    Ok(value)
+}
+
+/// Parses the value that stands first in a text, and says where it ends. `None`: there is none.
+fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T, usize), serde_json::Error>> {
+    let first = |reader: serde_json::Deserializer<serde_json::de::SliceRead<'_>>| {
+        let mut values = reader.into_iter::<T>();
+        let value = values.next()?;
+        Some(value.map(|value| (value, values.byte_offset())))
+    };
+    let parsed = first(serde_json::Deserializer::from_slice(bytes));
     match &parsed {
-        Err(error)
+        Some(Err(error))
             if error.is_syntax() && error.to_string().starts_with("recursion limit exceeded") && depth(bytes) <= JSON_DEPTH_LIMIT => {}
         _ => return parsed,
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();
-    let value = T::deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    first(reader)
 }
 
-/// The deepest nesting of lists and objects.
+/// The deepest nesting of lists and objects in the first value.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut escaped) = (0usize, 0, false, false);
     for byte in json {
@@ -42,7 +56,12 @@ fn depth(json: &[u8]) -> usize {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b']' | b'}' => depth = depth.saturating_sub(1),
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
             _ => {}
         }
     }
@@ -114,6 +133,25 @@ impl<I: Items> MessageOf<I> {
             _ => parse(bytes),
         };
         source.map_err(|source| JsonError::Syntax { source })
+    }
+
+    /// Parses the message that stands first in a text, and says where it ends. `None`: there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// Not JSON, or a value of the wrong type.
+    #[must_use]
+    pub fn parse_first(bytes: &[u8]) -> Option<Result<(Self, usize), serde_json::Error>> {
+        parse_first(bytes)
+    }
+
+    /// Parses a list of messages.
+    ///
+    /// # Errors
+    ///
+    /// Not JSON, or a value of the wrong type.
+    pub fn parse_list(bytes: &[u8]) -> Result<Vec<Self>, serde_json::Error> {
+        parse(bytes)
     }
 
     /// What it carries; `None` for an object without any of the three keys.

@@ -20,6 +20,12 @@ use parts::text;
 const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
+/// Whether a text begins like a page of a run.
+#[must_use]
+pub fn is_page(head: &[u8]) -> bool {
+    head.starts_with(b"<!DOCTYPE html>") && memchr::memmem::find(head, b"default-src").is_some()
+}
+
 /// The page of a run: outline with bars of time, conversations, inputs and outputs, errors, totals.
 #[must_use]
 pub fn page(run: &Run) -> String {

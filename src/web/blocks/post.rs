@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::formats::DocumentSizes;
 use crate::formats::openreward::written::BLOCK;
 use crate::otlp::{decode, encode};
 use crate::redact::Rules;
@@ -12,11 +13,23 @@ use crate::span::{Signal, Span, SpanId};
 use super::super::reply::Problem;
 use super::name::Name;
 
+/// Bytes that reading and storing blocks takes: their text in the request, by itself, as it is stored, in the span, in the message to
+/// the store and in the answer, what the rules must know of each, and the largest as a value.
+#[must_use]
+pub fn cost_of_blocks(text: &[u8]) -> usize {
+    const COPIES: usize = 6;
+    const FACTS: usize = 2_500;
+    let text = text.trim_ascii_start();
+    let sizes = DocumentSizes::of(text.strip_prefix(b"[").unwrap_or(text));
+    let texts = text.len().saturating_mul(COPIES);
+    texts.saturating_add(sizes.count.saturating_mul(FACTS)).saturating_add(sizes.parsed)
+}
+
 /// Blocks that a client sent.
 #[derive(Debug)]
 pub(in crate::web) struct Posted {
-    /// Each as the rules see it, and its text.
-    pub(super) blocks: Vec<(Value, String)>,
+    /// The text of each.
+    pub(super) blocks: Vec<String>,
     /// Whether they were sent as a list.
     pub(super) as_list: bool,
     /// Bytes of all texts.
@@ -52,15 +65,8 @@ impl Posted {
             texts = redacted(texts, trace, rules)?;
         }
         let bytes = texts.iter().map(String::len).sum();
-        let blocks = texts.into_iter().enumerate().map(|(index, text)| {
-            let value = serde_json::from_str(&text).map_err(|error| match as_list {
-                true => Problem::invalid(format!("block {index} cannot be read: {error}")),
-                false => Problem::invalid(format!("the block cannot be read: {error}")),
-            })?;
-            Ok((value, text))
-        });
         Ok(Self {
-            blocks: blocks.collect::<Result<_, Problem>>()?,
+            blocks: texts,
             as_list,
             bytes,
             _body: body,
@@ -88,7 +94,8 @@ fn redacted(texts: Vec<String>, trace: &Name, rules: &Rules) -> Result<Vec<Strin
     spans.extend(texts.iter().map(|text| of(BLOCK, text)));
     let message = encode::traces(&spans);
     drop(spans);
-    let Ok(Some(message)) = rules.apply(&message, Signal::Traces) else {
+    let applied = rules.apply(&message, Signal::Traces);
+    let Some(message) = applied.map_err(|fault| Problem::internal(fault.to_string()))? else {
         return Ok(texts);
     };
     let decoded = decode::traces(&message)

@@ -1,5 +1,7 @@
 //! What is known of a trace that blocks are written to.
 
+use serde_json::Value;
+
 use crate::formats::openreward::limits::Limits;
 use crate::formats::openreward::rules::{self, Accepted, Known, KnownBlock, Refusal, Seen};
 use crate::formats::openreward::written::{self, Facts, Sent};
@@ -93,9 +95,16 @@ impl State {
         let (mut spans, mut texts) = (Vec::new(), Vec::new());
         let mut last = self.last;
         let scope = written::scope();
-        for (index, (value, text)) in posted.blocks.iter().enumerate() {
+        for (index, text) in posted.blocks.iter().enumerate() {
             let refused = |refusal: Refusal| Problem::of_block(refusal, posted.as_list.then_some(index));
-            let mut one = rules::check(value, &trace.text, &new, limits).map_err(refused)?;
+            // No more than one is parsed at a time.
+            let mut one = {
+                let value: Value = serde_json::from_str(text).map_err(|error| match posted.as_list {
+                    true => Problem::invalid(format!("block {index} cannot be read: {error}")),
+                    false => Problem::invalid(format!("the block cannot be read: {error}")),
+                })?;
+                rules::check(&value, &trace.text, &new, limits).map_err(refused)?
+            };
             let now = now.0 / MICRO * MICRO;
             last = UnixNanos(now.max(last.0.saturating_add(MICRO)));
             let id = one.id.get_or_insert_with(|| written::block_id(&trace.text, last));

@@ -79,7 +79,7 @@ impl Reader<'_> {
         }
         let left = std::mem::take(&mut conversation.embedded);
         self.left_over(conversation);
-        for (_, inner) in left.into_iter().filter(|_| depth < NESTING_LIMIT) {
+        for inner in left.left().filter(|_| depth < NESTING_LIMIT) {
             self.trajectory(&inner, Some(agent), depth + 1)?;
         }
         Ok(())
@@ -131,15 +131,13 @@ impl Reader<'_> {
     pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut Conversation<'_>) -> Result<()> {
         reference.object()?;
         let id = reference.text_of("trajectory_id")?;
-        let place = conversation
-            .embedded
-            .iter()
-            .position(|(own, _)| own.as_deref() == id && id.is_some());
         if id.is_none() && reference.text_of("trajectory_path")?.is_none() && reference.text_of("session_id")?.is_none() {
             return Err(reference.refuse("it names no trajectory: `trajectory_id` or `trajectory_path` is missing"));
         }
-        if let Some(place) = place.filter(|_| conversation.depth < NESTING_LIMIT) {
-            let (_, inner) = conversation.embedded.remove(place);
+        let inner = id
+            .filter(|_| conversation.depth < NESTING_LIMIT)
+            .and_then(|id| conversation.embedded.take(id));
+        if let Some(inner) = inner {
             self.trajectory(&inner, Some(tool), conversation.depth + 1)?;
         }
         Ok(())
@@ -203,19 +201,18 @@ impl Reader<'_> {
 
 fn embedded<'a>(at: &At<'a>) -> Result<Embedded<'a>> {
     let Some(list) = at.some("subagent_trajectories") else {
-        return Ok(Vec::new());
+        return Ok(Embedded::default());
     };
-    let mut out: Embedded<'a> = Vec::new();
+    let mut out = Embedded::default();
     for inner in list.items()? {
         inner.object()?;
-        let id = inner.text_of("trajectory_id")?.map(str::to_owned);
-        let Some(own) = &id else {
+        let Some(own) = inner.text_of("trajectory_id")? else {
             return Err(inner.refuse("`trajectory_id` is missing: an embedded trajectory needs it"));
         };
-        if out.iter().any(|(other, _)| other.as_ref() == Some(own)) {
-            return Err(inner.need("trajectory_id")?.refuse("a trajectory before has this id"));
+        let id = inner.need("trajectory_id")?;
+        if !out.add(own, inner) {
+            return Err(id.refuse("a trajectory before has this id"));
         }
-        out.push((id, inner));
     }
     Ok(out)
 }

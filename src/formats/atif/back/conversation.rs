@@ -9,7 +9,30 @@ use crate::operation::{Message, ToolDefinition};
 use crate::span::UnixNanos;
 
 /// Trajectories inside of one, by their ids, until a result names them.
-pub(super) type Embedded<'a> = Vec<(Option<String>, At<'a>)>;
+#[derive(Default)]
+pub(super) struct Embedded<'a> {
+    list: Vec<Option<At<'a>>>,
+    places: HashMap<String, usize>,
+}
+
+impl<'a> Embedded<'a> {
+    /// Adds one; `false`: one before has this id.
+    pub(super) fn add(&mut self, id: &str, at: At<'a>) -> bool {
+        let is_new = self.places.insert(id.to_owned(), self.list.len()).is_none();
+        self.list.push(Some(at));
+        is_new
+    }
+
+    /// The one with this id, if no result named it before.
+    pub(super) fn take(&mut self, id: &str) -> Option<At<'a>> {
+        self.list.get_mut(*self.places.get(id)?)?.take()
+    }
+
+    /// Those that no result named.
+    pub(super) fn left(self) -> impl Iterator<Item = At<'a>> {
+        self.list.into_iter().flatten()
+    }
+}
 
 /// What was said so far in a trajectory.
 pub(super) struct Conversation<'a> {
@@ -44,7 +67,7 @@ impl<'a> Conversation<'a> {
             model,
             histories: HashMap::new(),
             waiting: Vec::new(),
-            embedded: Vec::new(),
+            embedded: Embedded::default(),
             has_spoken: false,
             agents: Vec::new(),
         }

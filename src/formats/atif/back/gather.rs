@@ -1,34 +1,64 @@
 //! Harbor's layout: a run in several files, joined to one document.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::formats::back::Beside;
 use crate::transcript::NESTING_LIMIT;
 
 /// The version that knows embedded trajectories.
 const EMBEDS: &str = "ATIF-v1.7";
 
 /// Puts the files that a document names into it: steps of continuations after its own, trajectories of sub-agents into
-/// `subagent_trajectories`. `read` gives the document of a name; what it does not know stays a name. Gives the joined names.
-pub(super) fn gather(document: &mut Value, read: &mut dyn FnMut(&str) -> Option<Value>) -> Vec<String> {
-    let mut joined = Vec::new();
-    inner(document, read, &mut joined, 0);
-    joined
+/// `subagent_trajectories`. `read` gives the document of a name; what it does not know stays a name.
+pub(super) fn gather(document: &mut Value, read: &mut Beside<'_>) -> Gathered {
+    let mut gathered = Gathered::default();
+    inner(document, read, &mut gathered, 0);
+    gathered
 }
 
-fn inner(document: &mut Value, read: &mut dyn FnMut(&str) -> Option<Value>, joined: &mut Vec<String>, depth: usize) {
+/// The files that a document names.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// Those that are a part of it now.
+    pub(super) joined: Vec<String>,
+    /// The others, with the reason.
+    pub(super) missing: Vec<(String, String)>,
+    told: HashSet<String>,
+}
+
+impl Gathered {
+    fn read(&mut self, name: &str, read: &mut Beside<'_>) -> Option<Value> {
+        let found = read(name).and_then(|value| match value.is_object() {
+            true => Ok(value),
+            false => Err("it is no trajectory: expected an object".to_owned()),
+        });
+        found.map_err(|reason| self.missing(name, reason)).ok()
+    }
+
+    fn missing(&mut self, name: &str, reason: String) {
+        if self.told.insert(name.to_owned()) {
+            self.missing.push((name.to_owned(), reason));
+        }
+    }
+}
+
+fn inner(document: &mut Value, read: &mut Beside<'_>, gathered: &mut Gathered, depth: usize) {
     let mut files: HashSet<String> = HashSet::new();
     while let Some(name) = document.get("continued_trajectory_ref").and_then(Value::as_str).map(str::to_owned) {
         if !files.insert(name.clone()) {
+            gathered.missing(&name, "it continues itself".to_owned());
             break;
         }
-        let Some(Value::Object(next)) = read(&name) else { break };
+        let Some(Value::Object(next)) = gathered.read(&name, read) else {
+            break;
+        };
         append(document, next);
-        joined.push(name);
+        gathered.joined.push(name);
     }
     if depth < NESTING_LIMIT {
-        embed(document, read, joined, depth);
+        embed(document, read, gathered, depth);
     }
 }
 
@@ -65,10 +95,10 @@ fn add(map: &mut Map<String, Value>, inner: Vec<Value>) {
 }
 
 /// References to files become references to trajectories inside of the document.
-fn embed(document: &mut Value, read: &mut dyn FnMut(&str) -> Option<Value>, joined: &mut Vec<String>, depth: usize) {
+fn embed(document: &mut Value, read: &mut Beside<'_>, gathered: &mut Gathered, depth: usize) {
     let mut taken: HashSet<String> = ids(document);
     let mut inside: Vec<Value> = Vec::new();
-    let mut known: Vec<(String, String)> = Vec::new();
+    let mut known: HashMap<String, String> = HashMap::new();
     let steps = document.get_mut("steps").and_then(Value::as_array_mut);
     for step in steps.into_iter().flatten() {
         let results = step.pointer_mut("/observation/results").and_then(Value::as_array_mut);
@@ -78,18 +108,16 @@ fn embed(document: &mut Value, read: &mut dyn FnMut(&str) -> Option<Value>, join
                 let Some(name) = reference.get("trajectory_path").and_then(Value::as_str).map(str::to_owned) else {
                     continue;
                 };
-                let before = known.iter().find(|(file, _)| *file == name).map(|(_, id)| id.clone());
+                let before = known.get(&name).cloned();
                 let id = match before {
                     Some(id) => id,
                     None => {
-                        let Some(mut child) = read(&name).filter(Value::is_object) else {
-                            continue;
-                        };
-                        inner(&mut child, read, joined, depth + 1);
+                        let Some(mut child) = gathered.read(&name, read) else { continue };
+                        inner(&mut child, read, gathered, depth + 1);
                         let id = name_child(&mut child, reference, &name, &mut taken);
                         inside.push(child);
-                        joined.push(name.clone());
-                        known.push((name, id.clone()));
+                        gathered.joined.push(name.clone());
+                        known.insert(name, id.clone());
                         id
                     }
                 };
@@ -163,12 +191,13 @@ mod tests {
                 let mut next = part(&step);
                 next["final_metrics"] = json!({"total_prompt_tokens": 3});
                 next["continued_trajectory_ref"] = "missing.json".into();
-                Some(next)
+                Ok(next)
             }
-            "trajectory.child.json" => Some(part(&json!({"step_id": 1, "source": "agent", "message": "inside"}))),
-            _ => None,
+            "trajectory.child.json" => Ok(part(&json!({"step_id": 1, "source": "agent", "message": "inside"}))),
+            _ => Err("no such file".to_owned()),
         };
-        let joined = gather(&mut document, &mut read);
+        let Gathered { joined, missing, .. } = gather(&mut document, &mut read);
+        assert_eq!(missing, [("missing.json".to_owned(), "no such file".to_owned())]);
         assert_eq!(joined, ["trajectory.cont-1.json", "trajectory.child.json"]);
         assert_eq!(document["schema_version"], "ATIF-v1.7");
         assert_eq!(document["steps"][1]["step_id"], 2);
@@ -191,7 +220,7 @@ mod tests {
         );
         document["continued_trajectory_ref"] = "self.json".into();
         let whole = document.clone();
-        let joined = gather(&mut document, &mut |_| Some(whole.clone()));
-        assert!(joined.len() < 100, "{}", joined.len());
+        let gathered = gather(&mut document, &mut |_| Ok(whole.clone()));
+        assert!(gathered.joined.len() < 100, "{}", gathered.joined.len());
     }
 }

@@ -54,7 +54,14 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
 /// The document with the files that it names in it.
 pub(in crate::formats) fn gathered(document: &Value, beside: &mut Beside<'_>, notes: &mut Vec<Note>) -> Option<Value> {
     let mut whole = document.clone();
-    let joined = gather::gather(&mut whole, beside);
+    let gather::Gathered { joined, missing, .. } = gather::gather(&mut whole, beside);
+    for (name, reason) in &missing {
+        notes.push(Note {
+            path: "$".to_owned(),
+            kind: NoteKind::FileMissing,
+            detail: format!("it names the file {name}, which is left out: {reason}"),
+        });
+    }
     for name in &joined {
         notes.push(Note {
             path: "$".to_owned(),

@@ -1,5 +1,7 @@
 //! Results of calls.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::content;
@@ -43,18 +45,27 @@ impl Reader<'_> {
     /// The results of a step, each with the place of the call that it answers.
     pub(super) fn answers<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
         let list = results(at)?;
-        let mut free: Vec<usize> = (0..calls.len()).collect();
+        // The first call of each id.
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, (_, call)) in calls.iter().enumerate() {
+            if let Some(id) = call.id.as_deref() {
+                places.entry(id).or_insert(place);
+            }
+        }
+        let mut is_free = vec![true; calls.len()];
         let mut named = Vec::with_capacity(list.len());
         for result in &list {
             result.object()?;
             let call = match result.text_of("source_call_id")? {
                 Some(id) if !calls.is_empty() => {
-                    let place = calls.iter().position(|(_, call)| call.id.as_deref() == Some(id));
+                    let place = places.get(id).copied();
                     let place = place.ok_or_else(|| {
                         let at = result.get("source_call_id").unwrap_or_else(|| result.clone());
                         at.refuse(format!("no call of this step has the id `{id}`"))
                     })?;
-                    free.retain(|other| *other != place);
+                    if let Some(is_free) = is_free.get_mut(place) {
+                        *is_free = false;
+                    }
                     Some(place)
                 }
                 _ => None,
@@ -62,6 +73,7 @@ impl Reader<'_> {
             named.push(call);
         }
         let nameless = named.iter().filter(|call| call.is_none()).count();
+        let mut free: Vec<usize> = is_free.iter().zip(0..).filter_map(|(free, place)| free.then_some(place)).collect();
         // What the environment shows after several calls is the last one's.
         free.drain(..free.len().saturating_sub(nameless));
         let mut free = free.into_iter();
@@ -90,9 +102,15 @@ impl Reader<'_> {
         caller: Option<usize>,
         conversation: &mut Conversation<'_>,
     ) -> Result<()> {
-        let results = self.answers_again(at, calls)?;
+        let mut results: HashMap<usize, At<'_>> = HashMap::new();
+        for (result, place) in self.answers_again(at, calls)? {
+            if let Some(place) = place {
+                // The first one of a call.
+                results.entry(place).or_insert(result);
+            }
+        }
         for (index, (call_at, call)) in calls.iter().enumerate() {
-            let result = results.iter().find(|(_, place)| *place == Some(index)).map(|(result, _)| result);
+            let result = results.get(&index);
             let mut about = call_at.object_of("extra")?;
             // An operation of its own is told by its step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");

@@ -1,5 +1,7 @@
 //! Annotations: judgements of events.
 
+use std::collections::HashMap;
+
 use crate::formats::back::{At, NoteKind, Result, Story};
 use crate::formats::fact_groups::FactGroup as _;
 use crate::operation::Evaluation;
@@ -7,13 +9,14 @@ use crate::span::SpanId;
 
 /// Each annotation becomes a judgement of the span that its address names.
 pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], story: &mut Story) -> Result<()> {
+    let drafts: HashMap<SpanId, usize> = story.drafts.iter().zip(0..).map(|(draft, place)| (draft.id, place)).collect();
     for at in annotations.items()? {
         let content = at.need("content")?.text()?;
         let address = at.need("address")?.text()?;
         let about = at.some("extra_metadata");
         let word = |key: &str| about.as_ref().and_then(|about| about.value.get(key)?.as_str().map(str::to_owned));
         let span = word("span_id").and_then(|id| SpanId::from_hex(&id));
-        let judged = story.drafts.iter().position(|draft| Some(draft.id) == span);
+        let judged = span.and_then(|id| drafts.get(&id).copied());
         let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
             story.note(

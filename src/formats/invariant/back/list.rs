@@ -117,13 +117,11 @@ impl<'s> Reader<'s> {
         }
         let mut message = content::message(event, role, &metadata)?;
         if let Some(calls) = event.some("tool_calls") {
-            let derived = metadata
-                .get("synthesized_call_ids")
-                .and_then(Value::as_array)
-                .map_or(&[][..], Vec::as_slice);
+            let derived = metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
+            let derived: HashSet<Option<&str>> = derived.map(Value::as_str).collect();
             for call in calls.items()? {
                 let mut call = content::call(&call, self.story)?;
-                if derived.iter().any(|id| id.as_str() == call.id.as_deref()) {
+                if derived.contains(&call.id.as_deref()) {
                     call.id = call.id.map(|id| ToolCallId::Derived(id.as_str().to_owned()));
                 }
                 message.tool_calls.push(call);

@@ -1,5 +1,7 @@
 //! Messages in order.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::Value;
 
 use super::content;
@@ -16,13 +18,59 @@ struct Open {
     caller: Option<usize>,
 }
 
+/// The calls of one message that wait for their results.
+#[derive(Default)]
+struct Waiting {
+    calls: Vec<Option<Open>>,
+    /// The places of the calls with an id, in order.
+    by_id: HashMap<String, VecDeque<usize>>,
+    /// No call before these places waits: of all, and of those without an id.
+    first: usize,
+    first_nameless: usize,
+}
+
+impl Waiting {
+    fn of(calls: impl Iterator<Item = Open>) -> Self {
+        let mut this = Self::default();
+        for (place, open) in calls.enumerate() {
+            if let Some(id) = open.call.id.as_deref() {
+                this.by_id.entry(id.to_owned()).or_default().push_back(place);
+            }
+            this.calls.push(Some(open));
+        }
+        this
+    }
+
+    /// The call that a result with this id answers: the one of the id, else the first one that one of the two gives no id.
+    fn take(&mut self, id: Option<&str>) -> Option<Open> {
+        if let Some(places) = id.and_then(|id| self.by_id.get_mut(id)) {
+            while let Some(place) = places.pop_front() {
+                if let Some(open) = self.calls.get_mut(place).and_then(Option::take) {
+                    return Some(open);
+                }
+            }
+        }
+        let place = match id {
+            None => &mut self.first,
+            Some(_) => &mut self.first_nameless,
+        };
+        while let Some(slot) = self.calls.get_mut(*place) {
+            *place += 1;
+            if let Some(open) = slot.take_if(|open| id.is_none() || open.call.id.is_none()) {
+                return Some(open);
+            }
+        }
+        None
+    }
+}
+
 pub(super) struct Conversation<'s> {
     story: &'s mut Story,
     tools: Vec<ToolDefinition>,
     history: HistoryId,
     /// Said, and given to no model call.
     unheard: Vec<(Message, String)>,
-    open: Vec<Open>,
+    open: Waiting,
     seen: usize,
     text_arguments: bool,
     has_weights: bool,
@@ -36,7 +84,7 @@ impl<'s> Conversation<'s> {
             story,
             tools,
             unheard: Vec::new(),
-            open: Vec::new(),
+            open: Waiting::default(),
             seen: 0,
             text_arguments: false,
             has_weights: false,
@@ -97,33 +145,22 @@ impl<'s> Conversation<'s> {
             let id = self.story.id_at(None, at);
             self.story.add_model_call(id, 0, operation, self.history)
         });
-        self.open = message.tool_calls.iter().cloned().map(|call| Open { call, caller }).collect();
+        self.open = Waiting::of(message.tool_calls.iter().cloned().map(|call| Open { call, caller }));
         self.story.history(self.history).push(message);
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits.
     fn result(&mut self, at: &At<'_>, mut message: Message) -> Result<()> {
-        let place = match &message.tool_call_id {
-            Some(id) => self.open.iter().position(|open| open.call.id.as_deref() == Some(id)),
-            None => None,
-        };
-        let by_position = || {
-            let fits = |open: &Open| open.call.id.is_none() || message.tool_call_id.is_none();
-            self.open.iter().position(fits)
-        };
-        let Some(place) = place.or_else(by_position) else {
+        let Some(open) = self.open.take(message.tool_call_id.as_deref()) else {
             return Err(at.refuse("no call before it waits for this result"));
         };
-        if message.tool_call_id.is_none()
-            || message.tool_call_id.as_deref() != self.open.get(place).and_then(|open| open.call.id.as_deref())
-        {
+        if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
             self.story.note(
                 &at.path,
                 NoteKind::ByPosition,
                 "it names no call: it answers the first one that waits",
             );
         }
-        let open = self.open.remove(place);
         let call_id = open.call.id.as_deref().map(str::to_owned);
         message.tool_call_id = message.tool_call_id.or_else(|| call_id.clone());
         message.name.get_or_insert_with(|| open.call.name.clone());

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::rules;
 use crate::formats::back::{At, Result, Story, trace_id};
 use crate::formats::choice::Options;
-use crate::hash::HashMap;
+use crate::hash::Keyed;
 use crate::span::TraceId;
 
 /// The traces of a list of blocks.
@@ -51,18 +51,12 @@ fn list_of<'a>(at: &At<'a>) -> Result<(At<'a>, bool)> {
 pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
     let (list, wrapped) = list_of(at)?;
     let blocks = list.items()?;
-    let mut traces: Vec<(Option<&str>, Vec<At<'_>>)> = Vec::new();
-    let mut places: HashMap<Option<&str>, usize> = HashMap::default();
+    let mut traces: Keyed<Option<&str>, Vec<At<'_>>> = Keyed::default();
     for block in blocks {
         let trace = block.value.get("trace_id").and_then(Value::as_str);
-        let place = *places.entry(trace).or_insert_with(|| {
-            traces.push((trace, Vec::new()));
-            traces.len() - 1
-        });
-        if let Some((_, list)) = traces.get_mut(place) {
-            list.push(block);
-        }
+        traces.get_or_insert_with(&trace, Vec::new).push(block);
     }
+    let traces = traces.into_list();
     if traces.is_empty() {
         return Err(list.refuse("a list without blocks has no trace"));
     }
