@@ -166,7 +166,7 @@ fn is_part(one: &str, other: &str) -> bool {
     let escaped = [one, other].iter().any(|text| text.contains("\\u"));
     let (one, other) = (bare(one, escaped), bare(other, escaped));
     let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
-    let kept = if short.len() > 2 * CUT { short.len() - CUT } else { short.len() };
+    let kept = if short.len() >= 2 * CUT { short.len() - CUT } else { short.len() };
     short.get(..kept).is_some_and(|begin| memchr::memmem::find(long, begin).is_some())
 }
 

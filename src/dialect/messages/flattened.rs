@@ -115,12 +115,12 @@ impl Members<'_> {
         }
         builder.message.name = said(self.name);
         builder.message.tool_call_id = said(self.tool_call_id);
-        if builder.message.role == Role::User && builder.message.tool_call_id.is_some() {
-            // What else the message holds, the tree tells.
-            let _ = self.content.filter(|_| calls.is_empty())?;
+        if builder.message.role == Role::User && builder.message.tool_call_id.is_some() && calls.is_empty() {
+            // A tool's answer in a user's clothes.
             builder.message.role = Role::Tool;
+        } else {
+            builder.message.finish_reason = said(self.finish_reason);
         }
-        builder.message.finish_reason = said(self.finish_reason);
         if let Some(content) = self.content {
             builder.text(content);
         }
