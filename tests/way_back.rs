@@ -316,7 +316,7 @@ fn reflex_meaning(document: &Value) -> Vec<Value> {
     const BESIDE: [&str; 5] = ["id", "parent_id", "started_at", "ended_at", "metadata"];
     let nodes = document["nodes"].as_array().cloned().unwrap_or_default();
     // Several nodes without a parent hang under a root of their own.
-    let is_made = |node: &Value| node["name"] == "reflex document";
+    let is_made = |node: &Value| node["name"] == "agent" && node["kind"] == "other" && node["input"].is_null();
     let name = |id: &Value| {
         nodes
             .iter()
@@ -458,6 +458,74 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
     (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500001.openreward.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500001.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500001.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500002.openreward.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500002.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-told-by-two-clients/5b8efff798038103d269000000500002.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0001.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.openreward.json",
+        "a call that only an exchange tells of has no span of its own",
+    ),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.synth.json",
+        "a call that only an exchange tells of has no span of its own",
+    ),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.invariant.json",
+        "a call that only an exchange tells of has no span of its own",
+    ),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.atif.json",
+        "a call that only an exchange tells of has no span of its own",
+    ),
+    (
+        "made-history-compacted/5b8efff798038103d269000000470001.openreward.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-history-compacted/5b8efff798038103d269000000470001.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-history-compacted/5b8efff798038103d269000000470001.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-call-ids-across-agents/5b8efff798038103d2690000004a0001.synth.json",
+        "the agents' own words are told once more where their models' are not recorded",
+    ),
+    (
+        "made-images/5b8efff798038103d269000000080001.synth.json",
+        "two prompts are one text in the document, and are told with a break between them",
+    ),
+    (
+        "made-words-of-agents/5b8efff798038103d2690000005e0001.invariant.json",
+        "a model's prompt and the agent's question are one user's words there",
+    ),
+    (
         "contextforge/memory-changes.json",
         "`put` is written as the word that every version of the package knows",
     ),
@@ -476,10 +544,6 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-images/5b8efff798038103d269000000080002.contextforge.json",
         "OpenAI's shape of an image has no media type",
-    ),
-    (
-        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.contextforge.json",
-        "which judge asked for a model call is not said: two ran at the same time",
     ),
     (
         "made-odd-values/5b8efff798038103d2690000001b0001.contextforge.json",

@@ -389,7 +389,7 @@ impl<'a> Reader<'a> {
                 return Marked { kind, unknown };
             }
             if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
-                && rule.when == Condition::ALWAYS
+                && (rule.when == Condition::ALWAYS || rule.needs_only_itself())
                 && !rule.is_of_unknown()
             {
                 strange = Some(format!("{key}={word}"));

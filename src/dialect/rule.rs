@@ -46,6 +46,15 @@ impl Rule {
         self.dialect == UNKNOWN
     }
 
+    /// Whether it holds wherever its own key is.
+    pub(super) fn needs_only_itself(&self) -> bool {
+        let others = Condition {
+            has: &[],
+            ..self.when.clone()
+        };
+        others == Condition::ALWAYS && matches!(self.when.has, [key] if *key == self.key)
+    }
+
     /// Whether it looks for words of a dialect, and not only for any value.
     pub(super) fn has_words(&self) -> bool {
         !matches!(self.values, [("*", _)])

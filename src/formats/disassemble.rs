@@ -11,7 +11,7 @@ use super::any::AnyFormat;
 use super::back::remainder::Remainder;
 use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, Story};
 use super::choice::Options;
-use super::recognise::{documents, format_of};
+use super::recognise::{documents, format_of, is_about_rows};
 use super::repeated_keys::RepeatedKeys;
 use crate::dialect::Registry;
 use crate::run;
@@ -70,6 +70,7 @@ pub fn disassemble_each(
     // One value at a time is in memory.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
+    let mut about: Vec<Note> = Vec::new();
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
         let end = values.byte_offset();
@@ -79,6 +80,15 @@ pub fn disassemble_each(
         (line, begin) = (line + 1, end);
         let path = if alone { "$".to_owned() } else { format!("document {line}: $") };
         let mut lost = lost_by_json(own_text, &path);
+        if line == 1 && !alone && format.is_none_or(|format| format.id == "invariant") && is_about_rows(&value) {
+            about.push(Note {
+                path,
+                kind: NoteKind::Beside,
+                detail: "the metadata of the data set are of no trace, and left out".to_owned(),
+            });
+            continue;
+        }
+        lost.append(&mut about);
         let documents = documents(&value, path);
         let is_list = documents.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
         for (index, (path, value)) in documents.into_iter().enumerate() {

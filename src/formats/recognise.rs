@@ -55,6 +55,11 @@ fn is_chat_row(value: &Value) -> bool {
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
+/// Whether a value is what Explorer writes of a data set before its rows: no document of its own.
+pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
+    value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
+}
+
 /// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
 #[must_use]
 pub fn is_document(text: &[u8]) -> bool {
@@ -64,7 +69,14 @@ pub fn is_document(text: &[u8]) -> bool {
 /// The format of the first document of a JSON text, as far as its content tells. The document is parsed for it.
 #[must_use]
 pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
-    let value = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next()?.ok()?;
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
+    let mut value = values.next()?.ok()?;
+    if is_about_rows(&value) {
+        value = values.next()?.ok()?;
+        if of_object(&value) != Some("invariant") && !value.is_array() {
+            return None;
+        }
+    }
     let (_, first) = documents(&value, String::new()).into_iter().next()?;
     format_of(first).ok()
 }

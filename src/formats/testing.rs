@@ -116,6 +116,7 @@ impl Build {
             parent: above,
             called_by,
             aside: false,
+            is_unrelated: false,
             conversation: Vec::new(),
         });
         self.histories.push(Vec::new());

@@ -336,6 +336,7 @@ pub(crate) fn sub_agents() -> Run {
             parent: Some(ScopeId::FIRST),
             called_by: Some(StepId::new(place)),
             aside: false,
+            is_unrelated: false,
             conversation: vec![
                 input(user(&format!("Research {topic}.")), place + 2, at + 10),
                 turn(asks(vec![call("c", "search", json!({"q": topic}))]), place + 2, at + 200),

@@ -310,6 +310,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
         changed |= !thoughts.is_empty();
         let _ = first.parts.splice(0..0, thoughts);
     }
+    changed |= enrich_opaque(first, other);
     if !first.has_words() {
         let before = first.parts.len();
         first
@@ -318,6 +319,35 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
         changed |= first.parts.len() > before;
     }
     changed
+}
+
+/// What a provider gives beside thoughts, and thoughts without words, where only the other telling has them.
+fn enrich_opaque(first: &mut Message, other: &Message) -> bool {
+    let has_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
+    if first.parts.iter().any(has_opaque) || !other.parts.iter().any(has_opaque) {
+        return false;
+    }
+    let is_thought = |part: &Part| matches!(part, Part::Reasoning { .. });
+    let words = |part: &Part| match part {
+        Part::Reasoning { text, .. } => text.clone().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let own: String = first.parts.iter().map(words).collect();
+    let told: String = other.parts.iter().map(words).collect();
+    // The same thoughts: the other telling is the whole one.
+    let (own, told) = (own.trim(), told.trim());
+    if !own.is_empty() && !told.is_empty() && own != told {
+        return false;
+    }
+    let thoughts: Vec<Part> = match told.is_empty() {
+        false => {
+            first.parts.retain(|part| !is_thought(part));
+            other.parts.iter().filter(|part| is_thought(part)).cloned().collect()
+        }
+        true => other.parts.iter().filter(|part| has_opaque(part)).cloned().collect(),
+    };
+    let _ = first.parts.splice(0..0, thoughts);
+    true
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ mod summary;
 mod telling;
 #[cfg(test)]
 pub(crate) mod testing;
+mod told_by_agents;
 mod tool_calls;
 mod tree;
 

@@ -60,6 +60,28 @@ impl Run {
         inputs.map(Messages::continued_size).fold(0, usize::saturating_add)
     }
 
+    /// What agents say of tokens and money where no model call does: the outermost ones that say it.
+    pub(crate) fn metered_agents(&self) -> Vec<&Operation> {
+        use crate::operation::Kind;
+        let says = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
+        let is_call = |step: &&Step| matches!(step.operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank);
+        if self.steps.iter().filter(is_call).any(|step| says(&step.operation)) {
+            return Vec::new();
+        }
+        // A parent stands before its children.
+        let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(self.steps.len());
+        let mut out = Vec::new();
+        for step in &self.steps {
+            let is_within = step.parent.is_some_and(|parent| inside.is_set(parent));
+            let counts = matches!(step.operation.kind, Kind::Agent | Kind::Chain) && says(&step.operation);
+            if counts && !is_within {
+                out.push(&*step.operation);
+            }
+            inside.push(is_within || counts);
+        }
+        out
+    }
+
     /// A time that a step gives to what it says, unless it is a stand-in.
     #[must_use]
     pub fn known_time(&self, step: Option<StepId>, at: UnixNanos) -> Option<UnixNanos> {
@@ -266,6 +288,8 @@ pub struct Scope {
     /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or stands beside the agents: nothing
     /// here is the run's question or answer.
     pub aside: bool,
+    /// Whether it has model calls of the agent around it that continue nothing of what was said before: a conversation of their own.
+    pub is_unrelated: bool,
     /// What was said, each message once, in causal order. Empty where another scope's conversation goes on here.
     pub conversation: Vec<Entry>,
 }

@@ -25,6 +25,8 @@ pub(super) struct Node {
     pub(super) is_server: bool,
     /// Whether the client dropped attributes of the span: lists of messages may lack some.
     pub(super) is_partial: bool,
+    /// A model call that only the messages on its agent's span tell of: its place among those.
+    pub(super) told: Option<usize>,
 }
 
 impl Node {

@@ -3,6 +3,11 @@
 //!
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
+mod own_words;
+
+use std::borrow::Cow;
+
+use own_words::{OwnWords, in_messages};
 use serde_json::Value;
 
 use super::id::{IdVec, ScopeId, StepId};
@@ -19,7 +24,8 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
         .iter()
         .filter(|scope| scope.called_by.is_none() && !scope.conversation.is_empty())
         .collect();
-    let wanted: [fn(&Scope) -> bool; 2] = [|scope| !scope.aside, |scope| scope.step.is_some()];
+    let of_agent = |scope: &Scope| scope.step.is_some() || is_unrelated(scopes, scope);
+    let wanted: [&dyn Fn(&Scope) -> bool; 2] = [&|scope| !scope.aside, &of_agent];
     for wanted in wanted {
         if list.iter().any(|scope| wanted(scope)) {
             list.retain(|scope| wanted(scope));
@@ -29,20 +35,52 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     list
 }
 
-/// The last user message before the first answer; else what only an agent or chain span holds.
+/// Whether it has calls of the agent around it that continue nothing.
+fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
+    let around = scope.parent.and_then(|parent| scopes.get(parent));
+    scope.is_unrelated && around.is_some_and(|around| around.called_by.is_none())
+}
+
+/// What the agent was asked, where it says so in words of its own; else the last user message before the first answer; else what
+/// only an agent or chain span holds.
 pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
+    let own = root.and_then(|root| OwnWords::of(steps, root, Direction::Input));
+    let heard = heard(scopes, own.as_ref());
+    match own {
+        Some(own) if heard.as_ref().is_none_or(|heard| !own.wraps(&text(&heard.content))) => {
+            let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
+            Some(own.utterance(at))
+        }
+        _ => heard.or_else(|| outer_question(steps, root)),
+    }
+}
+
+fn text(content: &Value) -> Cow<'_, str> {
+    match content {
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// The user message before the first answer that says what the agent was asked; else the last one.
+fn heard(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utterance> {
     for scope in top(scopes) {
         let mut found = None;
         let first = scope.conversation.iter().find_map(|entry| entry.step);
         for entry in &scope.conversation {
             match &entry.kind {
                 EntryKind::Message(message) if message.role == Role::User && entry.step == first && message.has_words() => {
+                    let words = message.content();
+                    let is_own = own.is_some_and(|own| own.is(&words));
                     found = entry.step.map(|step| Utterance {
-                        content: Value::String(message.content()),
+                        content: Value::String(words),
                         step,
                         at: entry.at,
                         in_conversation: true,
                     });
+                    if is_own {
+                        break;
+                    }
                 }
                 EntryKind::Turn(_) if entry.step == first && found.is_some() => break,
                 _ => {}
@@ -52,6 +90,11 @@ pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scop
             return found;
         }
     }
+    None
+}
+
+/// What only an agent or chain span holds.
+fn outer_question(steps: &IdVec<StepId, Step>, root: Option<StepId>) -> Option<Utterance> {
     let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
     let (content, step) = match outer {
         Some(text) if text.0.is_string() => text,
@@ -105,11 +148,94 @@ pub(super) fn answer(
     if failure.is_some() || interrupts::waits(steps, scopes) {
         return None;
     }
-    let answer = last_answer(steps, scopes, root)?;
+    let answer = given_answer(steps, scopes, root)?;
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
         scope.aside = false;
     }
+    // A title that is made when the answer is given is no part of it.
+    let begins_later = |scope: &Scope| scope.conversation.first().is_some_and(|entry| entry.at >= answer.at);
+    let later: Vec<ScopeId> = scopes
+        .enumerate()
+        .filter(|(_, scope)| answer.in_conversation && is_unrelated(scopes, scope) && begins_later(scope))
+        .map(|(id, _)| id)
+        .collect();
+    for id in later {
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
+    }
     Some(answer)
+}
+
+/// An explicit final output, what the agent says that it gave, or the last answer.
+fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
+    let last = last_answer(steps, scopes, root);
+    let is_later = |at: UnixNanos| last.as_ref().is_none_or(|last| !last.in_conversation || at >= last.at);
+    if let Some(explicit) = final_output(steps).filter(|explicit| is_later(explicit.at)) {
+        let says_it = |last: &&Utterance| text(&last.content).trim() == text(&explicit.content).trim();
+        return Some(last.as_ref().filter(says_it).cloned().unwrap_or(explicit));
+    }
+    let agent = root.and_then(|root| last_agent(steps, scopes, root));
+    let Some(own) = agent.and_then(|agent| OwnWords::of(steps, agent, Direction::Output)) else {
+        return last;
+    };
+    let of_model = |last: &Utterance| last.in_conversation;
+    let Some(last) = last.filter(of_model) else {
+        let at = steps.get(own.step).map_or(UnixNanos(0), Step::end_or_start);
+        return Some(own.utterance(at));
+    };
+    let said = text(&last.content);
+    if own.is(&said) || own.wraps(&said) {
+        return Some(last);
+    }
+    let turns = top(scopes).into_iter().flat_map(|scope| scope.conversation.iter().rev());
+    let turns = turns.filter_map(|entry| match &entry.kind {
+        EntryKind::Turn(message) if !message.asks_for_tools() && message.has_words() => Some((entry, message.content())),
+        _ => None,
+    });
+    let same = turns.filter(|(_, words)| own.is(words)).max_by_key(|(entry, _)| entry.at);
+    match same {
+        Some((entry, words)) => Some(Utterance {
+            content: Value::String(words),
+            step: entry.step?,
+            at: entry.at,
+            in_conversation: true,
+        }),
+        None => {
+            let at = steps.get(own.step).map_or(UnixNanos(0), Step::end_or_start);
+            Some(own.utterance(at))
+        }
+    }
+}
+
+/// The agent that ends last of those that no agent and no tool stands above: the root, or another one that goes on after it.
+fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: StepId) -> Option<StepId> {
+    if steps.get(root)?.operation.kind != Kind::Agent {
+        return None;
+    }
+    // A parent stands before its children.
+    let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
+    let mut last = (steps.get(root)?.end_or_start(), root);
+    for (at, step) in steps.enumerate() {
+        let is_within = step.parent.is_some_and(|parent| inside.is_set(parent));
+        let is_agent = step.operation.kind == Kind::Agent;
+        let is_aside = || step.called_by.is_some() || scopes.get(step.scope).is_some_and(|scope| scope.aside);
+        if is_agent && !is_within && !is_aside() {
+            last = last.max((step.end_or_start(), at));
+        }
+        inside.push(is_within || is_agent || step.operation.kind == Kind::Tool);
+    }
+    Some(last.1)
+}
+
+/// The last final output that a step of its own gives.
+fn final_output(steps: &IdVec<StepId, Step>) -> Option<Utterance> {
+    let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
+    let (id, step) = steps.enumerate().rfind(|(_, step)| gives_output(step))?;
+    Some(Utterance {
+        content: step.operation.output.get().cloned()?,
+        step: id,
+        at: step.end_or_start(),
+        in_conversation: false,
+    })
 }
 
 /// The last answer that asks for no tool; else what only an agent or chain span holds.
@@ -159,14 +285,8 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
             });
         }
     }
-    let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
-    if let Some((id, step)) = steps.enumerate().rfind(|(_, step)| gives_output(step)) {
-        return Some(Utterance {
-            content: step.operation.output.get().cloned()?,
-            step: id,
-            at: step.end_or_start(),
-            in_conversation: false,
-        });
+    if let Some(explicit) = final_output(steps) {
+        return Some(explicit);
     }
     let (content, step) = outer_words(steps, root?, Direction::Output)?;
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
@@ -213,16 +333,7 @@ fn words_of(step: &Step, direction: Direction) -> Option<Value> {
     };
     value
         .and_then(|value| in_value(value, direction))
-        .or_else(|| in_messages(list?, direction))
-}
-
-fn in_messages(list: &[Message], direction: Direction) -> Option<Value> {
-    let role = match direction {
-        Direction::Input => Role::User,
-        Direction::Output => Role::Assistant,
-    };
-    let last = list.iter().rev().find(|message| message.role == role && message.has_words())?;
-    Some(Value::String(last.content()))
+        .or_else(|| in_messages(list?, direction).map(Value::String))
 }
 
 /// The words in a recorded whole: the last message of the right role, a member that is named for it, or the text.
@@ -265,6 +376,7 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
             {
                 let list = messages::read(value, direction)?;
                 return in_messages(&list, direction)
+                    .map(Value::String)
                     .or_else(|| list.iter().all(|message| message.role == Role::Tool).then(|| value.clone()));
             }
             let named = names.iter().find_map(|name| map.get(*name)).filter(|inner| !inner.is_null());
@@ -279,7 +391,7 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
                 return items.last().cloned();
             }
             match messages::read(value, direction) {
-                Some(list) => in_messages(&list, direction),
+                Some(list) => in_messages(&list, direction).map(Value::String),
                 None => Some(value.clone()),
             }
         }

@@ -52,6 +52,7 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
             resource: Arc::clone(&span.resource),
             is_server: span.kind == SpanKind::Server,
             is_partial: span.dropped_attributes > 0,
+            told: None,
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }

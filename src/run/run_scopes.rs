@@ -24,6 +24,7 @@ pub(super) fn make(scopes: Scopes, conversations: IdVec<ScopeId, Vec<Entry>>, st
             parent: draft.parent,
             called_by,
             aside: draft.aside,
+            is_unrelated: draft.is_unrelated,
             conversation,
         }
     })

@@ -4,6 +4,7 @@
 //! together scope by scope.
 
 mod separate_calls;
+mod unrelated_calls;
 
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use super::node::Nodes;
 use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
+use unrelated_calls::{Clue, Threads, heard, new_clues};
 
 /// A scope while the run is being made: it names nodes, not steps.
 #[derive(Debug, Default)]
@@ -24,6 +26,8 @@ pub(super) struct DraftScope {
     pub(super) tool: Option<NodeId>,
     /// Whether it checks what others do, or stands outside of all agents.
     pub(super) aside: bool,
+    /// Whether it has model calls of the agent around it that continue nothing.
+    pub(super) is_unrelated: bool,
 }
 
 /// All scopes, and the scope of each node.
@@ -50,6 +54,8 @@ enum Owner {
     Check(NodeId),
     /// Model calls outside of all agents that are a conversation of their own: the first of them.
     SeparateCalls(NodeId),
+    /// Model calls of an agent that continue nothing: the first of them.
+    Unrelated(NodeId),
 }
 
 impl Scopes {
@@ -62,6 +68,7 @@ impl Scopes {
         for (call, first) in separate {
             owners.set(call, Owner::SeparateCalls(first));
         }
+        let around = unrelated(nodes, &mut owners);
         let owners = owners;
         // The scope without an agent is the outermost one wherever it exists.
         let says_something = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
@@ -70,7 +77,7 @@ impl Scopes {
             known.insert(Owner::Nobody, list.push(DraftScope::default()));
         }
         for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {
-            open(&mut list, nodes, (&owners, &checks), &mut known, *owner);
+            open(&mut list, nodes, (&owners, &checks, &around), &mut known, *owner);
         }
         if list.is_empty() {
             list.push(DraftScope::default());
@@ -115,7 +122,7 @@ type Checks = IdVec<NodeId, Option<NodeId>>;
 fn open(
     list: &mut IdVec<ScopeId, DraftScope>,
     nodes: &Nodes,
-    (owners, checks): (&Owners, &Checks),
+    (owners, checks, around): (&Owners, &Checks, &Around),
     known: &mut HashMap<Owner, ScopeId>,
     owner: Owner,
 ) {
@@ -124,16 +131,20 @@ fn open(
     let mut next = Some(owner);
     while let Some(owner) = next.filter(|owner| *owner != Owner::Nobody && !known.contains_key(owner) && seen.insert(*owner)) {
         path.push(owner);
-        next = above(nodes, owners, owner);
+        next = above(nodes, (owners, around), owner);
     }
     for owner in path.into_iter().rev() {
-        let parent = above(nodes, owners, owner).and_then(|above| known.get(&above).copied());
+        let parent = above(nodes, (owners, around), owner).and_then(|above| known.get(&above).copied());
         let aside = match owner {
             Owner::Nobody => false,
             Owner::Check(_) | Owner::SeparateCalls(_) => true,
-            Owner::Agent(node) | Owner::Tool(node) => checks.known(node).is_some(),
+            Owner::Agent(node) | Owner::Tool(node) | Owner::Unrelated(node) => checks.known(node).is_some(),
         };
-        known.insert(owner, list.push(draft(nodes, owner, parent, aside)));
+        let mut opened = draft(nodes, owner, parent, aside);
+        if opened.is_unrelated {
+            opened.agent = parent.and_then(|parent| list.get(parent)?.agent.clone());
+        }
+        known.insert(owner, list.push(opened));
     }
 }
 
@@ -148,7 +159,7 @@ fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> D
         Owner::Agent(agent) => (Some(agent), tool_around(agent)),
         Owner::Check(check) => (None, tool_around(check)),
         Owner::Tool(tool) => (None, Some(tool)),
-        Owner::Nobody | Owner::SeparateCalls(_) => (None, None),
+        Owner::Nobody | Owner::SeparateCalls(_) | Owner::Unrelated(_) => (None, None),
     };
     let operation = node.and_then(|node| nodes.get(node)).map(|node| &node.operation);
     DraftScope {
@@ -163,6 +174,7 @@ fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> D
         parent,
         tool,
         aside,
+        is_unrelated: matches!(owner, Owner::Unrelated(_)),
     }
 }
 
@@ -177,12 +189,13 @@ impl Nesting {
 }
 
 /// The owner of what stands around an owner.
-fn above(nodes: &Nodes, owners: &Owners, owner: Owner) -> Option<Owner> {
+fn above(nodes: &Nodes, (owners, around): (&Owners, &Around), owner: Owner) -> Option<Owner> {
     let around = match owner {
         Owner::Nobody => None,
         Owner::Agent(node) => nodes.parent(node),
         Owner::Tool(node) | Owner::Check(node) => Some(node),
         Owner::SeparateCalls(_) => return Some(Owner::Nobody),
+        Owner::Unrelated(first) => return around.get(&first).copied(),
     };
     owners.get(around?).copied()
 }
@@ -212,6 +225,57 @@ fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
         .collect();
     let agents = nodes.of_kind(Kind::Agent).into_iter();
     agents.filter(|agent| speaks.contains(agent)).filter(is_top).collect()
+}
+
+/// Whose the calls are that continue nothing, by the first of them.
+type Around = HashMap<NodeId, Owner>;
+
+/// Takes the calls that continue nothing out of their agents, and gives sub-agents the calls below their agent that go on with what
+/// they were asked.
+fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
+    let mut threads: HashMap<Owner, Threads> = HashMap::default();
+    let mut order: Vec<Owner> = Vec::new();
+    // What was said in sub-agents, by the agent above each.
+    let mut in_sub_agents: HashMap<(NodeId, Clue), Owner> = HashMap::default();
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    for call in nodes.of_kind(Kind::Llm) {
+        let owner = owners.get(call).copied();
+        let Some(owner) = owner.filter(|owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_))) else {
+            continue;
+        };
+        let Some(node) = nodes.get(call) else { continue };
+        let own = threads.get(&owner);
+        let continued = match owner {
+            Owner::Agent(agent) if own.is_some_and(|own| own.known(node).is_none()) && !in_sub_agents.is_empty() => {
+                let sub_agent = heard(node, |clue| in_sub_agents.get(&(agent, clue)).copied());
+                sub_agent.filter(|sub_agent| threads.get(sub_agent).is_some_and(|threads| threads.continues(node)))
+            }
+            _ => None,
+        };
+        if let Some(sub_agent) = continued {
+            owners.set(call, sub_agent);
+        }
+        let owner = continued.unwrap_or(owner);
+        if !threads.contains_key(&owner) {
+            order.push(owner);
+        }
+        threads.entry(owner).or_default().add(nodes, call);
+        let above = match owner {
+            Owner::Agent(node) | Owner::Tool(node) => agents.known(node),
+            _ => None,
+        };
+        if let Some(above) = above {
+            in_sub_agents.extend(new_clues(node).map(|clue| ((above, clue), owner)));
+        }
+    }
+    let mut around = Around::default();
+    for owner in order {
+        for (call, first) in threads.remove(&owner).into_iter().flat_map(Threads::unrelated) {
+            owners.set(call, Owner::Unrelated(first));
+            let _ = around.insert(first, owner);
+        }
+    }
+    around
 }
 
 /// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool, and so do the tools

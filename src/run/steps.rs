@@ -47,7 +47,7 @@ pub(super) fn make(nodes: Nodes, scopes: &Scopes, conversations: &Conversations)
     dispatch(conversations, &mut steps);
     from_messages(scopes, conversations, &mut steps);
     callers(scopes, &mut steps);
-    turns(&mut steps);
+    turns(scopes, &mut steps);
     steps
 }
 
@@ -83,12 +83,18 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
         {
             tool.name = span_names::tool(&operation.name).map(str::to_owned);
         }
+        let span = hex(node.span_id.bytes());
+        let (span_id, observed, name) = match node.told {
+            Some(place) => (None, Observed::Messages, format!("{span}:turn{place}")),
+            None => (Some(node.span_id), Observed::Span, span),
+        };
         list.push(Step {
-            span_id: Some(node.span_id),
+            span_id,
             parent,
             inside_tool,
+            observed,
             evidence: sorted(node.evidence),
-            ..Step::new(hex(node.span_id.bytes()), scopes.scope_of(id), operation, (node.start, node.end))
+            ..Step::new(name, scopes.scope_of(id), operation, (node.start, node.end))
         });
     }
     DraftSteps {
@@ -304,7 +310,11 @@ fn callers(scopes: &Scopes, steps: &mut DraftSteps) {
 }
 
 /// Counts the model calls of each scope; tools have the turn of the call that asked for them.
-fn turns(steps: &mut DraftSteps) {
+fn turns(scopes: &Scopes, steps: &mut DraftSteps) {
+    let counted_in = |scope: ScopeId| {
+        let draft = scopes.list.get(scope).filter(|draft| draft.is_unrelated);
+        draft.and_then(|draft| draft.parent).unwrap_or(scope)
+    };
     let mut calls: Vec<StepId> = steps
         .list
         .enumerate()
@@ -316,7 +326,7 @@ fn turns(steps: &mut DraftSteps) {
     let mut counts: HashMap<ScopeId, u32> = HashMap::default();
     for id in calls {
         if let Some(step) = steps.list.get_mut(id) {
-            let count = counts.entry(step.scope).or_default();
+            let count = counts.entry(counted_in(step.scope)).or_default();
             *count += 1;
             step.turn = Some(*count);
         }

@@ -83,7 +83,17 @@ pub(super) fn run(
     let framework = agent::framework(trace, &steps, worker.or(span));
     let agent = agent::info((&steps, &scopes), root, span, worker.or(span), framework);
     let mut metadata = Map::new();
-    for step in &steps {
+    // What a model call or a tool says of itself is its own. A parent stands before its children.
+    let around = std::iter::successors(root, |at| steps.get(*at)?.parent);
+    let around: Vec<StepId> = if root.is_some() {
+        around.collect()
+    } else {
+        steps
+            .ids()
+            .filter(|at| steps.get(*at).is_some_and(|step| step.parent.is_none()))
+            .collect()
+    };
+    for step in around.iter().rev().filter_map(|at| steps.get(*at)) {
         for (name, value) in &step.operation.metadata {
             if !metadata.contains_key(name) {
                 let _ = metadata.insert(name.clone(), value.clone());

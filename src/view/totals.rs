@@ -49,9 +49,10 @@ pub(crate) fn tokens(run: &Run) -> Option<u64> {
     let calls = run
         .steps
         .iter()
-        .map(|step| &step.operation)
+        .map(|step| &*step.operation)
         .filter(|operation| calls_model(operation));
-    calls.filter_map(|call| call.usage.sum()).reduce(u64::saturating_add)
+    let agents = run.metered_agents().into_iter();
+    calls.chain(agents).filter_map(|call| call.usage.sum()).reduce(u64::saturating_add)
 }
 
 /// What an operation costs in all.
@@ -67,6 +68,7 @@ impl Totals {
     pub(crate) fn of(run: &Run) -> Self {
         let mut totals = Self::default();
         run.steps.iter().for_each(|step| totals.take(step));
+        run.metered_agents().into_iter().for_each(|agent| totals.count(agent));
         let root = || run.steps.get(run.root?).and_then(|root| cost(&root.operation));
         totals.cost = totals.cost.or_else(root);
         totals
@@ -89,6 +91,11 @@ impl Totals {
             self.model_calls += 1;
             self.unmetered_calls += u64::from(usage.input.is_none() && usage.output.is_none());
         }
+        self.count(operation);
+    }
+
+    fn count(&mut self, operation: &Operation) {
+        let usage = &operation.usage;
         let tokens = &mut self.tokens;
         for (sum, value) in [
             (&mut tokens.input, usage.input),

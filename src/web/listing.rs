@@ -96,8 +96,10 @@ impl Summary {
             run.steps
                 .iter()
                 .filter(|step| step.operation.kind == Kind::Llm)
-                .map(|step| &step.operation)
+                .map(|step| &*step.operation)
         };
+        let agents = run.metered_agents();
+        let metered = || calls().chain(agents.iter().copied());
         let mut models: Keyed<&str, usize> = Keyed::default();
         for model in calls().filter_map(|call| call.model.name()) {
             *models.get_or_insert_with(&model, || 0) += 1;
@@ -116,8 +118,8 @@ impl Summary {
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
-            input_tokens: calls().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
-            output_tokens: calls().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
+            input_tokens: metered().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
+            output_tokens: metered().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
             cost_usd: Totals::of(run).cost,
             agents: distinct({
                 let of_scopes = run.scopes.iter().filter_map(|scope| scope.agent.as_deref());

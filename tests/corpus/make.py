@@ -565,7 +565,7 @@ name. The agent has short words beside its kind.""")
 def own_keys():
     c = Case(21, "made-own-keys", "A user's own keys", """
 Attributes that no dialect knows, of every OTLP type, on each kind of span: nothing is dropped without a word. They stand in the format's
-metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own.""")
+metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own; a `step_type` that nobody knows is a finding.""")
     own = {"acme.tier": "gold", "acme.retries": 3, "acme.ratio": 0.5, "acme.ok": True, "acme.list": ["a", "b"], "acme.map": {"x": 1, "y": [True, None]},
            "acme.bytes": b"\x00\xff", "acme.empty": None, "acme.nan": float("nan"), "acme.big": 2**53 + 1, "acme.json": '{"a":1}', "model": "T-800"}
     root = c.span("own", 0, 3000, {**agent("own", "Hi.", "Hello."), **own, "metadata": text({"team": "blue"}), "tag.tags": ["nightly", "eu"]})
@@ -949,6 +949,68 @@ Second trace: two choices were asked for, and stay two.""")
     c.span("chat gpt-4o", 100, 900, two, root, scope="made.genai", trace=2)
 
 
+def words_of_agents():
+    c = Case(94, "made-words-of-agents", "Questions, answers and calls that agents tell themselves", """
+The question and the answer of a run are those of its agent: in the first trace its model only sorts the question, and what the model
+and the tool say of themselves is no metadata of the run. In the others an agent's span tells of calls that no span shows: a remote
+agent with a system prompt and tokens, an SDK that records what was said around its tools, a workflow; a call without content between
+them, an answer that was made in the background and fetched later, and a step of a graph that is called like an agent.""")
+    root = c.span("desk", 0, 4000, agent("desk", "Where is my order 17?", "Dear Ann, order 17 arrives Friday.", metadata=text({"tenant": "t1"})))
+    asked = dict(llm([chat("user", "Classify: Where is my order 17?")], chat("assistant", "ORDER_STATUS"), (9, 2)), metadata=text({"attempt": 1}))
+    c.span("ChatOpenAI", 100, 900, asked, root)
+    c.span("orders", 1000, 1100, tool("orders", None, {"order": 17}, "Friday", metadata=text({"cache": "hit"})), root)
+    alone = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper", "gen_ai.request.model": "gpt-5", "gen_ai.conversation.id": "thread-1",
+             "gen_ai.system_instructions": text([{"type": "text", "content": "Be short."}, {"type": "text", "content": "Be kind."}]),
+             "gen_ai.input.messages": parts([chat("user", "Capital of Norway?")]), "gen_ai.output.messages": parts([chat("assistant", "Oslo, of course.")]),
+             "gen_ai.usage.input_tokens": 80, "gen_ai.usage.output_tokens": 20, "gen_ai.agent.version": "2.1"}
+    c.span("invoke_agent helper", 0, 1000, alone, scope="remote", trace=2)
+    said = [chat("assistant", "Two readings are needed."), chat("assistant", None, [("r1", "read", {"of": "pump"})]), chat("assistant", None, [("r2", "read", {"of": "water"})]), chat("assistant", "All is well.")]
+    sdk = agent("pond", "How is the pond?", "All is well.", llm__model_name="claude-sonnet-4-6", **{"llm.token_count.completion": 140, "llm.cost.total": 0.0123})
+    sdk.update(flat("llm.output_messages", said))
+    root = c.span("query", 0, 6000, sdk, trace=3)
+    c.span("read", 2000, 3000, tool("read", "r1", {"of": "pump"}, "on"), root, trace=3)
+    c.span("read", 3000, 4000, tool("read", "r2", {"of": "water"}, "19 C"), root, trace=3)
+    c.span("invoke_workflow tea", 0, 500, {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "tea", "gen_ai.input.messages": parts([chat("system", "Be kind."), chat("user", "Tea?")]), "gen_ai.output.messages": parts([chat("assistant", "With milk.")])}, scope="remote", trace=4)
+    root = c.span("invoke_agent port", 0, 2000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "port", "gen_ai.input.messages": parts([chat("user", "Book berth 12.")]), "gen_ai.output.messages": parts([chat("assistant", "Berth 12 is yours.")]), "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 6}, scope="remote", trace=5)
+    c.span("chat m", 100, 1900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}, root, scope="remote", trace=5)
+    root = c.span("invoke_agent later", 0, 2000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "later"}, scope="remote", trace=6)
+    c.span("chat m", 100, 200, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": "resp_1", "gen_ai.input.messages": parts([chat("user", "Book it in the background.")])}, root, scope="remote", trace=6)
+    c.span("fetch_response", 1000, 1100, {"gen_ai.operation.name": "fetch_response", "gen_ai.response.id": "resp_1", "gen_ai.output.messages": parts([chat("assistant", "Booked.")])}, root, scope="remote", trace=6)
+    root = c.span("LangGraph", 0, 3000, {"openinference.span.kind": "CHAIN", "input.value": "Which tram?", "output.value": "Tram 7."}, trace=7)
+    c.span("route_to_agent", 100, 200, {"openinference.span.kind": "AGENT", "input.value": text({"to": "transport"}), "input.mime_type": "application/json", "output.value": text({"result": "done"}), "output.mime_type": "application/json"}, root, trace=7)
+    c.span("ChatOpenAI", 300, 900, llm([chat("user", "Which tram?")], chat("assistant", "Tram 7."), (4, 3)), root, trace=7)
+
+
+def calls_that_continue_nothing():
+    c = Case(95, "made-calls-that-continue-nothing", "Model calls of one agent that have nothing to do with one another", """
+A call whose input repeats neither an answer nor the words of users before it is a conversation of its own. In the first trace a
+question is rewritten, answered under another prompt, and gets a title after the agent gave its answer. In the second the later calls of
+two sub-agents are below the root: they go on with what their agents were asked. In the third an exchange is recorded as the output of
+one call.""")
+    root = c.span("invoke_agent rag", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "rag", "gen_ai.output.messages": parts([chat("assistant", "Oslo [1].")])}, scope="rag")
+    c.span("chat m", 100, 500, genai([chat("system", "Rewrite the question for search."), chat("user", "And its capital?")], chat("assistant", "capital of Norway"), (9, 3)), root, scope="rag")
+    c.span("chat m", 600, 1500, genai([chat("system", "Answer from the sources."), chat("user", "[1] Oslo\nAnd its capital?")], chat("assistant", "Oslo [1]."), (20, 4)), root, scope="rag")
+    c.span("chat m", 1600, 1900, genai([chat("system", "Write a title."), chat("user", "And its capital? Oslo [1].")], chat("assistant", "Norway's capital"), (12, 4)), root, scope="rag")
+
+    root = c.span("invoke_agent lead", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "lead"}, scope="cli", trace=2)
+    first = chat("user", "Summarise with two helpers.")
+    tasks = chat("assistant", None, [("t1", "task", {"part": 1}), ("t2", "task", {"part": 2})])
+    c.span("chat m", 100, 900, genai([first], tasks, (20, 9), finish="tool_calls"), root, scope="cli", trace=2)
+    for n in (1, 2):
+        ran = c.span("execute_tool task", 1000 + n, 5000 + n, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "task", "gen_ai.tool.call.id": f"t{n}", "gen_ai.tool.call.arguments": text({"part": n}), "gen_ai.tool.call.result": f"summary {n}"}, root, scope="cli", trace=2)
+        sub = c.span("invoke_agent task", 1010 + n, 4900 + n, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "task", "gen_ai.agent.id": f"sub{n}"}, ran, scope="cli", trace=2)
+        asked, look = chat("user", f"Summarise part {n}."), chat("assistant", None, [(f"g{n}", "log", {"n": n})])
+        c.span("chat m", 1100 + n, 1500 + n, genai([asked], look, (9, 3), finish="tool_calls"), sub, scope="cli", trace=2)
+        c.span("execute_tool log", 1600 + n, 1700 + n, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "log", "gen_ai.tool.call.id": f"g{n}", "gen_ai.tool.call.arguments": text({"n": n}), "gen_ai.tool.call.result": f"log {n}"}, sub, scope="cli", trace=2)
+        c.span("chat m", 2000 + n, 4000 + n, genai([asked, look, chat("tool", f"log {n}", call_id=f"g{n}")], chat("assistant", f"summary {n}"), (20, 4)), root, scope="cli", trace=2)
+    results = [chat("tool", f"summary {n}", call_id=f"t{n}") for n in (1, 2)]
+    c.span("chat m", 6000, 8000, genai([first, tasks, *results], chat("assistant", "Both agree."), (60, 4)), root, scope="cli", trace=2)
+
+    whole = genai([chat("user", "Is the hut open?")], chat("assistant", None, [("h1", "hut", {"of": "north"})]), (9, 9))
+    whole["gen_ai.output.messages"] = parts([chat("assistant", None, [("h1", "hut", {"of": "north"})]), chat("tool", "open until 17:00", call_id="h1"), chat("assistant", "Yes, until 17:00.")])
+    c.span("chat m", 0, 900, whole, scope="hut", trace=3)
+
+
 for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
              dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
              short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
@@ -1205,7 +1267,7 @@ ids in the history. In the second trace a client tells parallel calls one by one
     c.span("llm", 200, 300, dict(voice, input=text(after), output="One bun, two rolls.", **{"gen_ai.usage.input_tokens": 40, "gen_ai.usage.output_tokens": 8}), scope="pipecat", trace=2)
 
 
-for make in (claude_code, runs_of_one_agent, messages_under_their_roles, call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+for make in (claude_code, runs_of_one_agent, messages_under_their_roles, call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces, words_of_agents, calls_that_continue_nothing):
     make()
 
 
@@ -1221,7 +1283,7 @@ def continued(before, said, base, kept=None, tokens=None):
 
 
 def continued_history():
-    c = Case(95, "made-history-continued", "Spans that go on with another one's conversation", """
+    c = Case(195, "made-history-continued", "Spans that go on with another one's conversation", """
 Each model call names the call before it and how many messages of that one's conversation went in, and has only what is new as its own
 input. All formats tell it as if each span held everything: the same documents as of `whole` spans. The second and the third call both go
 on with the first; the fourth was given less than the third and keeps two messages; the last says no number: it keeps all.""")
@@ -1238,7 +1300,7 @@ on with the first; the fourth was given less than the third and keeps two messag
 
 
 def continued_nowhere():
-    c = Case(96, "made-history-continued-nowhere", "Spans that go on with nothing", """
+    c = Case(196, "made-history-continued-nowhere", "Spans that go on with nothing", """
 A model call goes on with a span that is not there, one with itself, two with each other, one with a span of another trace, one keeps
 more messages than there are, one names what is no span id. Each is told with the messages that are known, and the finding
 `unresolved_continuation` names it; what is no id is an attribute like any other.""")
@@ -1246,7 +1308,7 @@ more messages than there are, one names what is no span id. Each is told with th
     other = c.span("chat gpt-4o", 100, 200, genai([chat("user", "Elsewhere?")], chat("assistant", "Elsewhere."), (5, 2)), trace=2, scope="other")
     say = lambda n: chat("assistant", f"Answer {n}.")
     ask = lambda n: [chat("user", f"Question {n}?")]
-    number = lambda n: f"{96:04x}{1:04x}{n:08x}"
+    number = lambda n: f"{196:04x}{1:04x}{n:08x}"
     c.span("chat gpt-4o", 100, 200, continued(ask(1), say(1), "00000000000000aa", 1), root, scope="other")
     c.span("chat gpt-4o", 300, 400, continued(ask(2), say(2), number(4), 1), root, scope="other")
     c.span("chat gpt-4o", 500, 600, continued(ask(3), say(3), number(6), 1), root, scope="other")

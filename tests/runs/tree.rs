@@ -295,6 +295,7 @@ impl Tree<'_> {
             parent,
             called_by,
             aside,
+            is_unrelated,
             conversation,
         } = scope;
         let mut text = format!("scope {index}");
@@ -311,6 +312,9 @@ impl Tree<'_> {
         }
         if *aside {
             text += " aside";
+        }
+        if *is_unrelated {
+            text += " unrelated";
         }
         self.line(1, &text);
         for entry in conversation {

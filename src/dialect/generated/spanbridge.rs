@@ -126,4 +126,6 @@ pub(super) static INVERSE_RULES: &[InverseRule] = &[
     InverseRule { dialect: "spanbridge", key: "spanbridge.parameters", prefix: false, field: Field::Parameters, codec: Codec::Json, kinds: &[], words: &[] },
     InverseRule { dialect: "spanbridge", key: "spanbridge.input_type", prefix: false, field: Field::InputType, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "spanbridge", key: "spanbridge.format", prefix: false, field: Field::OutputFormat, codec: Codec::Text, kinds: &[], words: &[] },
+    InverseRule { dialect: "spanbridge", key: "spanbridge.framework", prefix: false, field: Field::AgentFramework, codec: Codec::Text, kinds: &[], words: &[] },
+    InverseRule { dialect: "spanbridge", key: "spanbridge.agent_version", prefix: false, field: Field::AgentVersion, codec: Codec::Text, kinds: &[], words: &[] },
 ];

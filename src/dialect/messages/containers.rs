@@ -367,6 +367,11 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     if messages.len() < 2 {
         return messages;
     }
+    // An exchange, not choices: what comes behind a result was said after it.
+    let is_exchange = messages.iter().any(|message| message.role == Role::Tool);
+    if is_exchange && messages.first().is_some_and(|first| first.role == Role::Assistant) {
+        return messages;
+    }
     let first = messages.first().map(|message| message.choice);
     let are_numbered = messages.iter().any(|message| Some(message.choice) != first);
     let one_a_choice = are_numbered || !asked_for_several;

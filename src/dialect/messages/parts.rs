@@ -149,6 +149,8 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "tool_response" => Piece::Result(Box::new(result(map))),
         "function" if map.get("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
+        // What stands for earlier turns: nobody said it.
+        "compaction" => thought(None, &Map::from_iter([("data".to_owned(), Value::Object(map.clone()))])),
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
         "input_audio" | "audio" | "output_audio" if transcript(map).is_some() => {
@@ -302,6 +304,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
             let _ = opaque.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
+    let words = words.filter(|words| !words.is_empty());
     if words.is_none() && opaque.is_empty() {
         return Piece::Nothing;
     }

@@ -22,12 +22,15 @@ impl OperationBuilder<'_> {
         self.finish_server_tool_calls();
         self.finish_arguments();
         let operation = &mut self.operation;
-        if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
-            && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
-        {
-            let mut all = std::mem::take(list).into_vec();
-            all.insert(0, system);
-            *list = all.into();
+        // A prompt alone is what the model was given, or what an agent gives its models.
+        let takes_prompt = operation.input_messages.is_some() || matches!(operation.kind, Kind::Llm | Kind::Agent | Kind::Chain);
+        if let Some(system) = self.system.filter(|_| takes_prompt) {
+            let list = operation.input_messages.get_or_insert_default();
+            if !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer)) {
+                let mut all = std::mem::take(list).into_vec();
+                all.insert(0, system);
+                *list = all.into();
+            }
         }
         if operation.finish_reason.is_none() {
             let said = operation

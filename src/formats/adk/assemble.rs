@@ -57,7 +57,12 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
 impl<'a> Assembly<'a, '_> {
     fn of_run(mut self, cases: &mut Vec<EvalCase<'a>>, names: &mut Ids<'a>) {
         let count = cases.len();
-        while let Some((_, scopes)) = self.scopes.pop_first() {
+        let mut own = None;
+        let run = self.run;
+        let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
+        while let Some((_, mut scopes)) = self.scopes.pop_first() {
+            // The run's answer is the last response, whatever stands beside its agents.
+            scopes.sort_by_key(|scope| !is_aside(scope));
             for scope in scopes {
                 let conversation = self.conversation(scope);
                 if conversation.is_empty() {
@@ -75,6 +80,9 @@ impl<'a> Assembly<'a, '_> {
                     ("app_name", app.unwrap_or("unknown").into()),
                     ("user_id", person.unwrap_or("user").into()),
                 ]);
+                if !is_aside(&scope) {
+                    let _ = own.get_or_insert(cases.len());
+                }
                 cases.push(EvalCase {
                     eval_id: names.numbered(trace, ':'),
                     conversation,
@@ -90,7 +98,7 @@ impl<'a> Assembly<'a, '_> {
             self.losses.fact(format!("run.{key}"));
         }
         let state = self.state();
-        if let Some(case) = cases.get_mut(count) {
+        if let Some(case) = cases.get_mut(own.unwrap_or(count)) {
             case.session_input.add_filled("state", state.0);
             case.final_session_state = state.1;
         } else if !state.0.is_empty() || !state.1.is_empty() {

@@ -8,6 +8,7 @@ use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object};
 use crate::formats::loss::{Loss, LossReason};
+use crate::operation::TokenCount;
 use crate::run::Run;
 use crate::transcript::ScopeId;
 
@@ -87,19 +88,31 @@ impl<'a> Draft<'a> {
         let about = facts::filled(about.map(|(key, value)| (key, value.as_ref().into())));
         agent.add_filled("extra", about);
         let mut sums = Object::new();
-        for (sum, key) in [
-            ("prompt", "prompt_tokens"),
-            ("completion", "completion_tokens"),
-            ("cached", "cached_tokens"),
+        // Where no model call says what it took, its agent may.
+        let is_outer = scope.is_some_and(|scope| scope.called_by.is_none());
+        let agents = if is_outer { run.metered_agents() } else { Vec::new() };
+        let of_agents =
+            |count: fn(&TokenCount) -> Option<u64>| agents.iter().filter_map(|agent| count(&agent.usage)).reduce(u64::saturating_add);
+        for (sum, key, count) in [
+            ("prompt", "prompt_tokens", (|usage| usage.input) as fn(&TokenCount) -> Option<u64>),
+            ("completion", "completion_tokens", |usage| usage.output),
+            ("cached", "cached_tokens", |usage| usage.cache_read),
         ] {
             let counts = steps.iter().filter_map(|step| match step.metrics.as_ref()?.get(key)?.into_owned() {
                 Json::Number(count) => count.as_u64(),
                 _ => None,
             });
             let total = counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)));
-            sums.add_filled(format!("total_{sum}_tokens"), total);
+            sums.add_filled(format!("total_{sum}_tokens"), total.or_else(|| of_agents(count)));
         }
-        sums.add_filled("total_cost_usd", cost);
+        let of_agents = || {
+            agents
+                .iter()
+                .filter_map(|agent| agent.cost.total)
+                .filter(|cost| cost.is_finite())
+                .reduce(|sum, cost| sum + cost)
+        };
+        sums.add_filled("total_cost_usd", cost.or_else(of_agents));
         sums.add("total_steps", steps.len());
         let mut steps = steps;
         for (step, id) in steps.iter_mut().zip(1..) {

@@ -97,7 +97,8 @@ impl Story {
         };
         let operation = Operation {
             kind: Kind::Agent,
-            name: format!("{format} document"),
+            // The document tells of an agent, and maybe not of its name.
+            name: "agent".to_owned(),
             ..Operation::default()
         };
         let id = this.derived("root");

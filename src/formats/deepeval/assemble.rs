@@ -44,7 +44,8 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
-        let (asked, answer) = conversation.outside(first_new, asked, answer);
+        let is_of_run = scope.called_by.is_none();
+        let (asked, answer) = conversation.outside(first_new, (asked, is_of_run), answer);
         // The case of a whole run has them anyway.
         if !is_run && asked.is_some() && scope.called_by.is_none() {
             let what = "the run's question, which no message holds";
@@ -153,7 +154,13 @@ impl<'a> AgentConversation<'a> {
     }
 
     /// A question and an answer that no message from this place on holds. What is left of them comes back.
-    fn outside(&mut self, from: usize, mut asked: Option<Text<'a>>, mut answer: Option<Text<'a>>) -> (Option<Text<'a>>, Option<Text<'a>>) {
+    /// `is_of_run`: the question is the run's, whatever its models were told.
+    fn outside(
+        &mut self,
+        from: usize,
+        (mut asked, is_of_run): (Option<Text<'a>>, bool),
+        mut answer: Option<Text<'a>>,
+    ) -> (Option<Text<'a>>, Option<Text<'a>>) {
         if self.interactions.len() == from && asked.is_some() && answer.is_some() {
             self.interactions.push(Interaction::default());
         }
@@ -163,9 +170,15 @@ impl<'a> AgentConversation<'a> {
             .iter_mut()
             .skip(from)
             .find(new())
-            .filter(|first| first.input.is_none())
+            .filter(|first| is_of_run || first.input.is_none())
+            && let Some(words) = asked.take()
+            && let Some(prompt) = first.input.replace(words).filter(|prompt| !prompt.trim().is_empty())
         {
-            first.input = asked.take();
+            // A model's prompt on the way is no question of the run.
+            let is_same = first.input.as_ref().is_some_and(|input| interaction::same(input, &prompt));
+            if !is_same {
+                self.losses.add(first.span, "the prompt of a model call", LossReason::NoPlace);
+            }
         }
         let last = self.interactions.iter_mut().skip(from).next_back().filter(new());
         if let Some(last) = last

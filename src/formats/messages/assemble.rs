@@ -12,7 +12,7 @@ use crate::formats::losses::Losses;
 use crate::formats::text::compact;
 use crate::formats::turn_facts::TurnFacts;
 use crate::formats::{facts, io};
-use crate::operation::{Message, Part, Role};
+use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
@@ -307,9 +307,13 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     /// The run's answer, where the row does not end with words of the assistant.
     fn answer(&mut self, answer: &'a Utterance) {
         let words = io::text(&answer.content);
-        if !words.trim().is_empty() && self.row.awaits_assistant() {
-            let span = self.run.steps.get(answer.step).and_then(|step| step.span_id);
-            self.row.assistant(words, None, true, span);
+        let step = self.run.steps.get(answer.step);
+        // An explicit final output stands at the end; what an agent makes of a model's words is no turn of that conversation.
+        let is_explicit = step.is_some_and(|step| step.operation.kind == Kind::FinalOutput);
+        let takes = self.row.awaits_assistant() || is_explicit && self.row.has_words() && !self.row.ends_with(&words);
+        if !words.trim().is_empty() && takes {
+            let span = step.and_then(|step| step.span_id);
+            self.row.closing_words(words, span);
             self.row.lose(
                 span,
                 "the last message: the agent's answer, which no model call holds",

@@ -1,5 +1,7 @@
 //! Runs to Reflex documents.
 
+use std::collections::BTreeMap;
+
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
 use crate::formats::calls::{self, Results};
@@ -93,12 +95,22 @@ fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
     kept
 }
 
+/// The scope whose turns are counted together: calls that continue nothing count with those of their agent.
+fn counted_in(run: &Run, scope: ScopeId) -> ScopeId {
+    let around = run
+        .scopes
+        .get(scope)
+        .filter(|scope| scope.is_unrelated)
+        .and_then(|scope| scope.parent);
+    around.unwrap_or(scope)
+}
+
 /// The number of each step's turn: its own, else that of the model call whose turn it is.
 fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
-    let mut named: HashMap<(ScopeId, u32), i64> = HashMap::default();
+    let mut named: HashMap<ScopeId, BTreeMap<u32, i64>> = HashMap::default();
     for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
         if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
-            named.entry((step.scope, turn)).or_insert(number);
+            named.entry(counted_in(run, step.scope)).or_default().entry(turn).or_insert(number);
         }
     }
     let of_caller = |step: &Step| run.steps.get(step.dispatched_by?)?.operation.training.step;
@@ -106,7 +118,12 @@ fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
         .iter()
         .map(|step| {
             let own = step.operation.training.step.or_else(|| of_caller(step));
-            let of_turn = || named.get(&(step.scope, step.turn?)).copied();
+            // The numbers go on behind those that were recorded.
+            let of_turn = || {
+                let turn = step.turn?;
+                let (before, number) = named.get(&counted_in(run, step.scope))?.range(..=turn).next_back()?;
+                number.checked_add(i64::from(turn - before))
+            };
             own.or_else(of_turn).or(step.turn.map(i64::from))
         })
         .collect()

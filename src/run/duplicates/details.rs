@@ -1,7 +1,9 @@
 //! Spans that are a part of the model call or the tool around them.
 
 use super::merge::merge;
+use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
+use crate::run::id::ReadingId;
 use crate::run::node::Node;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
@@ -13,6 +15,7 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
         return;
     }
     let around = readings.nearest_above(|kind| kind != Kind::Detail);
+    let mut asked: Option<HashMap<String, ReadingId>> = None;
     for index in details {
         let around = around.known(index).map(|up| readings.standing(up));
         match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
@@ -25,6 +28,15 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
                 }
             }
             None => {
+                let fetched = readings.get(index).and_then(fetched).map(str::to_owned);
+                if let Some(response) = fetched {
+                    let asked = asked.get_or_insert_with(|| unanswered_by_response(readings));
+                    match asked.get(&response) {
+                        Some(call) => merge(readings, index, *call),
+                        None => readings.get_mut(index).into_iter().for_each(|node| node.operation.kind = Kind::Llm),
+                    }
+                    continue;
+                }
                 let Some(node) = readings.get_mut(index) else { continue };
                 let (span, says) = (node.span_id, says_something(&node.operation));
                 node.operation.kind = Kind::Plain;
@@ -38,6 +50,23 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
             }
         }
     }
+}
+
+/// The response whose answer a span outside of its call carries: it was made in the background, and fetched later.
+fn fetched(node: &Node) -> Option<&str> {
+    let operation = &node.operation;
+    operation.response_id.as_deref().filter(|_| operation.output_messages.is_some())
+}
+
+/// Calls that tell no answer, by the response's id.
+fn unanswered_by_response(readings: &Readings) -> HashMap<String, ReadingId> {
+    let calls = readings.of_kind(Kind::Llm).into_iter().rev();
+    let unanswered = calls.filter_map(|call| {
+        let operation = &readings.get(call)?.operation;
+        let id = operation.response_id.clone()?;
+        operation.output_messages.is_none().then_some((id, call))
+    });
+    unanswered.collect()
 }
 
 /// Whether a part of a tool is its run: it has the same call's id. The tool fails with it.

@@ -37,7 +37,7 @@ impl Reader<'_> {
                 operation.agent.name.clone_from(&name);
             }
             if tool.is_none() || operation.name.is_empty() {
-                let unnamed = operation.name.is_empty() || operation.name == "atif document";
+                let unnamed = operation.name.is_empty() || operation.name == "agent";
                 operation.name = name
                     .clone()
                     .filter(|_| unnamed)

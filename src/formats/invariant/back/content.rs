@@ -54,46 +54,70 @@ pub(super) fn result(content: Option<&At<'_>>) -> Option<Value> {
 /// A tool call.
 pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
     at.object()?;
-    let id = at.need("id")?;
-    let id = match id.value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => {
-            let text = number.to_string();
-            story.note(&id.path, NoteKind::Coerced, "the analyzer expects text: read as text");
-            story.mend(&id.pointer, text.as_str().into());
-            text
+    let id = match at.get("id") {
+        Some(id) => ToolCallId::Recorded(match id.value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => {
+                let text = number.to_string();
+                story.note(&id.path, NoteKind::Coerced, "the analyzer expects text: read as text");
+                story.mend(&id.pointer, text.as_str().into());
+                text
+            }
+            other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
+        }),
+        None => {
+            story.note(
+                &at.path,
+                NoteKind::IdDerived,
+                "a call without `id`: outputs answer it by their order",
+            );
+            ToolCallId::Derived(at.own.clone())
         }
-        other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
     };
-    let kind = at.need("type")?;
-    if kind.text()? != "function" {
+    if let Some(kind) = at.get("type")
+        && kind.text()? != "function"
+    {
         return Err(kind.refuse("only `function` is a type of calls"));
     }
     let function = at.need("function")?;
     let name = function.need("name")?.text()?.to_owned();
+    let (arguments, arguments_text) = arguments(&function.need("arguments")?, story)?;
     Ok(ToolCall {
-        id: Some(ToolCallId::Recorded(id)),
+        id: Some(id),
         name,
-        arguments: Some(arguments(&function.need("arguments")?, story)?.into()),
+        arguments,
+        arguments_text,
         ..ToolCall::default()
     })
 }
 
-/// Arguments; JSON text is opened, as the analyzer does.
-fn arguments(at: &At<'_>, story: &mut Story) -> Result<Map<String, Value>> {
-    match at.value {
-        Value::Object(map) => Ok(map.clone()),
-        Value::String(text) => {
-            let opened = serde_json::from_str::<Value>(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
-            let Value::Object(map) = opened else {
-                return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
-            };
+/// Arguments, or their text; JSON text is opened, as the analyzer does.
+fn arguments(at: &At<'_>, story: &mut Story) -> Result<(Option<Value>, Option<String>)> {
+    let text = match at.value {
+        Value::Object(_) => return Ok((Some(at.value.clone()), None)),
+        Value::String(text) => text,
+        other => return Err(at.refuse(format!("an object is wanted, found {}", kind_of(other)))),
+    };
+    match serde_json::from_str::<Value>(text) {
+        Ok(opened @ Value::Object(_)) => {
             story.numbers.add_text(text);
             story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as the analyzer does");
-            story.mend(&at.pointer, map.clone().into());
-            Ok(map)
+            story.mend(&at.pointer, opened.clone());
+            Ok((Some(opened), None))
         }
-        other => Err(at.refuse(format!("an object is wanted, found {}", kind_of(other)))),
+        // Explorer shows them as they are.
+        opened => {
+            let what = opened.map_or_else(
+                |error| format!("text that is no JSON ({error})"),
+                |opened| format!("JSON text of {}", kind_of(&opened)),
+            );
+            story.note(
+                &at.path,
+                NoteKind::Coerced,
+                format!("{what}, where an object is wanted: kept as text"),
+            );
+            Ok((None, Some(text.clone())))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A list of events, in order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -39,6 +39,8 @@ struct ListHistory {
     /// The ids of calls that messages of the history ask for.
     asked: HashSet<String>,
     last_call: Option<String>,
+    /// Calls without an id that no output answers yet.
+    without_id: VecDeque<String>,
     tools: Vec<ToolDefinition>,
     /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
     names_spans: bool,
@@ -60,6 +62,7 @@ impl<'s> Reader<'s> {
             calls: HashMap::new(),
             asked: HashSet::new(),
             last_call: None,
+            without_id: VecDeque::new(),
             tools: Vec::new(),
             names_spans: events.iter().any(names_span),
             told: Vec::new(),
@@ -245,7 +248,7 @@ impl<'s> Reader<'s> {
         let call_id = match event.get("tool_call_id") {
             Some(id) => id.text()?.to_owned(),
             None => {
-                let last = said.last_call.clone();
+                let last = said.without_id.pop_front().or_else(|| said.last_call.clone());
                 let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
                 self.story.note(
                     &event.path,
@@ -395,6 +398,9 @@ impl ListHistory {
     fn know(&mut self, call: ToolCall, caller: Option<usize>, kind: Kind) {
         let id = call.id.as_deref().unwrap_or_default().to_owned();
         self.last_call = Some(id.clone());
+        if call.recorded_id().is_none() && caller.is_some() {
+            self.without_id.push_back(id.clone());
+        }
         self.calls.insert(id, Known { call, caller, kind });
     }
 }

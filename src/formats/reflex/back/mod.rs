@@ -37,13 +37,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let metadata = at.object_of("metadata")?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("reflex", &at.value.to_string()));
-    // The package writes the sum of the nodes' tokens at the top, its schema forbids it.
-    let document = at.get("tokens").and_then(|_| {
-        let mut document = at.object().ok()?.clone();
-        document.shift_remove("tokens");
-        Some(document.into())
-    });
-    let mut story = Story::new("reflex", id, document);
+    let mut story = Story::new("reflex", id, None);
     order_document(&nodes, &list, &mut story);
     let places = add(&nodes, &mut story)?;
     in_order(&nodes, &mut story);
@@ -127,7 +121,12 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
         node::about(&mut metadata, &mut operation);
         read_facts(&mut metadata, &mut operation);
         operation.metadata.extend(metadata);
-        let (start, end) = (time(&node.at, "started_at")?, time(&node.at, "ended_at")?);
+        if let Some(kind) = node::own_kind(&node.at)? {
+            let detail = format!("the kind `{kind}` is read as `other`, and kept in the metadata");
+            story.note(&format!("{}.kind", node.at.path), NoteKind::Coerced, detail);
+            let _ = operation.metadata.entry("kind").or_insert_with(|| kind.into());
+        }
+        let (start, end) = (time(&node.at, "started_at", story)?, time(&node.at, "ended_at", story)?);
         if let (Some(start), Some(end)) = (start, end)
             && end < start
         {
@@ -207,11 +206,15 @@ fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, 
 }
 
 /// The time in a member, in seconds since 1970.
-fn time(at: &At<'_>, key: &str) -> Result<Option<UnixNanos>> {
+fn time(at: &At<'_>, key: &str, story: &mut Story) -> Result<Option<UnixNanos>> {
     let Some(at) = at.some(key) else { return Ok(None) };
     let number = at.value.as_f64();
     match number.and_then(seconds) {
         Some(time) => Ok(Some(time)),
+        None if number.is_some_and(|number| number > 0.0) => {
+            story.note(&at.path, NoteKind::TimeUnknown, "no time in seconds since 1970 that spans can hold");
+            Ok(None)
+        }
         None if number.is_some() => Err(at.refuse("no time in seconds since 1970")),
         None => Err(at.refuse(format!("a number of seconds is wanted, found {}", kind_of(at.value)))),
     }

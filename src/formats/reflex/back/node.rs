@@ -21,11 +21,8 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
         Some("agent") if about("state") => Kind::Handoff,
         Some("agent") => Kind::Agent,
         None | Some("other") => other(at),
-        Some(_) => {
-            return Err(at
-                .need("kind")?
-                .refuse("a kind is `reason`, `tool`, `retrieve`, `agent` or `other`"));
-        }
+        // The package takes any word.
+        Some(_) => other(at),
     };
     let mut operation = Operation {
         kind,
@@ -82,6 +79,12 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
         operation.training.optimize = marked.then_some(true);
     }
     Ok(operation)
+}
+
+/// A word for the kind that is the program's own.
+pub(super) fn own_kind<'a>(at: &At<'a>) -> Result<Option<&'a str>> {
+    let known = ["reason", "tool", "retrieve", "agent", "other"];
+    Ok(at.text_of("kind")?.filter(|kind| !known.contains(kind)))
 }
 
 /// The kind of a node that says `other`, by what its metadata tell of.

@@ -79,8 +79,8 @@ fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
         let place = place.item(index);
         if step
             .get("step_index")
-            .and_then(Value::as_u64)
-            .is_some_and(|given| given != index as u64)
+            .and_then(Value::as_i64)
+            .is_some_and(|given| i64::try_from(index) != Ok(given))
         {
             found.add(
                 place.key("step_index"),

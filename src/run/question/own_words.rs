@@ -1,0 +1,103 @@
+//! What an agent's own span gives as its question or answer.
+//!
+//! Programs call models on the way to an answer: a classifier, a draft, a title. What the agent itself was asked and gave is what its
+//! span says, unless that only wraps a model's words, or is a state: then the words without the wrapping are the better telling.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Kind, Message, Role};
+use crate::run::id::{IdVec, StepId};
+use crate::run::model::{Step, Utterance};
+use crate::span::UnixNanos;
+
+/// Words of an agent.
+pub(super) struct OwnWords {
+    pub(super) words: String,
+    pub(super) step: StepId,
+}
+
+impl OwnWords {
+    /// Those of a step, if it is an agent and they are words.
+    pub(super) fn of(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
+        let operation = steps
+            .get(step)
+            .map(|step| &step.operation)
+            .filter(|operation| operation.kind == Kind::Agent)?;
+        let (value, list) = match direction {
+            Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
+            Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
+        };
+        let words = match value {
+            Some(Value::String(text)) => Some(text.trim().to_owned()),
+            Some(Value::Array(_)) => value
+                .and_then(|value| messages::read(value, direction))
+                .and_then(|list| in_messages(&list, direction)),
+            Some(_) => None,
+            None => in_messages(list?, direction),
+        };
+        // Marks stand for pictures and files, which are no words.
+        let is_mark = |line: &str| line.starts_with('[') && line.ends_with(']');
+        let words = words.map(|text| match text.lines().any(is_mark) {
+            true => text.lines().filter(|line| !is_mark(line)).collect::<Vec<_>>().join("\n"),
+            false => text,
+        });
+        let words = words.filter(|text| !text.is_empty() && !is_printed(text))?;
+        Some(Self { words, step })
+    }
+
+    pub(super) fn utterance(self, at: UnixNanos) -> Utterance {
+        Utterance {
+            content: Value::String(self.words),
+            step: self.step,
+            at,
+            in_conversation: false,
+        }
+    }
+
+    /// Whether a message says the same.
+    pub(super) fn is(&self, said: &str) -> bool {
+        squeezed(&self.words) == squeezed(said)
+    }
+
+    /// Whether these words are what was said with few others around it, or cut off.
+    pub(super) fn wraps(&self, said: &str) -> bool {
+        let (own, said) = (squeezed(&self.words), squeezed(said));
+        let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));
+        let is_most = said.len().saturating_mul(2) >= own.len();
+        !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
+    }
+}
+
+/// The last words of the right role.
+pub(super) fn in_messages(list: &[Message], direction: Direction) -> Option<String> {
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    let last = list.iter().rev().find(|message| message.role == role && message.has_words())?;
+    Some(last.content())
+}
+
+/// Whether a text is what a program prints of its values: JSON, a class with its members.
+fn is_printed(text: &str) -> bool {
+    text.starts_with(['{', '[', '<']) || {
+        let class: &str = text.split('(').next().unwrap_or_default();
+        class.len() < text.len()
+            && text.ends_with(')')
+            && text.contains('=')
+            && !class.is_empty()
+            && class.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.'))
+    }
+}
+
+fn squeezed(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if text.contains(['\n', '\t']) || text.contains("  ") {
+        text.split_whitespace().collect::<Vec<_>>().join(" ").into()
+    } else {
+        text.into()
+    }
+}

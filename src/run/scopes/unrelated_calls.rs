@@ -1,0 +1,210 @@
+//! Model calls of one agent that continue nothing: a router, a rewriter, a title, a map over documents, each with words of its own.
+//!
+//! A call goes on with those before it if its input repeats an answer of theirs, a call, or a result; if it was given no words; or
+//! if a provider keeps the history. A call whose input has only a prompt and words of a user begins anew, where its prompt is
+//! another one, or where the call before it was answered in full. A history that nobody knows is not guessed at.
+
+use crate::hash::HashMap;
+use crate::operation::{Message, Role};
+use crate::run::id::NodeId;
+use crate::run::node::{Node, Nodes};
+use crate::span::UnixNanos;
+
+/// What tells that a call goes on with another one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) enum Clue {
+    /// What a call answered.
+    Words(String),
+    /// The id of a call that a model asked for.
+    CallId(String),
+}
+
+/// One conversation of an agent.
+#[derive(Debug)]
+struct Thread {
+    first: NodeId,
+    prompt: Option<String>,
+    /// The words of users in its first input.
+    asked: Vec<String>,
+    /// Whether the latest call asked for tools, or said nothing: the agent has more to do.
+    is_open: bool,
+    has_tools: bool,
+    /// Whether a later call was given more words of users: a conversation, whose history may be cut.
+    grew: bool,
+    ends: UnixNanos,
+}
+
+/// The threads of one agent's calls.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    list: Vec<Thread>,
+    by_clue: HashMap<Clue, usize>,
+    latest: Option<usize>,
+    of_call: Vec<(NodeId, usize)>,
+}
+
+impl Threads {
+    pub(super) fn add(&mut self, nodes: &Nodes, call: NodeId) {
+        let Some(node) = nodes.get(call) else { return };
+        let place = self.continued(node).unwrap_or_else(|| {
+            self.list.push(Thread {
+                first: call,
+                prompt: prompt(node),
+                asked: asked(node),
+                is_open: true,
+                has_tools: false,
+                grew: false,
+                ends: node.start,
+            });
+            self.list.len() - 1
+        });
+        self.latest = Some(place);
+        self.of_call.push((call, place));
+        let said = node.operation.output_messages.as_ref().and_then(|list| list.first());
+        if let Some(thread) = self.list.get_mut(place) {
+            thread.is_open = said.is_none_or(|said| said.asks_for_tools() || !said.has_words());
+            thread.has_tools |= said.is_some_and(Message::asks_for_tools);
+            thread.ends = thread.ends.max(node.end_or_start());
+            thread.grew |= !thread.asked.is_empty() && questions(node).count() > thread.asked.len();
+            if thread.asked.is_empty() {
+                thread.asked = asked(node);
+            }
+        }
+        for clue in new_clues(node) {
+            let _ = self.by_clue.entry(clue).or_insert(place);
+        }
+    }
+
+    /// The thread whose answers are in an input.
+    pub(super) fn known(&self, node: &Node) -> Option<usize> {
+        heard(node, |clue| self.by_clue.get(&clue).copied())
+    }
+
+    /// Whether a call was given the first words of one of these threads, and an answer or call of it.
+    pub(super) fn continues(&self, node: &Node) -> bool {
+        let thread = self.known(node).and_then(|place| self.list.get(place));
+        thread.is_some_and(|thread| !thread.asked.is_empty() && asked(node).starts_with(&thread.asked))
+    }
+
+    fn continued(&self, node: &Node) -> Option<usize> {
+        let latest = self.latest?;
+        let Some(input) = &node.operation.input_messages else {
+            return Some(latest);
+        };
+        if let Some(known) = self.known(node) {
+            return Some(known);
+        }
+        let is_stored = node
+            .operation
+            .parameters
+            .keys()
+            .any(|name| name.starts_with("previous_response") || name == "conversation");
+        let has_history = input
+            .iter()
+            .any(|message| !matches!(message.role, Role::User | Role::System | Role::Developer));
+        if is_stored || has_history || node.is_partial {
+            return Some(latest);
+        }
+        let (prompt, asked) = (prompt(node), asked(node));
+        let same = |thread: &Thread| thread.prompt == prompt && !asked.is_empty() && asked.starts_with(&thread.asked);
+        if let Some(again) = self.list.iter().rposition(same) {
+            return Some(again);
+        }
+        let thread = self.list.get(latest)?;
+        // A loop that was compacted or whose client records what is new alone, or a conversation whose history was cut.
+        let has_more = thread.is_open || thread.grew && prompt.is_some();
+        let goes_on = thread.prompt == prompt && has_more && node.start >= thread.ends;
+        (goes_on || asked.is_empty()).then_some(latest)
+    }
+
+    /// The calls that are not of the agent's own thread, each with the first call of its thread. The agent's own is the one that
+    /// asks for tools, else the first.
+    pub(super) fn unrelated(self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        let own = self.list.iter().position(|thread| thread.has_tools).unwrap_or(0);
+        let firsts: Vec<NodeId> = self.list.iter().map(|thread| thread.first).collect();
+        let others = self.of_call.into_iter().filter(move |(_, place)| *place != own);
+        others.filter_map(move |(call, place)| Some((call, *firsts.get(place)?)))
+    }
+}
+
+fn prompt(node: &Node) -> Option<String> {
+    let mut input = node.operation.input_messages.iter().flatten();
+    let prompt = input.find(|message| matches!(message.role, Role::System | Role::Developer));
+    prompt.map(Message::content)
+}
+
+fn asked(node: &Node) -> Vec<String> {
+    questions(node).map(Message::content).collect()
+}
+
+fn questions(node: &Node) -> impl Iterator<Item = &Message> {
+    let input = node.operation.input_messages.iter().flatten();
+    input.filter(|message| message.role == Role::User && message.has_words())
+}
+
+/// What the last message of an input that is known tells, by a clue.
+pub(super) fn heard<T>(node: &Node, of: impl Fn(Clue) -> Option<T>) -> Option<T> {
+    let input = node.operation.input_messages.as_ref()?;
+    input.iter().rev().find_map(|message| match message.role {
+        Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
+        Role::Assistant => clues(message).find_map(&of),
+        _ => None,
+    })
+}
+
+/// The clues that a call adds: those of its answer, and of the last one that it was given. Those before are known.
+pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue> {
+    let mut input = node.operation.input_messages.iter().flatten();
+    let last = input.rfind(|message| message.role == Role::Assistant);
+    let said = node.operation.output_messages.as_ref().and_then(|list| list.first());
+    last.into_iter().chain(said).flat_map(clues)
+}
+
+fn clues(message: &Message) -> impl Iterator<Item = Clue> {
+    let words = message.has_words().then(|| Clue::Words(message.content().trim().to_owned()));
+    let ids = message
+        .tool_calls
+        .iter()
+        .filter_map(|call| Some(Clue::CallId(call.id.as_deref()?.to_owned())));
+    words.into_iter().chain(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Kind;
+    use crate::run::id::Id;
+    use crate::run::testing::{nodes, reading};
+
+    fn call(number: u64, from: u64, input: &[(Role, &str)], output: &str) -> (Node, Option<usize>) {
+        let mut call = reading(number, Kind::Llm, from..from + 5);
+        call.operation.input_messages = Some(input.iter().map(|(role, words)| Message::text(role.clone(), *words)).collect());
+        call.operation.output_messages = Some(vec![Message::text(Role::Assistant, output)]);
+        (call, None)
+    }
+
+    #[test]
+    fn a_call_with_another_prompt_begins_anew_and_one_with_the_answer_goes_on() {
+        use Role::{Assistant, System, User};
+        let nodes = nodes([
+            call(1, 10, &[(System, "Rewrite."), (User, "and there?")], "capital of Norway"),
+            call(2, 20, &[(System, "Answer."), (User, "capital of Norway")], "Oslo."),
+            call(
+                3,
+                30,
+                &[
+                    (System, "Answer."),
+                    (User, "capital of Norway"),
+                    (Assistant, "Oslo."),
+                    (User, "Why?"),
+                ],
+                "It is.",
+            ),
+        ]);
+        let mut threads = Threads::default();
+        let calls = [0, 1, 2].map(NodeId::new);
+        calls.iter().for_each(|call| threads.add(&nodes, *call));
+        let unrelated: Vec<_> = threads.unrelated().collect();
+        assert_eq!(unrelated, [(calls[1], calls[1]), (calls[2], calls[1])]);
+    }
+}

@@ -1,0 +1,509 @@
+//! Stage "calls told by agents": takes the nodes, gives agents that no model call shows the calls that their own spans tell of.
+//!
+//! The client of a remote agent, the Claude Agent SDK and GenAI instrumentations of agents record messages, tokens and cost on the
+//! agent's span, and no model call below it, or one without content. What the agent says stays the agent's question and answer; the
+//! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
+//! before everything that looks at model calls.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::id::{Id, IdVec, NodeId};
+use super::node::{Node, Nodes};
+use crate::dialect::messages::{self, Direction};
+use crate::dialect::{Beside, span_names};
+use crate::hash::HashMap;
+use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
+use crate::span::UnixNanos;
+
+/// Adds the calls, and gives calls without content what their agent alone tells.
+pub(super) fn add(nodes: &mut Nodes) {
+    let known = Known::of(nodes);
+    known.no_agents(nodes);
+    let mut new: Vec<Told> = Vec::new();
+    for call in nodes.of_kind(Kind::Llm) {
+        exchange(nodes, call, &mut new);
+    }
+    for (agent, calls) in known.own_calls.enumerate() {
+        if !is_teller(nodes.kind(agent)) {
+            continue;
+        }
+        if nodes.kind(agent) == Kind::Agent && !calls.is_empty() {
+            complete(nodes, agent, calls, known.around.is_set(agent));
+        } else if known.tells(nodes, agent) {
+            let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
+            let told = told.into_iter().map(|node| Told {
+                node,
+                by: agent,
+                parent: Some(agent),
+            });
+            new.extend(told);
+        }
+    }
+    forget_prompts(nodes);
+    if !new.is_empty() {
+        insert(nodes, new);
+    }
+}
+
+/// A call that another span tells of.
+struct Told {
+    node: Node,
+    by: NodeId,
+    parent: Option<NodeId>,
+}
+
+/// An exchange with tools as the output of one call: what the call itself said is the last of it, the turns before are calls of their
+/// own.
+fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
+    let parent = nodes.parent(call);
+    let Some(node) = nodes.get_mut(call) else { return };
+    let is_exchange = |list: &Vec<Message>| list.iter().any(|message| message.role == Role::Tool);
+    let Some(said) = node.operation.output_messages.take_if(|list| is_exchange(list)) else {
+        return;
+    };
+    let mut rounds = rounds(said);
+    let (last, _) = rounds.pop().unwrap_or_default();
+    let mut history = node.operation.input_messages.take().unwrap_or_default().into_vec();
+    let mut new_results: Vec<Message> = Vec::new();
+    for (place, (answer, results)) in rounds.into_iter().enumerate() {
+        let operation = Operation {
+            kind: Kind::Llm,
+            name: node.operation.name.clone(),
+            model: node.operation.model.clone(),
+            input_messages: given(place, &history, &new_results).map(Into::into),
+            output_messages: answer.clone().map(|answer| vec![answer]),
+            ..Operation::default()
+        };
+        new.push(Told {
+            node: told_by(node, operation, place, (node.start, Some(node.start))),
+            by: call,
+            parent,
+        });
+        history.extend(answer);
+        new_results.clone_from(&results);
+        history.extend(results);
+    }
+    node.operation.input_messages = Some(history).filter(|list| !list.is_empty()).map(Into::into);
+    node.operation.output_messages = last.map(|answer| vec![answer]);
+}
+
+fn is_teller(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::Chain)
+}
+
+/// What stands below agents and workflows.
+struct Known {
+    /// For each agent the model calls that are its own, by start.
+    own_calls: IdVec<NodeId, Vec<NodeId>>,
+    /// For each agent and workflow the tools that are its own.
+    tools: IdVec<NodeId, Vec<NodeId>>,
+    /// Whether a model call stands below, or an agent that tells of its own.
+    covered: IdVec<NodeId, bool>,
+    /// Whether a model call of another agent is below.
+    around: IdVec<NodeId, bool>,
+    /// When model calls began that no agent stands above.
+    outside: Vec<UnixNanos>,
+    has_calls: bool,
+}
+
+impl Known {
+    fn of(nodes: &Nodes) -> Self {
+        let empty = || IdVec::filled(Vec::new(), nodes.list.len());
+        let mut this = Self {
+            own_calls: empty(),
+            tools: empty(),
+            covered: IdVec::filled(false, nodes.list.len()),
+            around: IdVec::filled(false, nodes.list.len()),
+            outside: Vec::new(),
+            has_calls: false,
+        };
+        let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+        let tellers = nodes.nearest_above(is_teller);
+        for call in nodes.of_kind(Kind::Llm) {
+            this.has_calls = true;
+            match agents.known(call) {
+                Some(agent) => this.own_calls.get_mut(agent).into_iter().for_each(|calls| calls.push(call)),
+                None => this.outside.extend(nodes.get(call).map(|node| node.start)),
+            }
+            Self::mark(&mut this.covered, nodes, call);
+            if let Some(agent) = agents.known(call) {
+                Self::mark(&mut this.around, nodes, agent);
+            }
+        }
+        for tool in nodes.of_kind(Kind::Tool) {
+            if let Some(tools) = tellers.known(tool).and_then(|teller| this.tools.get_mut(teller)) {
+                tools.push(tool);
+            }
+        }
+        let speaking: Vec<NodeId> = nodes
+            .of_kind(Kind::Agent)
+            .into_iter()
+            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
+            .collect();
+        for agent in speaking {
+            Self::mark(&mut this.covered, nodes, agent);
+        }
+        this
+    }
+
+    /// Each node is passed once.
+    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId) {
+        for up in nodes.ancestors(below) {
+            if known.is_set(up) {
+                break;
+            }
+            known.set(up, true);
+        }
+    }
+
+    /// A step of a workflow that a client takes for an agent by its name (LangGraph's `route_to_agent`): nothing about it is an agent's.
+    fn no_agents(&self, nodes: &mut Nodes) {
+        let tellers = nodes.nearest_above(is_teller);
+        let is_step = |id: &NodeId| {
+            let Some(node) = nodes.get(*id) else { return false };
+            let operation = &node.operation;
+            let in_workflow = tellers.known(*id).is_some_and(|up| nodes.kind(up) == Kind::Chain);
+            let named_so = operation.agent == Agent::default() && operation.name.to_ascii_lowercase().contains("agent");
+            in_workflow
+                && named_so
+                && span_names::agent(&operation.name).is_none_or(|name| name == operation.name)
+                && !self.covered.is_set(*id)
+                && self.tools.get(*id).is_none_or(Vec::is_empty)
+                && !tells_of_calls(operation)
+        };
+        let steps: Vec<NodeId> = nodes.of_kind(Kind::Agent).into_iter().filter(is_step).collect();
+        for id in steps {
+            nodes.get_mut(id).into_iter().for_each(|node| node.operation.kind = Kind::Chain);
+        }
+    }
+
+    /// Whether a call is known by what this one says. A workflow tells of calls only where nobody else does.
+    fn tells(&self, nodes: &Nodes, teller: NodeId) -> bool {
+        let Some(node) = nodes.get(teller).filter(|_| !self.covered.is_set(teller)) else {
+            return false;
+        };
+        let beside = || {
+            let from = self.outside.partition_point(|start| *start < node.start);
+            self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
+        };
+        match node.kind() {
+            Kind::Agent => tells_of_calls(&node.operation) && !beside(),
+            _ => !self.has_calls && has_told_messages(&node.operation) && nodes.ancestors(teller).all(|up| !is_teller(nodes.kind(up))),
+        }
+    }
+}
+
+/// Whether an agent's span says what only a model call has: messages, tokens, or words of both sides.
+fn tells_of_calls(operation: &Operation) -> bool {
+    let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
+    has_told_messages(operation)
+        || operation.usage != TokenCount::default()
+        || (has_words(&operation.input) && has_words(&operation.output))
+}
+
+fn has_told_messages(operation: &Operation) -> bool {
+    let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
+    let heard = || told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
+    let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
+    speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
+}
+
+/// Whether a text is somebody's words, not what a program prints of its values.
+fn is_words(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.starts_with(['{', '[', '<'])
+}
+
+/// The messages of one side: as they were read, else those in the whole; `with_words`: else a bare text.
+fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
+    let only_prompts = |list: &[Message]| list.iter().all(is_prompt);
+    let prompts = list.filter(|list| only_prompts(list)).unwrap_or_default();
+    if let Some(list) = list.filter(|list| !only_prompts(list)) {
+        return list.to_vec();
+    }
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    let rest = match recorded.get() {
+        Some(Value::String(text)) if with_words && is_words(text) => vec![Message::text(role, text.as_str())],
+        Some(value @ (Value::Array(_) | Value::Object(_))) => messages::read(value, direction).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let has_prompt = rest.iter().any(is_prompt);
+    let prompts = prompts.iter().filter(|_| !has_prompt && !rest.is_empty()).cloned();
+    prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
+}
+
+fn is_prompt(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+/// The calls that an agent's messages tell of, each turn of the answer one.
+fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
+    let Some(node) = nodes.get(agent) else { return Vec::new() };
+    let operation = &node.operation;
+    let mut history = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
+    let mut said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
+    // A state repeats what went in.
+    let repeats = !history.is_empty() && said.starts_with(&history);
+    let said = if repeats { said.split_off(history.len()) } else { said };
+    let mut rounds = rounds(said);
+    if rounds.is_empty() {
+        rounds.push((None, Vec::new()));
+    }
+    // The state of a workflow with many turns is a history: which of them are its calls is not told.
+    if node.kind() == Kind::Chain && rounds.len() > 1 {
+        return Vec::new();
+    }
+    let by_id: HashMap<&str, &Node> = tools
+        .iter()
+        .filter_map(|tool| {
+            let tool = nodes.get(*tool)?;
+            Some((tool.operation.tool.as_ref()?.call_id.as_deref()?, tool))
+        })
+        .collect();
+    let (mut start, count) = (node.start, rounds.len());
+    let mut new_results: Vec<Message> = Vec::new();
+    let mut out: Vec<Node> = Vec::with_capacity(count);
+    for (place, (answer, results)) in rounds.into_iter().enumerate() {
+        let ran: Vec<&Node> = answer
+            .iter()
+            .flat_map(|answer| &answer.tool_calls)
+            .filter_map(|call| by_id.get(call.id.as_deref()?).copied())
+            .collect();
+        let is_last = place + 1 == count;
+        let asked_until = ran.iter().map(|tool| tool.start).min();
+        let end = if is_last { node.end } else { asked_until.or(Some(start)) };
+        let answered = answer.is_some();
+        let call = Operation {
+            kind: Kind::Llm,
+            name: operation.name.clone(),
+            model: operation.model.clone(),
+            input_messages: given(place, &history, &new_results).map(Into::into),
+            output_messages: answer.clone().map(|answer| vec![answer]),
+            ..Operation::default()
+        };
+        out.push(told_by(node, call, place, (start, end.map(|end| end.max(start)))));
+        if answered {
+            history.extend(answer);
+            new_results.clone_from(&results);
+            history.extend(results);
+        }
+        let back = ran.iter().map(|tool| tool.end_or_start()).max();
+        start = back.unwrap_or(start).max(start);
+    }
+    let Some(node) = nodes.get_mut(agent) else { return out };
+    // Nobody else's: they are the calls' now.
+    (node.operation.input_messages, node.operation.output_messages) = (None, None);
+    if let [call] = out.as_mut_slice() {
+        give_counts(&mut node.operation, &mut call.operation);
+    }
+    out
+}
+
+/// What an agent says of the one call that it made.
+fn give_counts(agent: &mut Operation, call: &mut Operation) {
+    call.usage = std::mem::take(&mut agent.usage);
+    call.cost = std::mem::take(&mut agent.cost);
+    call.finish_reason = call.finish_reason.take().or(agent.finish_reason.take());
+    call.response_id = call.response_id.take().or(agent.response_id.take());
+    call.time_to_first_token = call.time_to_first_token.or(agent.time_to_first_token.take());
+}
+
+/// A call that a span tells of, the turn at this place of those that it tells.
+fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
+    Node {
+        span_id: span.span_id,
+        operation: Box::new(operation),
+        evidence: Vec::new(),
+        beside: Beside::default(),
+        start,
+        end,
+        scope: Arc::clone(&span.scope),
+        resource: Arc::clone(&span.resource),
+        is_server: span.is_server,
+        is_partial: span.is_partial || place >= WHOLE_HISTORIES,
+        told: Some(place),
+    }
+}
+
+/// So many turns of one span are given all that was said before. Later ones are given what is new: work is linear in what came in.
+const WHOLE_HISTORIES: usize = 64;
+
+/// What the call of a turn was given.
+fn given(place: usize, history: &[Message], new_results: &[Message]) -> Option<Vec<Message>> {
+    let given = if place < WHOLE_HISTORIES { history } else { new_results };
+    (!given.is_empty()).then(|| given.to_vec())
+}
+
+/// The turns in a list of an agent's messages, each with the results that came back. What it says after it asked for tools is
+/// another turn.
+fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
+    let mut out: Vec<(Option<Message>, Vec<Message>)> = Vec::new();
+    for message in said {
+        match message.role {
+            Role::Assistant => match out.last_mut() {
+                Some((Some(open), results))
+                    if results.is_empty() && (open.tool_calls.is_empty() || message.parts.is_empty() && !message.tool_calls.is_empty()) =>
+                {
+                    open.parts.extend(message.parts);
+                    open.tool_calls.extend(message.tool_calls);
+                    open.finish_reason = message.finish_reason.or(open.finish_reason.take());
+                }
+                _ => out.push((Some(message), Vec::new())),
+            },
+            _ => match out.last_mut() {
+                Some((_, results)) => results.push(message),
+                None => {}
+            },
+        }
+    }
+    out
+}
+
+/// Calls that tell nothing of what was said get the agent's question, and the last one its answer; a call alone gets the counts too.
+/// `is_around`: calls of other agents below are in its counts.
+fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool) {
+    let Some(node) = nodes.get(agent) else { return };
+    let is_silent = |call: &NodeId| {
+        nodes.get(*call).is_some_and(|node| {
+            !node.has_messages() && node.operation.input.is_none() && node.operation.output.is_none() && node.operation.failure.is_none()
+        })
+    };
+    let operation = &node.operation;
+    if calls.iter().all(is_silent) {
+        let heard = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
+        let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
+        let answer = said
+            .into_iter()
+            .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
+        if let (Some(first), false) = (calls.first().and_then(|call| nodes.get_mut(*call)), heard.is_empty()) {
+            first.operation.input_messages = Some(heard.into());
+        }
+        if let (Some(last), Some(answer)) = (calls.last().and_then(|call| nodes.get_mut(*call)), answer) {
+            last.operation.output_messages = Some(vec![answer]);
+        }
+    }
+    let ([call], false) = (calls, is_around) else { return };
+    let counts = nodes.get(agent).map(|node| (node.operation.usage, node.operation.cost));
+    let Some((usage, cost)) = counts else { return };
+    let Some(call) = nodes.get_mut(*call) else { return };
+    let gives_usage = call.operation.usage.is_empty() && !usage.is_empty();
+    let gives_cost = call.operation.cost == Default::default() && cost != Default::default();
+    if gives_usage {
+        call.operation.usage = usage;
+    }
+    if gives_cost {
+        call.operation.cost = cost;
+    }
+    if let Some(node) = nodes.get_mut(agent) {
+        if gives_usage {
+            node.operation.usage = TokenCount::default();
+        }
+        if gives_cost {
+            node.operation.cost = Default::default();
+        }
+    }
+}
+
+/// A system prompt alone on an agent's span is what its calls are given.
+fn forget_prompts(nodes: &mut Nodes) {
+    let tellers: Vec<NodeId> = nodes
+        .list
+        .enumerate()
+        .filter(|(_, node)| is_teller(node.kind()))
+        .map(|(id, _)| id)
+        .collect();
+    for id in tellers {
+        if let Some(node) = nodes.get_mut(id)
+            && node
+                .operation
+                .input_messages
+                .as_ref()
+                .is_some_and(|list| list.iter().all(is_prompt))
+        {
+            node.operation.input_messages = None;
+        }
+    }
+}
+
+/// Puts new nodes among the others, by start: behind the agent that tells of them, before the call that does.
+fn insert(nodes: &mut Nodes, mut new: Vec<Told>) {
+    new.sort_by_key(|told| (told.node.start, told.by, told.node.told));
+    let count = nodes.list.len();
+    let mut places: IdVec<NodeId, Option<NodeId>> = IdVec::filled(None, count);
+    let mut list: IdVec<NodeId, Node> = IdVec::with_capacity(count + new.len());
+    let mut parents: Vec<Option<NodeId>> = Vec::with_capacity(count + new.len());
+    let mut new = new.into_iter().peekable();
+    let old = std::mem::take(&mut nodes.list).into_iter().zip(std::mem::take(&mut nodes.parents));
+    for (index, (node, parent)) in old.enumerate() {
+        let here = NodeId::new(index);
+        let comes = |told: &Told| told.node.start <= node.start && (told.by < here || told.by == here && told.parent != Some(here));
+        while let Some(told) = new.next_if(|told| comes(told)) {
+            list.push(told.node);
+            parents.push(told.parent);
+        }
+        places.set(here, Some(NodeId::new(parents.len())));
+        list.push(node);
+        parents.push(parent);
+    }
+    for told in new {
+        list.push(told.node);
+        parents.push(told.parent);
+    }
+    nodes.list = list;
+    nodes.parents = parents.into_iter().map(|parent| places.known(parent?)).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::{nodes, reading};
+
+    fn agent(number: u64, input: &str, output: &str) -> Node {
+        let mut agent = reading(number, Kind::Agent, 0..90);
+        agent.operation.input_messages = Some(vec![Message::text(Role::User, input)].into());
+        agent.operation.output_messages = Some(vec![Message::text(Role::Assistant, output)]);
+        agent.operation.usage.input = Some(7);
+        agent
+    }
+
+    fn calls(nodes: &Nodes) -> Vec<(Option<String>, Option<u64>)> {
+        let calls = nodes.list.iter().filter(|node| node.kind() == Kind::Llm);
+        let said = |node: &Node| Some(node.operation.output_messages.as_ref()?.first()?.content());
+        calls.map(|node| (said(node), node.operation.usage.input)).collect()
+    }
+
+    #[test]
+    fn a_remote_agent_made_a_call() {
+        let mut alone = nodes([(agent(1, "Where?", "Here."), None), (reading(2, Kind::Tool, 5..9), Some(0))]);
+        add(&mut alone);
+        assert_eq!(calls(&alone), [(Some("Here.".to_owned()), Some(7))]);
+        assert_eq!(
+            alone.parents.iter().copied().collect::<Vec<_>>(),
+            [None, Some(NodeId::new(0)), Some(NodeId::new(0))]
+        );
+        assert_eq!(
+            alone.get(NodeId::new(0)).map(|node| node.operation.usage.input),
+            Some(None),
+            "counted once"
+        );
+    }
+
+    #[test]
+    fn a_call_without_content_says_what_its_agent_tells() {
+        let mut silent = nodes([(agent(1, "Where?", "Here."), None), (reading(2, Kind::Llm, 5..9), Some(0))]);
+        add(&mut silent);
+        assert_eq!(calls(&silent), [(Some("Here.".to_owned()), Some(7))]);
+    }
+
+    #[test]
+    fn an_agent_around_agents_that_speak_made_none() {
+        let mut nested = nodes([(agent(1, "Where?", "Here."), None), (agent(2, "Where?", "Here."), Some(0))]);
+        add(&mut nested);
+        assert_eq!(calls(&nested).len(), 1);
+    }
+}
