@@ -8,7 +8,7 @@ use regex::Regex;
 use spanbridge::otlp::{decode, encode};
 use spanbridge::receiver::limits::{Encoding, inflate};
 use spanbridge::redact::{Action, RuleText, Rules, Scope};
-use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span};
+use spanbridge::span::{AnyValue, Attributes, LogRecord, Refused, Signal, Span};
 
 use crate::serving::{Serving, files, holds, span, trace_id};
 
@@ -443,7 +443,10 @@ fn broken_requests_are_told_and_what_decodes_before_decodes_after() {
             (Ok(after), Ok(before)) => {
                 let after = decode::traces(after.as_deref().unwrap_or(&bytes)).expect("still a request");
                 assert_eq!(after.items.len(), before.items.len());
-                assert_eq!(after.refused, before.refused);
+                // An id of a wrong length is looked through, so that it may have another length then.
+                let told =
+                    |refused: &[Refused]| -> Vec<_> { refused.iter().map(|one| (one.path, std::mem::discriminant(&one.reason))).collect() };
+                assert_eq!(told(&after.refused), told(&before.refused));
                 whole += 1;
             }
             (Err(_), Err(_)) => broken += 1,
