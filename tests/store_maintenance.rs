@@ -1,5 +1,5 @@
 //! Sealed segments are compressed and, in time, removed; what is left reads as before. Stores of the first version open.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 #![cfg(feature = "server")]
 
 #[path = "support/spans.rs"]

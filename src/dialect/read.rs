@@ -426,7 +426,10 @@ fn no_rule_reads(keys: Vec<&str>) -> Finding {
     };
     let shown: Vec<&str> = keys
         .iter()
-        .map(|key| key.get(..key.floor_char_boundary(LONGEST_KEY)).unwrap_or(key))
+        .map(|key| match key.char_indices().nth(LONGEST_KEY) {
+            Some((end, _)) => key.get(..end).unwrap_or(key),
+            None => key,
+        })
         .collect();
     Finding::new(
         None,

@@ -61,7 +61,7 @@ impl Telling<'_> {
 
     /// Whether something contradicts that this one, inside the other, is the other.
     pub(super) fn is_other_than(&self, outer: &Self) -> bool {
-        if self.follows(outer) && !(outer.says_nothing() && !self.is_same_kind(outer)) {
+        if self.follows(outer) && (!outer.says_nothing() || self.is_same_kind(outer)) {
             return true;
         }
         let other_id = matches!((&self.operation.response_id, &outer.operation.response_id), (Some(one), Some(other)) if one != other);

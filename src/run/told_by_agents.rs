@@ -356,10 +356,11 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
                 }
                 _ => out.push((Some(message), Vec::new())),
             },
-            _ => match out.last_mut() {
-                Some((_, results)) => results.push(message),
-                None => {}
-            },
+            _ => {
+                if let Some((_, results)) = out.last_mut() {
+                    results.push(message);
+                }
+            }
         }
     }
     out

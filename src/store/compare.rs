@@ -145,11 +145,11 @@ impl Digests {
             }
             TraceSaid::Chunk { trace_id, values } => {
                 let digest = digests.traces.entry(trace_id).or_default();
-                digest.chunks = digest.chunks.wrapping_add(hasher.hash_one(&values));
+                digest.chunks = digest.chunks.wrapping_add(hasher.hash_one(values));
                 let [_, segment, ..] = values;
                 chunk(trace_id, segment.cast_unsigned());
             }
-            TraceSaid::Loose { values } => digests.loose = digests.loose.wrapping_add(hasher.hash_one(&values)),
+            TraceSaid::Loose { values } => digests.loose = digests.loose.wrapping_add(hasher.hash_one(values)),
         })?;
         Ok(digests)
     }

@@ -78,8 +78,8 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     }
     let mut page = json!({ "traces": traces, "next": next });
     let lost: u64 = web.store.lost().iter().map(|lost| lost.records).sum();
-    if lost > 0 {
-        page["lost_records"] = lost.into();
+    if let Some(page) = page.as_object_mut().filter(|_| lost > 0) {
+        let _ = page.insert("lost_records".to_owned(), lost.into());
     }
     answer.json(&page)
 }

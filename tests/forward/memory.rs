@@ -93,7 +93,6 @@ async fn stays_within(name: &str, hostile: Span, destinations: usize, more: &str
     let translated = came.iter().find(|span| span.trace_id == call(1).trace_id).unwrap();
     assert!(translated.attributes.iter().count() > 2, "{name}: a span behind it is translated");
     let grown = bridge.peak_memory().unwrap() - before;
-    println!("{name}, {destinations} destinations: {} MB for {} MB", grown / MB, bytes / MB);
     assert!(
         grown < 8 * bytes + 64 * MB,
         "{name}, {destinations} destinations: {} MB for {} MB",

@@ -293,11 +293,11 @@ fn point_6_a_trace_of_very_many_spans_is_read_and_built_once() {
         assert_eq!(answer.status, 200, "{path}: {}", answer.text().get(..500).unwrap_or_default());
         (begin.elapsed(), answer)
     };
-    let (building, list) = took("/api/v1/traces");
+    let (_, list) = took("/api/v1/traces");
     let row = &list.json()["traces"][0];
     assert_eq!((&row["status"], &row["model_calls"]), (&Value::from("ok"), &Value::from(count)));
     assert!(bridge.metric("spanbridge_api_reserved_bytes", None) > 0, "the run is kept");
-    let (whole, document) = took(&path("messages"));
+    let (_, document) = took(&path("messages"));
     assert!(document.text().contains(&text(count - 1)));
     // Two at once, while there is memory for one run.
     std::thread::scope(|scope| {
@@ -306,7 +306,6 @@ fn point_6_a_trace_of_very_many_spans_is_read_and_built_once() {
         assert!(first > 0 && second == document.body.len());
     });
     let grown = bridge.peak() - before;
-    eprintln!("{count} spans: list {building:?}, document {whole:?}, {} MB of memory", grown / MB);
     assert!(grown < budget, "{} MB of memory", grown / MB);
     // What is new is read anew.
     send(&bridge, &[call(1, count)]);

@@ -42,7 +42,7 @@ fn mend(item: &mut Value) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use super::*;
     use crate::span::json::traces;

@@ -147,7 +147,7 @@ fn mark<T: DeserializeOwned>(text: &str, item: &RawValue) -> Option<(usize, usiz
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use super::*;
     use crate::span::RefusedReason;
