@@ -30,7 +30,8 @@ pub(super) fn add(nodes: &mut Nodes) {
             continue;
         }
         if nodes.kind(agent) == Kind::Agent && !calls.is_empty() {
-            complete(nodes, agent, calls, known.around.is_set(agent));
+            let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
+            complete(nodes, agent, (calls, tools), known.around.is_set(agent));
         } else if known.tells(nodes, agent) {
             let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
             let told = told.into_iter().map(|node| Told {
@@ -367,7 +368,7 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
 
 /// Calls that tell nothing of what was said get the agent's question, and the last one its answer; a call alone gets the counts too.
 /// `is_around`: calls of other agents below are in its counts.
-fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool) {
+fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[NodeId]), is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
     let is_silent = |call: &NodeId| {
         nodes.get(*call).is_some_and(|node| {
@@ -381,6 +382,10 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool)
         let answer = said
             .into_iter()
             .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
+        // What comes after a tool is no answer of the call before it.
+        let last_end = calls.last().and_then(|call| nodes.get(*call)).map(Node::end_or_start);
+        let is_later = |tool: &NodeId| nodes.get(*tool).map(|tool| tool.start) >= last_end;
+        let answer = answer.filter(|_| !tools.iter().any(is_later));
         if let (Some(first), false) = (calls.first().and_then(|call| nodes.get_mut(*call)), heard.is_empty()) {
             first.operation.input_messages = Some(heard.into());
         }
