@@ -302,7 +302,7 @@ fn what_the_code_records_is_what_a_receiver_gets() {
         }
         assert!(matches!(span.attributes.get("late"), Some(AnyValue::Double(_))));
         let read = spanbridge::dialect::read(&registry, &span, &[]).operation;
-        assert_eq!(read.input_messages.unwrap_or_default(), messages, "seed {seed}");
+        assert_eq!(read.input_messages.unwrap_or_default().into_vec(), messages, "seed {seed}");
     }
 }
 

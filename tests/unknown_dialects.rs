@@ -57,7 +57,7 @@ fn renamed(span: &Span, scope: &str, rename: Rename) -> Span {
 fn facts(operation: &Operation) -> Vec<(&'static str, Value)> {
     let mut out = Vec::new();
     let mut add = |name, value: Option<Value>| out.extend(value.filter(|value| !value.is_null()).map(|value| (name, value)));
-    let spoken = |list: &Option<Vec<spanbridge::operation::Message>>| {
+    let spoken = |list: Option<&[spanbridge::operation::Message]>| {
         let texts = list.as_ref()?.iter().map(|message| message.content()).collect::<Vec<_>>();
         Some(Value::from(texts))
     };
@@ -75,8 +75,8 @@ fn facts(operation: &Operation) -> Vec<(&'static str, Value)> {
             );
             add("input tokens", operation.usage.input.map(Value::from));
             add("output tokens", operation.usage.output.map(Value::from));
-            add("input messages", spoken(&operation.input_messages));
-            add("output messages", spoken(&operation.output_messages));
+            add("input messages", spoken(operation.input_messages.as_deref()));
+            add("output messages", spoken(operation.output_messages.as_deref()));
             let calls = operation.output_messages.iter().flatten().flat_map(|message| &message.tool_calls);
             let calls: Vec<Value> = calls
                 .map(|call| serde_json::json!([call.id.as_deref(), call.name, call.arguments]))

@@ -72,7 +72,8 @@ fn comparable(mut operation: Operation) -> Operation {
     if operation.vector_count == Some(operation.embedded_texts.len() as u64) {
         operation.vector_count = None;
     }
-    for message in operation.input_messages.iter_mut().chain(&mut operation.output_messages).flatten() {
+    let input = operation.input_messages.iter_mut().flat_map(|messages| messages.to_mut());
+    for message in input.chain(operation.output_messages.iter_mut().flatten()) {
         comparable_message(message);
     }
     operation
@@ -252,7 +253,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             user_id: who.1,
             workflow: who.2,
             graph_node: who.3,
-            input_messages: said.0,
+            input_messages: said.0.map(Into::into),
             tags: rare.4,
             ..Operation::default()
         };

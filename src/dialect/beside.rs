@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::continuation::Continuation;
 use crate::span::UnixNanos;
 
 /// A tool's result that stands on another span than the tool's.
@@ -26,6 +27,8 @@ pub struct Beside {
     pub sums_usage: bool,
     /// The model call that asked for this tool: its response id, or the id of its span (Claude Code, Monocle).
     pub asked_by: Option<String>,
+    /// The model call whose conversation goes on: the input messages of this span are what is new.
+    pub continues: Option<Continuation>,
     /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
     pub told_with: Option<String>,
 }

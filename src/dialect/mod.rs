@@ -10,6 +10,7 @@ mod beside;
 mod built_in;
 mod codec;
 pub(crate) mod constructor;
+mod continuation;
 mod cut;
 #[cfg(feature = "server")]
 pub mod file;
@@ -36,6 +37,7 @@ pub mod write;
 mod write_field;
 
 pub use beside::{Beside, ChildResult};
+pub use continuation::Continuation;
 pub use framework::Framework;
 pub(crate) use interrupt::interrupt_prompt;
 pub(crate) use read::take;

@@ -28,6 +28,7 @@ pub(super) struct OperationBuilder<'a> {
     evaluation: Evaluation,
     usage_excludes_cache: bool,
     beside: Beside,
+    continued_messages: Option<u64>,
 }
 
 impl<'a> OperationBuilder<'a> {
@@ -47,6 +48,7 @@ impl<'a> OperationBuilder<'a> {
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
             beside: Beside::default(),
+            continued_messages: None,
         }
     }
 
@@ -84,10 +86,10 @@ impl<'a> OperationBuilder<'a> {
     }
 
     fn messages(&mut self, direction: Direction, list: Vec<Message>) -> bool {
-        let list = Some(messages::merge_thinking(list));
+        let list = messages::merge_thinking(list);
         match direction {
-            Direction::Input => self.operation.input_messages = list,
-            Direction::Output => self.operation.output_messages = list,
+            Direction::Input => self.operation.input_messages = Some(list.into()),
+            Direction::Output => self.operation.output_messages = Some(list),
         }
         true
     }

@@ -29,6 +29,8 @@ pub struct AnyFormat {
     pub container: Option<Container>,
     /// Files that documents name, if they do.
     pub beside: Option<Files>,
+    /// Whether each model call is written with all that went into it, and not each message of a conversation once.
+    pub whole_inputs: bool,
     pub(super) typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
     pub(super) read: Option<Reader>,
     pub(super) gather: Option<Gather>,
@@ -46,6 +48,7 @@ impl AnyFormat {
             options: F::OPTIONS,
             container: F::CONTAINER,
             beside: F::BESIDE,
+            whole_inputs: F::WHOLE_INPUTS,
             typed: typed::<F>,
             read,
             gather: None,

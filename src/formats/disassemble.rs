@@ -102,12 +102,12 @@ pub fn disassemble_each(
             };
             let whole = format.gather.and_then(|gather| gather(value, beside, &mut out.notes));
             let value = whole.as_ref().unwrap_or(value);
-            for mut story in read(format, value, &path)? {
-                out.notes.extend(same_id(&mut before, &story, value, &path));
-                let place = if is_list { format!("/{index}") } else { String::new() };
-                story.numbers.extend(&numbers);
-                story.numbers.take_places(&numbers, &place);
-                finish(format, story, value, &registry, &mut out);
+            let stories = read(format, value, &path)?;
+            let digest = Digest::of(value);
+            let place = if is_list { format!("/{index}") } else { String::new() };
+            for story in stories {
+                out.notes.extend(same_id(&mut before, &story, digest, &path));
+                finish(format, story, value, (&numbers, &place), &registry, &mut out);
             }
             for note in &mut out.notes {
                 note.path = placed(&note.path, &path);
@@ -148,11 +148,20 @@ fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     repeated.chain(more).chain(rounded).collect()
 }
 
+/// Tells documents that say the same from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Digest(u64);
+
+impl Digest {
+    fn of(document: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        document.to_string().hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
 /// A document of a trace that another document told of.
-fn same_id(before: &mut HashMap<TraceId, (String, u64)>, story: &Story, document: &Value, path: &str) -> Option<Note> {
-    let mut hasher = DefaultHasher::new();
-    document.to_string().hash(&mut hasher);
-    let digest = hasher.finish();
+fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, digest: Digest, path: &str) -> Option<Note> {
     match before.entry(story.trace_id) {
         Entry::Vacant(free) => {
             free.insert((path.to_owned(), digest));
@@ -178,7 +187,7 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
     for story in reader(&At::root(format.id, value, "$".to_owned()))? {
-        finish(format, story, value, &registry, &mut out);
+        finish(format, story, value, (&Numbers::default(), ""), &registry, &mut out);
     }
     out.documents = 1;
     Ok(out)
@@ -199,8 +208,9 @@ fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, Di
     })
 }
 
-/// The spans of a story, its root with what the format's document would not say again.
-fn finish(format: &AnyFormat, mut story: Story, source: &Value, registry: &Registry, out: &mut Disassembled) {
+/// The spans of a story, its root with what the format's document would not say again. `said`: the numbers of the text, and where
+/// the document stands in it.
+fn finish(format: &AnyFormat, mut story: Story, source: &Value, said: (&Numbers, &str), registry: &Registry, out: &mut Disassembled) {
     let mut spans = story.spans();
     let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());
     let options = asked.options(&Options::default());
@@ -209,7 +219,12 @@ fn finish(format: &AnyFormat, mut story: Story, source: &Value, registry: &Regis
     drop(runs);
     let have = have.map_or(Value::Null, |assembled| assembled.document);
     let wanted = story.wanted(source);
-    let numbers = story.numbers.of_value(&wanted, matches!(wanted, Cow::Borrowed(_)));
+    let as_it_came = matches!(wanted, Cow::Borrowed(_));
+    story.numbers.extend(&said.0.of_value(&wanted, false));
+    if as_it_came {
+        story.numbers.take_places(said.0, said.1);
+    }
+    let numbers = story.numbers.of_value(&wanted, as_it_came);
     let remainder = Remainder::between(have, &wanted, story.wrap, &story.options, &numbers);
     drop(wanted);
     out.notes.append(&mut story.notes);

@@ -44,6 +44,8 @@ pub trait Format {
     const CONTAINER: Option<Container> = None;
     /// Files that documents name, if they do.
     const BESIDE: Option<Files> = None;
+    /// Whether each model call is written with all that went into it, and not each message of a conversation once.
+    const WHOLE_INPUTS: bool = true;
     /// Whether a rule is about several documents of a file: they are checked together then.
     const CHECKED_TOGETHER: bool = false;
     /// The document; it borrows what the runs hold.

@@ -4,135 +4,115 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A message takes this many bytes for each model call that it went into, without its words.
-const MESSAGE: usize = 800;
-/// Its words stand in spans twice, and in what is made of them.
-const TIMES: usize = 8;
+/// What a message, a step, a block, a node or an event takes while it becomes a span: as an operation, as attributes, as a step of
+/// the run of which the document is written again.
+const ITEM: usize = 12_000;
+/// What a message takes that a document holds in the input or output of a step.
+const MESSAGE: usize = 2_500;
 
-/// An upper estimate of the bytes that the histories of the model calls in a text's documents take: each span of a model call
-/// holds all that was said before it. One pass, without memory of its own.
+/// An upper estimate of the bytes that the spans of a text's documents take while they are made. One pass, without memory of its own.
 #[must_use]
 pub fn reading_cost(text: &[u8]) -> usize {
-    let costs = serde_json::Deserializer::from_slice(text).into_iter::<DocumentCost>();
+    let costs = serde_json::Deserializer::from_slice(text).into_iter::<Cost>();
     costs.map_while(Result::ok).fold(0, |sum, cost| sum.saturating_add(cost.0))
 }
 
-/// What the histories of a document take.
-struct DocumentCost(usize);
+struct Cost(usize);
 
-impl<'de> Deserialize<'de> for DocumentCost {
+impl<'de> Deserialize<'de> for Cost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut histories = 0;
+        let mut cost = 0;
         let walk = Walk {
-            said: &mut 0,
-            histories: &mut histories,
+            cost: &mut cost,
+            in_item: false,
         };
         walk.deserialize(deserializer)?;
-        Ok(Self(histories))
+        Ok(Self(cost))
     }
+}
+
+/// Whether an object with this key may become a span.
+fn is_of_item(key: &str) -> bool {
+    matches!(
+        key,
+        "role" | "sub_type" | "step_id" | "step_type" | "node_type" | "event_type" | "kind" | "prompt" | "messages"
+    )
 }
 
 /// Looks through a value.
 struct Walk<'w> {
-    /// What was said so far in the lists of the object around.
-    said: &'w mut usize,
-    histories: &'w mut usize,
-}
-
-/// What is known of a value.
-#[derive(Default)]
-struct Seen {
-    /// Bytes of its texts and keys, and some for what is no text.
-    bytes: usize,
-    /// As the role of a message: a model said it.
-    is_model: bool,
-    /// As a member of a list: a model call may be made of it.
-    is_call: bool,
+    cost: &'w mut usize,
+    /// Inside of an object that may become a span.
+    in_item: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
-    type Value = Seen;
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Seen, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-fn scalar<E>() -> Result<Seen, E> {
-    Ok(Seen {
-        bytes: 16,
-        ..Seen::default()
-    })
-}
-
 impl<'de> Visitor<'de> for Walk<'_> {
-    type Value = Seen;
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Seen, E> {
-        scalar()
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Seen, E> {
-        scalar()
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Seen, E> {
-        scalar()
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Seen, E> {
-        scalar()
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<Seen, E> {
-        scalar()
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Seen, E> {
-        Ok(Seen {
-            bytes: text.len(),
-            is_model: matches!(text, "assistant" | "agent" | "MESSAGE" | "THINK" | "TOOL_CALL"),
-            is_call: false,
-        })
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Seen, A::Error> {
-        let mut bytes = 0_usize;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         loop {
             let item = Walk {
-                said: &mut 0,
-                histories: self.histories,
+                cost: self.cost,
+                in_item: self.in_item,
             };
-            let Some(seen) = list.next_element_seed(item)? else { break };
-            if seen.is_call {
-                *self.histories = self.histories.saturating_add(*self.said);
+            if list.next_element_seed(item)?.is_none() {
+                return Ok(());
             }
-            *self.said = self.said.saturating_add(MESSAGE).saturating_add(seen.bytes.saturating_mul(TIMES));
-            bytes = bytes.saturating_add(seen.bytes);
         }
-        Ok(Seen { bytes, ..Seen::default() })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Seen, A::Error> {
-        let mut seen = Seen::default();
-        // `prompt` and `completion` are one conversation.
-        let mut said = 0;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut is_item = false;
         while let Some(key) = map.next_key::<String>()? {
-            let mut own_histories = 0;
-            // What a document itself holds as the input of a call is there once.
-            let is_input = matches!(key.as_str(), "input" | "input_messages" | "output_messages");
-            let value = map.next_value_seed(Walk {
-                said: &mut said,
-                histories: if is_input { &mut own_histories } else { self.histories },
+            if !is_item && is_of_item(&key) {
+                is_item = true;
+                let cost = if self.in_item { MESSAGE } else { ITEM };
+                *self.cost = self.cost.saturating_add(cost);
+            }
+            // What is a part of a message or a step; the list of a row or of a session is none.
+            let is_inner = is_item && !matches!(key.as_str(), "messages" | "prompt" | "completion");
+            map.next_value_seed(Walk {
+                cost: self.cost,
+                in_item: self.in_item || is_inner,
             })?;
-            seen.is_call |= value.is_model && matches!(key.as_str(), "role" | "source" | "sub_type");
-            seen.bytes = seen.bytes.saturating_add(key.len()).saturating_add(value.bytes);
         }
-        Ok(seen)
+        Ok(())
     }
 }
 
@@ -143,33 +123,40 @@ mod tests {
     use super::*;
     use crate::formats::disassemble;
 
-    /// No document takes more than is estimated, as far as its size is that of its histories.
+    /// No document takes more than is estimated, and none is refused for what it does not take.
     #[test]
     fn reading_takes_no_more_than_is_estimated() {
         let words = |count: usize, words: &str| -> Vec<_> {
             let speak = |number| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("{words}{number}")});
             (0..count).map(speak).collect()
         };
-        let calls: Vec<_> = (0..200)
+        let calls: Vec<_> = (0..1_000)
             .map(|number| json!({"role": "assistant", "content": format!("m{number}")}))
             .collect();
-        let steps: Vec<_> = (1..200)
+        let steps: Vec<_> = (1..1_000)
             .map(|number| json!({"step_id": number, "source": "agent", "message": format!("m{number}")}))
             .collect();
-        let blocks: Vec<_> = (0..200)
+        let block = |number: usize| {
+            json!({"id": format!("tb_{number}"), "block_type": "MESSAGE", "sub_type": "MESSAGE",
+                "payload": {"role": "assistant", "content": format!("m{number}")}, "metadata": {"span_id": format!("{:016x}", number + 1)}})
+        };
+        let blocks: Vec<_> = (0..1_000).map(block).collect();
+        let alone: Vec<_> = (0..1_000)
             .map(|number| {
-                json!({"id": format!("tb_{number}"), "block_type": "MESSAGE", "sub_type": "MESSAGE",
-                    "payload": {"role": "assistant", "content": format!("m{number}")}, "metadata": {"span_id": format!("{:016x}", number + 1)}})
+                let mut block = block(number);
+                block["trace_id"] = format!("tr_{number}").into();
+                block
             })
             .collect();
         for document in [
             json!(calls),
-            json!(words(200, "m")),
-            json!(words(200, &"long words ".repeat(100))),
+            json!(words(1_000, "m")),
+            json!(words(1_000, &"long words ".repeat(100))),
             json!({"messages": calls}),
             json!({"prompt": words(50, "m"), "completion": calls}),
             json!({"schema_version": "ATIF-v1.6", "session_id": "s", "agent": {"name": "a", "version": "1"}, "steps": steps}),
             json!(blocks),
+            json!(alone),
         ] {
             let text = document.to_string();
             let estimated = reading_cost(text.as_bytes());
@@ -184,9 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn histories_that_a_document_holds_itself_are_counted_once() {
+    fn messages_inside_of_a_step_are_no_spans() {
         let chat: Vec<_> = (0..100).map(|_| json!({"role": "assistant", "content": "word"})).collect();
         let document = json!({"steps": [{"step_type": "llm_call", "input": chat}, {"step_type": "llm_call", "input": chat}]});
-        assert_eq!(reading_cost(document.to_string().as_bytes()), 0);
+        assert_eq!(reading_cost(document.to_string().as_bytes()), 2 * ITEM + 200 * MESSAGE);
     }
 }

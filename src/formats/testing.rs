@@ -154,7 +154,7 @@ impl Build {
         step.turn = Some(turn);
         step.operation.model.response = Some("gpt-4o".to_owned());
         step.operation.model.provider = Some("openai".to_owned());
-        step.operation.input_messages = Some(input);
+        step.operation.input_messages = Some(input.into());
         step.operation.output_messages = output.clone().map(|output| vec![output]);
         if let Some(output) = output {
             self.entry(scope.index(), EntryKind::Turn(output), Some(index), to);

@@ -219,7 +219,7 @@ pub(crate) fn example() -> Run {
     first.operation.usage.input = Some(82);
     first.operation.usage.output = Some(41);
     first.operation.finish_reason = Some("tool_call".into());
-    first.operation.input_messages = Some(inputs.clone());
+    first.operation.input_messages = Some(inputs.clone().into());
     first.operation.output_messages = Some(vec![asked.clone()]);
     let mut weather = tool(
         0x176,

@@ -24,6 +24,7 @@ mod destination;
 mod error;
 pub mod export;
 mod header;
+mod in_full;
 mod memory;
 pub mod order;
 mod payload;

@@ -11,6 +11,7 @@ use super::choice::{Chooser, TraceChoice};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::Destination;
+use super::in_full::request_in_full;
 use super::payload::{Part, Payload, count};
 use super::records::{Finder, Found, SpanRecords};
 use super::settings::{Logs, Unfinished};
@@ -31,6 +32,7 @@ pub(super) struct Prepare {
     chooser: Option<Chooser>,
     redaction: Option<Arc<Rules>>,
     translator: Option<Translator>,
+    registry: Arc<Registry>,
     unfinished: Unfinished,
     most: usize,
     written: Mutex<Written>,
@@ -98,6 +100,7 @@ impl Prepare {
             chooser: Chooser::new(&destination.choice, registry),
             redaction: destination.redaction.clone(),
             translator: Translator::new(destination.dialect, registry),
+            registry: Arc::clone(registry),
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
             written: Mutex::default(),
@@ -220,7 +223,8 @@ impl Prepare {
         let counts = &made.unsent;
         let message = self.chosen(message, signal, counts);
         let message = match piece.kind {
-            ChunkKind::Spans => self.finished(message, counts),
+            ChunkKind::Spans if how.as_received => self.finished(message, counts),
+            ChunkKind::Spans => request_in_full(self.finished(message, counts), store, &self.registry),
             ChunkKind::Logs | ChunkKind::LooseLogs if self.logs != Logs::Send => {
                 counts.left_out.fetch_add(self.left_out(piece.at, &message), Ordering::Relaxed);
                 return Ok(None);

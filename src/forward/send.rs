@@ -15,6 +15,7 @@ use super::delivery::{Delivery, DeliveryMode, Interrupted};
 use super::destination::Destination;
 use super::error::ConfigError;
 use super::export::Exporter;
+use super::in_full::spans_in_full;
 use super::payload::{Part, Payload, count};
 use super::records::SpanRecords;
 use super::settings::Logs;
@@ -127,8 +128,9 @@ fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, r
         counts.not_chosen.add(signal, items.saturating_sub(part.items));
         list.push(part);
     };
-    for (spans, logs) in traces.into_values() {
+    for (mut spans, logs) in traces.into_values() {
         if !spans.is_empty() {
+            spans_in_full(&mut spans, &[], registry);
             let message = Bytes::from(encode::traces(&spans));
             let records = match destination.logs {
                 Logs::IntoSpans => SpanRecords::of_message(&encode::logs(&logs)),

@@ -220,6 +220,38 @@ impl Message {
         }
     }
 
+    /// Bytes of memory that it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        /// What a value takes beside its text.
+        const VALUE: usize = 80;
+        fn of_value(value: &Value) -> usize {
+            let inside = match value {
+                Value::String(text) => text.len(),
+                Value::Array(items) => items.iter().map(of_value).sum(),
+                Value::Object(map) => of_map(map),
+                Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            };
+            inside.saturating_add(VALUE)
+        }
+        fn of_map(map: &Map<String, Value>) -> usize {
+            map.iter().map(|(key, value)| key.len().saturating_add(of_value(value))).sum()
+        }
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.len(),
+            Part::Reasoning { text: thought, opaque } => text(thought).saturating_add(of_map(opaque)),
+            Part::Media(media) => [text(&media.uri), text(&media.base64), of_value(&media.raw)].iter().sum(),
+            Part::Other(value) => of_value(value),
+        });
+        let calls = self.tool_calls.iter().map(|call| {
+            let arguments = call.arguments.as_ref().map_or(0, of_value);
+            let answer = call.answered.as_deref().map_or(0, Self::size);
+            [call.name.len(), arguments, text(&call.arguments_text), answer, VALUE].iter().sum()
+        });
+        let result = self.result.as_ref().map_or(0, of_value);
+        parts.chain(calls).chain([result, 3 * VALUE]).fold(0, usize::saturating_add)
+    }
+
     /// Whether a text part holds more than whitespace.
     #[must_use]
     pub fn has_words(&self) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod document;
 pub mod message;
+pub mod messages;
 pub mod rare;
 pub mod recorded;
 pub mod tool_call_id;
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 
 pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall, arguments_text};
+pub use messages::Messages;
 pub use rare::{ContentType, Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
 pub use recorded::{Form, Recorded};
 pub use tool_call_id::ToolCallId;
@@ -283,7 +285,7 @@ pub struct Operation {
     /// The model it calls.
     pub model: Model,
     /// What went into the model, the system prompt first where it is known; `None` if not recorded.
-    pub input_messages: Option<Vec<Message>>,
+    pub input_messages: Option<Messages>,
     /// What the model said, one message a choice; `None` if not recorded.
     pub output_messages: Option<Vec<Message>>,
     /// What went in, as a whole.

@@ -42,7 +42,7 @@ impl Document {
         let mut reservation = self.reservation.lock().unwrap_or_else(PoisonError::into_inner);
         reservation.is_of(self.bytes.len().saturating_add(bytes));
         reservation.grow(bytes).map_err(|rejection| match rejection {
-            Rejection::Costly { limit } => Rejection::Histories { bytes, limit },
+            Rejection::Costly { limit } => Rejection::Documents { bytes, limit },
             other => other,
         })
     }

@@ -108,12 +108,12 @@ pub enum Rejection {
         /// How many are allowed.
         limit: usize,
     },
-    /// Documents whose model calls were given very much: each span of one holds all that was said before it.
+    /// Documents of very many messages, steps or blocks.
     #[error(
-        "reading the documents would take {bytes} bytes of memory, as each model call holds all that was said before it; the limit is \
-         {limit}: import them with `spanbridge import`, or raise --max-in-flight-bytes"
+        "reading the documents would take {bytes} bytes of memory; the limit is {limit}: import them with `spanbridge import`, or raise \
+         --max-in-flight-bytes"
     )]
-    Histories {
+    Documents {
         /// Bytes that it would take.
         bytes: usize,
         /// How many are allowed.
@@ -299,7 +299,7 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Histories { .. } => {
+            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Documents { .. } => {
                 (RESOURCE_EXHAUSTED, 413, None, "too_large")
             }
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),

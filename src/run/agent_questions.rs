@@ -42,7 +42,7 @@ pub(super) fn give_to_calls(readings: &mut Readings) {
     for (agent, question) in runs.into_values().flatten() {
         let call = first_calls.get(&agent).and_then(|call| readings.get_mut(*call));
         if let Some(node) = call.filter(|node| node.operation.input_messages.is_none() && node.operation.input.is_none()) {
-            node.operation.input_messages = Some(vec![Message::text(Role::User, question)]);
+            node.operation.input_messages = Some(vec![Message::text(Role::User, question)].into());
             // The call was given more than that.
             node.is_partial = true;
         }

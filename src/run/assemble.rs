@@ -6,9 +6,9 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts,
-    joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
-    told_by_agents, tool_calls,
+    agent_questions, agent_results, asked_calls, continuations, conversation, conversation_entries, duplicates, echoed_errors, failure,
+    input_limit, interrupts, joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
+    same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -42,6 +42,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
     let mut readings = readings::read(&mut trace, records, registry);
+    continuations::resolve(&mut readings);
     agent_questions::give_to_calls(&mut readings);
     let mut nodes = duplicates::merge_all(readings);
     told_by_agents::add(&mut nodes);
@@ -52,6 +53,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     asked_calls::give_to_calls(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
+    input_limit::limit(&mut nodes);
     let unasked = tool_calls::join(&mut nodes, &scopes, &mut conversations);
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);

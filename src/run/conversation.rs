@@ -9,10 +9,12 @@ mod call_ref;
 mod complete;
 mod draft;
 mod garbled;
+mod history;
 mod keys;
 mod missing_roles;
 mod model_call;
 mod openings;
+mod unanswered;
 mod walk;
 
 #[cfg(test)]
@@ -29,6 +31,9 @@ pub(super) use draft::{Conversation, Conversations, DraftCall, SeenResult};
 use keys::Keys;
 use openings::Openings;
 
+/// So many messages that a call shares with calls of other conversations are walked through once more.
+const WALKED_AGAIN: usize = 1 << 20;
+
 /// Puts the conversations of all scopes together.
 pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     let mut list = Conversations::default();
@@ -37,8 +42,17 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     let calls = nodes.of_kind(Kind::Llm);
     let has_messages = |call: &&NodeId| nodes.get(**call).is_some_and(Node::has_messages);
     let mut keys = Keys::with_room_for(calls.iter().filter(has_messages).count());
+    let mut walked_again = 0_usize;
     for call in calls {
         let scope = scopes.scope_of(call);
+        let known = of_scope.get(&scope).and_then(|at| list.get(*at));
+        let again = nodes.get(call).map_or(0, |node| {
+            known.map_or_else(|| Conversation::default().walks_again(node), |known| known.walks_again(node))
+        });
+        walked_again = walked_again.saturating_add(again);
+        if again > 0 && walked_again > WALKED_AGAIN {
+            nodes.leave_out_continued(call);
+        }
         let at = match of_scope.get(&scope) {
             Some(at) => *at,
             None => {

@@ -109,7 +109,14 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         }
     );
     match (&mut kept.input_messages, input_messages) {
-        (Some(have), Some(more)) if kept.kind == Kind::Llm => inputs::complete(have, more),
+        (Some(have), Some(more)) if kept.kind == Kind::Llm => {
+            // What several calls share is whole.
+            if have.shared_number().is_none() && more.shared_number().is_none() {
+                let mut list = std::mem::take(have).into_vec();
+                inputs::complete(&mut list, more.into_vec());
+                *have = list.into();
+            }
+        }
         (slot, more) => or(slot, more),
     }
     match (&mut kept.output_messages, output_messages) {

@@ -11,6 +11,7 @@ mod arguments;
 mod asked_calls;
 mod assemble;
 mod call_ids;
+mod continuations;
 mod conversation;
 mod conversation_entries;
 mod duplicates;
@@ -18,6 +19,9 @@ mod echoed_errors;
 mod failure;
 mod fill;
 mod id;
+#[cfg(feature = "server")]
+mod in_full;
+mod input_limit;
 mod inputs;
 mod interrupts;
 mod joined_interrupts;
@@ -48,5 +52,7 @@ mod tree;
 
 pub use assemble::from_batch;
 pub use id::{Id, IdVec, ScopeId, StepId};
+#[cfg(feature = "server")]
+pub(crate) use in_full::{InFull, in_full, missing_bases};
 pub use model::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Scope, Step, Utterance};
 pub(crate) use names::{handoff_target, plain as plain_name};

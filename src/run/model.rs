@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::id::{Id, IdVec, ScopeId, StepId};
-use crate::operation::{Failure, Message, Operation, ToolCallId};
+use crate::operation::{Failure, Message, Messages, Operation, ToolCallId};
 use crate::span::{SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 use crate::trace::Finding;
 
@@ -50,6 +50,14 @@ impl Run {
         self.steps
             .iter()
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
+    }
+
+    /// About how many bytes the messages take that went into more than one model call, each time that they did: what a format
+    /// takes that writes whole inputs, beside what the spans say.
+    #[must_use]
+    pub fn repeated_bytes(&self) -> usize {
+        let inputs = self.steps.iter().filter_map(|step| step.operation.input_messages.as_ref());
+        inputs.map(Messages::continued_size).fold(0, usize::saturating_add)
     }
 
     /// What agents say of tokens and money where no model call does: the outermost ones that say it.

@@ -7,7 +7,7 @@ use super::tree;
 use crate::dialect::Beside;
 use crate::operation::{Kind, Operation};
 use crate::span::{Resource, Scope, SpanId, UnixNanos};
-use crate::trace::Finding;
+use crate::trace::{Finding, FindingKind};
 
 /// A span with what it says.
 #[derive(Debug, Clone)]
@@ -82,6 +82,19 @@ impl Nodes {
 
     pub(super) fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.parents.known(id)
+    }
+
+    /// Leaves out of a call's input what other calls were given, because it would take too much.
+    pub(super) fn leave_out_continued(&mut self, id: NodeId) {
+        let Some(node) = self.get_mut(id) else { return };
+        let Some(messages) = node.operation.input_messages.as_mut() else {
+            return;
+        };
+        let count = messages.continued();
+        messages.leave_out_continued();
+        let detail = format!("{count} messages that went in before are left to earlier model calls: all inputs of the trace take too much");
+        let span_id = node.span_id;
+        self.findings.push(Finding::new(Some(span_id), FindingKind::InputLeftOut, detail));
     }
 
     /// Ancestors, nearest first.

@@ -328,8 +328,8 @@ fn outer_words(steps: &IdVec<StepId, Step>, root: StepId, direction: Direction) 
 fn words_of(step: &Step, direction: Direction) -> Option<Value> {
     let operation = &step.operation;
     let (value, list) = match direction {
-        Direction::Input => (operation.input.get(), operation.input_messages.as_ref()),
-        Direction::Output => (operation.output.get(), operation.output_messages.as_ref()),
+        Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
+        Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
     };
     value
         .and_then(|value| in_value(value, direction))

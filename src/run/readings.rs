@@ -10,9 +10,12 @@ use std::sync::Arc;
 use super::id::{Id, IdVec, NodeId, ReadingId};
 use super::node::{Node, Nodes};
 use super::{log_records, tree};
-use crate::dialect::{self, Registry};
+use crate::dialect::{self, Continuation, Registry};
+use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::span::{LogRecord, SpanKind};
+#[cfg(feature = "server")]
+use crate::operation::Operation;
+use crate::span::{LogRecord, SpanId, SpanKind};
 use crate::trace::{Finding, Trace};
 
 /// One node a span, some of which may tell of the same operation.
@@ -57,6 +60,23 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
 }
 
 impl Readings {
+    /// The reading of each span.
+    pub(super) fn by_span(&self) -> HashMap<SpanId, ReadingId> {
+        self.list.enumerate().map(|(id, node)| (node.span_id, id)).collect()
+    }
+
+    /// The readings that go on with the conversation of another span, in order.
+    pub(super) fn continuations(&self) -> Vec<(ReadingId, Continuation)> {
+        let continuations = self.list.enumerate().filter_map(|(id, node)| Some((id, node.beside.continues?)));
+        continuations.collect()
+    }
+
+    /// What each span says.
+    #[cfg(feature = "server")]
+    pub(super) fn operations(&self) -> impl Iterator<Item = (SpanId, &Operation)> {
+        self.list.iter().map(|node| (node.span_id, &*node.operation))
+    }
+
     pub(super) fn add(&mut self, node: Node, parent: Option<ReadingId>) -> ReadingId {
         self.tree_parents.push(parent);
         self.merged_into.push(Cell::default());

@@ -24,7 +24,7 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
                 *output_messages = words(output, Direction::Output);
             }
             if input_messages.is_none() {
-                *input_messages = words(input, Direction::Input);
+                *input_messages = words(input, Direction::Input).map(Into::into);
             }
         }
     }

@@ -208,7 +208,7 @@ mod tests {
 
     fn call(time: std::ops::Range<u64>, question: &str, answer: &str) -> Node {
         let mut call = reading(1, Kind::Llm, time);
-        call.operation.input_messages = Some(vec![Message::text(Role::User, question)]);
+        call.operation.input_messages = Some(vec![Message::text(Role::User, question)].into());
         call.operation.output_messages = Some(vec![Message::text(Role::Assistant, answer)]);
         call
     }

@@ -30,7 +30,8 @@ pub(super) fn add(nodes: &mut Nodes) {
             continue;
         }
         if nodes.kind(agent) == Kind::Agent && !calls.is_empty() {
-            complete(nodes, agent, calls, known.around.is_set(agent));
+            let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
+            complete(nodes, agent, (calls, tools), known.around.is_set(agent));
         } else if known.tells(nodes, agent) {
             let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
             let told = told.into_iter().map(|node| Told {
@@ -65,14 +66,14 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
     };
     let mut rounds = rounds(said);
     let (last, _) = rounds.pop().unwrap_or_default();
-    let mut history = node.operation.input_messages.take().unwrap_or_default();
+    let mut history = node.operation.input_messages.take().unwrap_or_default().into_vec();
     let mut new_results: Vec<Message> = Vec::new();
     for (place, (answer, results)) in rounds.into_iter().enumerate() {
         let operation = Operation {
             kind: Kind::Llm,
             name: node.operation.name.clone(),
             model: node.operation.model.clone(),
-            input_messages: given(place, &history, &new_results),
+            input_messages: given(place, &history, &new_results).map(Into::into),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
@@ -85,7 +86,7 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
         new_results.clone_from(&results);
         history.extend(results);
     }
-    node.operation.input_messages = Some(history).filter(|list| !list.is_empty());
+    node.operation.input_messages = Some(history).filter(|list| !list.is_empty()).map(Into::into);
     node.operation.output_messages = last.map(|answer| vec![answer]);
 }
 
@@ -282,7 +283,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
             kind: Kind::Llm,
             name: operation.name.clone(),
             model: operation.model.clone(),
-            input_messages: given(place, &history, &new_results),
+            input_messages: given(place, &history, &new_results).map(Into::into),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
@@ -367,7 +368,7 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
 
 /// Calls that tell nothing of what was said get the agent's question, and the last one its answer; a call alone gets the counts too.
 /// `is_around`: calls of other agents below are in its counts.
-fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool) {
+fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[NodeId]), is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
     let is_silent = |call: &NodeId| {
         nodes.get(*call).is_some_and(|node| {
@@ -381,8 +382,12 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool)
         let answer = said
             .into_iter()
             .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
+        // What comes after a tool is no answer of the call before it.
+        let last_end = calls.last().and_then(|call| nodes.get(*call)).map(Node::end_or_start);
+        let is_later = |tool: &NodeId| nodes.get(*tool).map(|tool| tool.start) >= last_end;
+        let answer = answer.filter(|_| !tools.iter().any(is_later));
         if let (Some(first), false) = (calls.first().and_then(|call| nodes.get_mut(*call)), heard.is_empty()) {
-            first.operation.input_messages = Some(heard);
+            first.operation.input_messages = Some(heard.into());
         }
         if let (Some(last), Some(answer)) = (calls.last().and_then(|call| nodes.get_mut(*call)), answer) {
             last.operation.output_messages = Some(vec![answer]);
@@ -466,7 +471,7 @@ mod tests {
 
     fn agent(number: u64, input: &str, output: &str) -> Node {
         let mut agent = reading(number, Kind::Agent, 0..90);
-        agent.operation.input_messages = Some(vec![Message::text(Role::User, input)]);
+        agent.operation.input_messages = Some(vec![Message::text(Role::User, input)].into());
         agent.operation.output_messages = Some(vec![Message::text(Role::Assistant, output)]);
         agent.operation.usage.input = Some(7);
         agent

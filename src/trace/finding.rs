@@ -61,6 +61,10 @@ pub enum FindingKind {
     StrayDetail,
     /// A tool result refers to a call that does not exist.
     ResultWithoutCall,
+    /// A span goes on with the conversation of another that is not there, or does not hold what goes on.
+    UnresolvedContinuation,
+    /// Messages that went into a model call are left to the calls before it: all inputs of a trace in full would take too much.
+    InputLeftOut,
     /// The history of a conversation was edited or cut.
     HistoryBranch,
     /// The spans name more than one session.

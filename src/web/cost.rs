@@ -1,9 +1,6 @@
 //! About how much memory a trace takes while it is read: known from its bytes before they are decoded.
 
-use crate::formats::openreward::repeated_messages::{MessageTotals, RepeatedMessages};
-use crate::formats::openreward::written;
 use crate::otlp::census::{Census, census};
-use crate::otlp::decode;
 use crate::store::ChunkKind;
 
 /// A trace with fewer bytes is not looked through: it takes this many times its bytes at most.
@@ -50,22 +47,4 @@ pub(super) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usi
     ]
     .into_iter()
     .fold(0, |sum, (count, each)| sum.saturating_add(count.saturating_mul(each)))
-}
-
-/// Bytes of memory, beside those for the chunk itself, for what the blocks in it become: each model call repeats everything
-/// before it. `histories`: the blocks of the chunks before.
-pub(super) fn of_histories(histories: &mut RepeatedMessages, kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
-    let has_blocks = kind == ChunkKind::Spans && memchr::memmem::find(message, written::BLOCK.as_bytes()).is_some();
-    if purpose == Purpose::Spans || !has_blocks {
-        return 0;
-    }
-    let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
-    let blocks = spans.iter().filter_map(written::text_of);
-    let costs = blocks.map(|text| {
-        let MessageTotals { count, bytes, values } = histories.add(text);
-        [(count, 2_200), (bytes, 6), (values, 220)]
-            .into_iter()
-            .fold(0, |sum: usize, (count, each)| sum.saturating_add(count.saturating_mul(each)))
-    });
-    costs.fold(0, usize::saturating_add)
 }

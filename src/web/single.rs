@@ -12,11 +12,13 @@ use super::runs::Built;
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
-use crate::formats::openreward::repeated_messages::RepeatedMessages;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
 use crate::store::{self, ChunkKind, Error, Filter, Order, Stored, TraceRow};
+
+/// A message that is written once more takes this many times its bytes, in the document and on the way.
+const WHOLE_INPUTS: usize = 3;
 
 /// What each trace of a session takes, however small it is.
 const TRACE: usize = 16 << 10;
@@ -34,14 +36,11 @@ fn no_trace(id: TraceId) -> Problem {
 fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Answer) -> Result<Option<Stored>, Problem> {
     let mut refusal: Option<Refusal> = None;
     let is_small = cost::of_small(bytes).is_some();
-    let mut histories = RepeatedMessages::default();
     let read = web.store.read_trace_while(id, &mut |kind, message| {
         // Records that belong to the session are not among the trace's bytes.
         let is_counted = is_small && kind != ChunkKind::LooseLogs;
         let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
-        let reserved = answer.reserve(bytes);
-        let reserved = reserved.and_then(|()| answer.reserve(cost::of_histories(&mut histories, kind, message, purpose)));
-        reserved.map_err(|refused| {
+        answer.reserve(bytes).map_err(|refused| {
             refusal = Some(refused);
             Error::Cancelled
         })
@@ -141,6 +140,10 @@ impl Wanted {
             answer.of_type("application/x-ndjson");
         }
         answer.check()?;
+        if format.whole_inputs {
+            let repeated = runs.iter().map(Run::repeated_bytes).fold(0, usize::saturating_add);
+            answer.reserve(repeated.saturating_mul(WHOLE_INPUTS))?;
+        }
         documents::write(runs, format, &self.options, self.sequence, answer)?;
         Ok(answer.flush()?)
     }

@@ -1271,6 +1271,57 @@ for make in (claude_code, runs_of_one_agent, messages_under_their_roles, call_to
     make()
 
 
+def continued(before, said, base, kept=None, tokens=None):
+    """An OTel GenAI chat span that goes on with the conversation of another: `before` is what is new."""
+    out = genai(before, said, tokens)
+    if not before:
+        del out["gen_ai.input.messages"]
+    out["spanbridge.continues.span_id"] = base
+    if kept is not None:
+        out["spanbridge.continues.messages"] = kept
+    return out
+
+
+def continued_history():
+    c = Case(195, "made-history-continued", "Spans that go on with another one's conversation", """
+Each model call names the call before it and how many messages of that one's conversation went in, and has only what is new as its own
+input. All formats tell it as if each span held everything: the same documents as of `whole` spans. The second and the third call both go
+on with the first; the fourth was given less than the third and keeps two messages; the last says no number: it keeps all.""")
+    ask = chat("user", "How long is the Rhine?")
+    root = c.span("geo", 0, 9000, agent("geo", ask["content"], "1233 km, and the Elbe 1094 km."))
+    look = chat("assistant", "Let me look.", calls=[("call_1", "length", {"of": "Rhine"})])
+    first = c.span("chat gpt-4o", 100, 900, genai([SYSTEM, ask], look, (20, 9), finish="tool_call"), root, scope="other")
+    c.span("length", 1000, 1400, tool("length", "call_1", {"of": "Rhine"}, {"km": 1233}), root)
+    result = chat("tool", text({"km": 1233}), call_id="call_1")
+    c.span("chat gpt-4o", 1500, 1900, continued([result], chat("assistant", "1233 miles."), first, 3, (40, 5)), root, scope="other")
+    again = c.span("chat gpt-4o", 2000, 2900, continued([result], chat("assistant", "1233 km."), first, 3, (40, 5)), root, scope="other")
+    c.span("chat gpt-4o", 3000, 3900, continued([chat("user", "Name its mouth.")], chat("assistant", "The North Sea."), again, 2, (25, 4)), root, scope="other")
+    c.span("chat gpt-4o", 4000, 4900, continued([chat("user", "And the Elbe?")], chat("assistant", "1233 km, and the Elbe 1094 km."), again, None, (60, 12)), root, scope="other")
+
+
+def continued_nowhere():
+    c = Case(196, "made-history-continued-nowhere", "Spans that go on with nothing", """
+A model call goes on with a span that is not there, one with itself, two with each other, one with a span of another trace, one keeps
+more messages than there are, one names what is no span id. Each is told with the messages that are known, and the finding
+`unresolved_continuation` names it; what is no id is an attribute like any other.""")
+    root = c.span("geo", 0, 9000, agent("geo"))
+    other = c.span("chat gpt-4o", 100, 200, genai([chat("user", "Elsewhere?")], chat("assistant", "Elsewhere."), (5, 2)), trace=2, scope="other")
+    say = lambda n: chat("assistant", f"Answer {n}.")
+    ask = lambda n: [chat("user", f"Question {n}?")]
+    number = lambda n: f"{196:04x}{1:04x}{n:08x}"
+    c.span("chat gpt-4o", 100, 200, continued(ask(1), say(1), "00000000000000aa", 1), root, scope="other")
+    c.span("chat gpt-4o", 300, 400, continued(ask(2), say(2), number(4), 1), root, scope="other")
+    c.span("chat gpt-4o", 500, 600, continued(ask(3), say(3), number(6), 1), root, scope="other")
+    c.span("chat gpt-4o", 700, 800, continued(ask(4), say(4), number(5), 1), root, scope="other")
+    c.span("chat gpt-4o", 900, 950, continued(ask(5), say(5), other, 1), root, scope="other")
+    c.span("chat gpt-4o", 1000, 1100, continued(ask(6), say(6), number(7), 99), root, scope="other")
+    c.span("chat gpt-4o", 1200, 1300, continued(ask(7), say(7), "no id", 1), root, scope="other")
+
+
+for make in (continued_history, continued_nowhere):
+    make()
+
+
 def json_mended():
     c = Case(140, "made-json-mended", "JSON that needs mending", """
 Clients write JSON with NaN, with half of a character, with integers of more than 64 bits, with raw line breaks, with a comma too many,

@@ -68,7 +68,7 @@ fn spans(writer: &AttributeWriter, own: &Operation, place: Place) -> Vec<Span> {
     agent.agent.name = Some("planner".to_owned());
     let mut model = operation(Kind::Llm, "chat");
     model.model.requested = Some("gpt-5".to_owned());
-    model.input_messages = Some(vec![Message::text(Role::User, "a question".to_owned())]);
+    model.input_messages = Some(vec![Message::text(Role::User, "a question".to_owned())].into());
     let mut answer = Message::text(Role::Assistant, "words".to_owned());
     answer.tool_calls = vec![ToolCall {
         id: Some(ToolCallId::Recorded("call_1".to_owned())),

@@ -5,6 +5,7 @@
 //! 64,000 items.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+mod imports;
 mod lists;
 mod loose;
 mod measure;

@@ -64,28 +64,33 @@ fn worked() -> Duration {
 }
 
 /// What was done in one place.
-struct Work {
+pub(crate) struct Work {
     place: String,
     written: usize,
     allocated: usize,
     time: Duration,
 }
 
-/// The run that is made of a batch, and each format's documents.
-fn works(batch: Batch) -> Vec<Work> {
-    let mut list = Vec::new();
-    let mut measure = |place: String, work: &mut dyn FnMut() -> usize| {
+impl Work {
+    /// Does some work, which tells how many bytes it wrote.
+    pub(crate) fn of(place: String, work: &mut dyn FnMut() -> usize) -> Self {
         let mut written = 0;
         let begin = worked();
         let allocations = count_allocations(|| written = work());
         let time = worked() - begin;
-        list.push(Work {
+        Self {
             place,
             written,
             allocated: usize::try_from(allocations.bytes_total).unwrap(),
             time,
-        });
-    };
+        }
+    }
+}
+
+/// The run that is made of a batch, and each format's documents.
+fn works(batch: Batch) -> Vec<Work> {
+    let mut list = Vec::new();
+    let mut measure = |place: String, work: &mut dyn FnMut() -> usize| list.push(Work::of(place, work));
     let registry = Registry::built_in();
     let mut batch = Some(batch);
     let mut runs = Vec::new();
@@ -122,10 +127,15 @@ pub(crate) fn work(batch: Batch) -> (usize, usize) {
 
 /// Eight times the items are about eight times the work. On a thread with the stack that the server's threads have.
 pub(crate) fn grows_evenly(make: impl Fn(u64) -> Batch + Sync) {
+    all_grow_evenly(|count| works(make(count)));
+}
+
+/// The same for any work on so many items.
+pub(crate) fn all_grow_evenly(works: impl Fn(u64) -> Vec<Work> + Sync) {
     let run = || {
         let mut slow = Vec::new();
         for _ in 0..ATTEMPTS {
-            let (few, many) = (works(make(items() / TIMES)), works(make(items())));
+            let (few, many) = (works(items() / TIMES), works(items()));
             slow = few.iter().zip(&many).filter_map(|(few, many)| uneven(few, many)).collect();
             if slow.is_empty() {
                 return;

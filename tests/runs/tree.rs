@@ -235,9 +235,9 @@ impl Tree<'_> {
         self.note(depth, "parameters", (!parameters.is_empty()).then(|| map(parameters)));
         let names: Vec<&str> = tool_definitions.iter().map(|tool| tool.name.as_str()).collect();
         self.note(depth, "tools", (!names.is_empty()).then(|| names.join(", ")));
-        let count = |messages: &Option<Vec<Message>>| messages.as_ref().map(|list| format!("{} messages", list.len()));
-        self.note(depth, "input messages", count(input_messages));
-        self.note(depth, "output messages", count(output_messages));
+        let count = |messages: Option<&[Message]>| messages.map(|list| format!("{} messages", list.len()));
+        self.note(depth, "input messages", count(input_messages.as_deref()));
+        self.note(depth, "output messages", count(output_messages.as_deref()));
         self.note(depth, "input", input.get().map(value));
         self.note(depth, "output", output.get().map(value));
         self.note(depth, "raw response", raw_response.as_ref().map(value));

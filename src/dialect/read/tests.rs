@@ -48,11 +48,11 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
         ("llm.input_messages.1.message.content", "Really?"),
     ];
     let read = read(&Registry::built_in(), &span("chat", &attributes), &[]).operation;
-    let words = |list: Option<Vec<crate::operation::Message>>| -> Vec<String> {
+    let words = |list: Option<&[crate::operation::Message]>| -> Vec<String> {
         list.unwrap_or_default().iter().map(crate::operation::Message::content).collect()
     };
-    assert_eq!(words(read.input_messages), ["Where?", "Really?"]);
-    assert_eq!(words(read.output_messages), ["Here."]);
+    assert_eq!(words(read.input_messages.as_deref()), ["Where?", "Really?"]);
+    assert_eq!(words(read.output_messages.as_deref()), ["Here."]);
     assert_eq!(read.model.requested.or(read.model.response).as_deref(), Some("m"));
     assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
 }

@@ -44,6 +44,10 @@ named! {
         Provider = "provider",
         /// Messages into the model.
         InputMessages = "input.messages",
+        /// The span whose conversation goes on.
+        ContinuedSpan = "continues.span_id",
+        /// How many messages of that conversation went in.
+        ContinuedMessages = "continues.messages",
         /// Messages out of the model.
         OutputMessages = "output.messages",
         /// The system prompt.

@@ -27,7 +27,9 @@ impl OperationBuilder<'_> {
         if let Some(system) = self.system.filter(|_| takes_prompt) {
             let list = operation.input_messages.get_or_insert_default();
             if !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer)) {
-                list.insert(0, system);
+                let mut all = std::mem::take(list).into_vec();
+                all.insert(0, system);
+                *list = all.into();
             }
         }
         if operation.finish_reason.is_none() {
@@ -68,6 +70,9 @@ impl OperationBuilder<'_> {
             && tool.mcp_server.is_none()
         {
             tool.mcp_server = tool.name.as_deref().and_then(mcp_server_in).map(str::to_owned);
+        }
+        if let Some(continues) = &mut self.beside.continues {
+            continues.messages = self.continued_messages;
         }
         (self.operation, self.beside)
     }

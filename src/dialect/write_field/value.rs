@@ -6,12 +6,13 @@ use super::OperationBuilder;
 use super::lists::{documents, embedded_texts, evaluations, tool_definitions};
 use super::slot::{add, count, flag, number, set, text};
 use crate::dialect::beside::ChildResult;
+use crate::dialect::continuation::Continuation;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, normalize, providers, result};
 use crate::operation::{Evaluation, Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
-use crate::span::UnixNanos;
+use crate::span::{SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
     /// Writes a value into the rule's field; whether it was of use.
@@ -49,6 +50,12 @@ impl OperationBuilder<'_> {
                 operation.usage.input = known.or(said);
                 self.usage_excludes_cache
             }
+            Field::ContinuedSpan => {
+                let span_id = value.as_str().and_then(SpanId::from_hex);
+                self.beside.continues = span_id.map(|span_id| Continuation { span_id, messages: None });
+                span_id.is_some()
+            }
+            Field::ContinuedMessages => count(&mut self.continued_messages, value),
             Field::ToldWith => text(&mut self.beside.told_with, value),
             Field::UsageRunningSum => {
                 self.beside.sums_usage = true;

@@ -1,12 +1,15 @@
-//! Conversations that grow while a document is read. A model call was given the beginning of one, so each message is held once.
+//! Conversations that grow while a document is read. A model call was given the beginning of one, so each message is held once,
+//! and once in the spans: a call goes on with the call that was given most before it.
 
 use std::collections::BTreeMap;
 
+use crate::dialect::Continuation;
 use crate::operation::Message;
+use crate::span::SpanId;
 
 /// The conversations of a document.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Histories(BTreeMap<HistoryId, Vec<Message>>);
+pub(in crate::formats) struct Histories(BTreeMap<HistoryId, History>);
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,16 +22,40 @@ pub(in crate::formats) struct Heard {
     messages: usize,
 }
 
+/// A conversation, and how far the spans written so far tell it.
+#[derive(Debug, Default)]
+struct History {
+    messages: Vec<Message>,
+    told: Option<Told>,
+}
+
+/// The model call that was given most of a conversation.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    by: SpanId,
+    given: usize,
+    /// With what it said, where that is the message that follows.
+    with_answer: usize,
+}
+
+/// What the span of a model call tells of what it was given.
+#[derive(Debug, PartialEq)]
+pub(super) struct Given {
+    pub(super) continues: Option<Continuation>,
+    /// What is new.
+    pub(super) messages: Vec<Message>,
+}
+
 impl Histories {
     pub(super) fn begin(&mut self) -> HistoryId {
         let id = HistoryId(self.0.len());
-        self.0.insert(id, Vec::new());
+        self.0.insert(id, History::default());
         id
     }
 
     /// What was said so far. Messages that a model call was given stay as they are.
     pub(super) fn of(&mut self, id: HistoryId) -> &mut Vec<Message> {
-        self.0.entry(id).or_default()
+        &mut self.0.entry(id).or_default().messages
     }
 
     /// All that was said so far.
@@ -37,16 +64,52 @@ impl Histories {
         Heard { history, messages }
     }
 
-    /// The messages that a model call was given. The last call of a conversation comes first: what stands after it goes.
-    pub(super) fn lend(&mut self, heard: Heard) -> Vec<Message> {
-        let mut messages = std::mem::take(self.of(heard.history));
-        debug_assert!(messages.len() >= heard.messages, "calls are written from the last to the first");
-        messages.truncate(heard.messages);
-        messages
+    /// What the next span tells: the spans come in the order in which a trace has them, so that a call goes on with one before it.
+    pub(super) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
+        let History { messages, told } = self.0.entry(heard.history).or_default();
+        let kept = told.map_or(0, |told| told.with_answer.min(heard.messages));
+        let continues = told.filter(|_| kept > 0).map(|told| Continuation {
+            span_id: told.by,
+            messages: Some(kept as u64),
+        });
+        if told.is_none_or(|told| heard.messages > told.given) {
+            let next = messages.get(heard.messages);
+            let is_answer = answer.is_some() && next == answer;
+            *told = Some(Told {
+                by: call,
+                given: heard.messages,
+                with_answer: heard.messages + usize::from(is_answer),
+            });
+        }
+        Given {
+            continues,
+            messages: messages.get(kept..heard.messages).unwrap_or_default().to_vec(),
+        }
     }
+}
 
-    /// Takes them back for the call before.
-    pub(super) fn take_back(&mut self, heard: Heard, messages: Vec<Message>) {
-        *self.of(heard.history) = messages;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Role;
+
+    /// Whatever calls were given, and in whatever order they ran, all spans together tell each message once.
+    #[test]
+    fn each_message_is_told_once() {
+        let said = |number| Message::text(Role::User, format!("m{number}"));
+        let mut histories = Histories::default();
+        let history = histories.begin();
+        histories.of(history).extend((0..6).map(said));
+        let mut give = |messages: usize, number: u8, answer: Option<Message>| {
+            let id = SpanId::from_bytes(&[number; 8]).expect("not zero");
+            let given = histories.give(Heard { history, messages }, id, answer.as_ref());
+            let continues = given.continues.map(|it| (it.span_id.bytes()[0], it.messages.expect("a number")));
+            (continues, given.messages.len())
+        };
+        assert_eq!(give(1, 1, Some(said(1))), (None, 1));
+        assert_eq!(give(3, 2, Some(said(9))), (Some((1, 2)), 1), "the answer is in the conversation");
+        assert_eq!(give(6, 3, None), (Some((2, 3)), 3), "another answer is not");
+        assert_eq!(give(2, 4, None), (Some((3, 2)), 0), "a call that was given less");
+        assert_eq!(give(6, 5, None), (Some((3, 6)), 0), "the same once more");
     }
 }

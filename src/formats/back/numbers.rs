@@ -104,8 +104,11 @@ impl Numbers {
 
     /// The places below this pointer, as pointers of what stands there.
     pub(in crate::formats) fn take_places(&mut self, other: &Self, below: &str) {
+        // Those below follow one another.
+        let from = format!("{below}/");
+        let places = other.places.range(from.clone()..).take_while(|(place, _)| place.starts_with(&from));
         let inner = |(place, digits): (&String, &String)| Some((place.strip_prefix(below)?.to_owned(), digits.clone()));
-        self.places.extend(other.places.iter().filter_map(inner));
+        self.places.extend(places.filter_map(inner));
     }
 
     /// Those that stand in this value. `as_it_came`: the places are those of this value.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::at::At;
-use super::history::{Heard, Histories, HistoryId};
+use super::history::{Given, Heard, Histories, HistoryId};
 use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
@@ -368,19 +368,23 @@ impl Story {
             resource.attributes.push(key.clone(), AnyValue::from_json(value));
         }
         let resource = Arc::new(resource);
-        let mut write = |draft: Draft| {
+        let given = self.given();
+        let write = |(draft, given): (Draft, Option<Given>)| {
             let mut operation = draft.operation;
             let mut span = Span::new(self.trace_id, draft.id, operation.name.clone());
             span.resource = Arc::clone(&resource);
             span.parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
             span.start = draft.start.unwrap_or_default();
             span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
-            if let Some(heard) = draft.heard {
-                operation.input_messages = Some(self.histories.lend(heard));
+            let mut continues = None;
+            if let Some(given) = given {
+                let says_nothing = given.messages.is_empty() && given.continues.is_some();
+                operation.input_messages = (!says_nothing).then(|| given.messages.into());
+                continues = given.continues;
             }
             span.attributes = writer.write(&operation);
-            if let (Some(heard), Some(messages)) = (draft.heard, operation.input_messages.take()) {
-                self.histories.take_back(heard, messages);
+            if let Some(continues) = continues {
+                continues.write(&mut span.attributes);
             }
             if let Some(failure) = &operation.failure {
                 let (status, exception) = status_and_exception(failure, span.end);
@@ -389,10 +393,25 @@ impl Story {
             }
             span
         };
-        let drafts = std::mem::take(&mut self.drafts);
-        let mut spans: Vec<Span> = drafts.into_iter().rev().map(&mut write).collect();
-        spans.reverse();
-        spans
+        let drafts = std::mem::take(&mut self.drafts).into_iter();
+        drafts.zip(given).map(write).collect()
+    }
+
+    /// What the span of each draft tells of what a model was given.
+    fn given(&mut self) -> Vec<Option<Given>> {
+        let mut order: Vec<usize> = (0..self.drafts.len()).collect();
+        // As a trace has its spans.
+        order.sort_by_key(|index| self.drafts.get(*index).map(|draft| (draft.start.unwrap_or_default(), draft.id)));
+        let mut out: Vec<Option<Given>> = self.drafts.iter().map(|_| None).collect();
+        for index in order {
+            let Some(draft) = self.drafts.get(index) else { continue };
+            let answer = draft.operation.output_messages.as_deref().and_then(<[Message]>::first);
+            let given = draft.heard.map(|heard| self.histories.give(heard, draft.id, answer));
+            if let Some(slot) = out.get_mut(index) {
+                *slot = given;
+            }
+        }
+        out
     }
 
     pub(in crate::formats) fn format(&self) -> &'static str {

@@ -129,7 +129,7 @@ fn an_edited_history_is_the_input_of_its_call() {
         Some(assistant("Four")),
     );
     let second = build.llm(root, 30, 40, &[], Some(assistant("Six")));
-    build.op(second).input_messages = Some(vec![user("One"), assistant("Two"), user("Five")]);
+    build.op(second).input_messages = Some(vec![user("One"), assistant("Two"), user("Five")].into());
     let at = build.run.scopes[0].conversation.len() - 1;
     build.entry(0, EntryKind::Message(user("Five")), Some(second), 30);
     build.run.scopes[0].conversation.swap(at, at + 1);

@@ -70,6 +70,7 @@ impl Format for Invariant {
     const HOLDS: &'static str = "Invariant trace: a list of chat messages and tool outputs, for policy analysis";
     const LOSES: &'static str =
         "in a plain array, what belongs to the whole trace (session, user, resource); nanoseconds (times keep microseconds)";
+    const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "invariant.container",

@@ -168,11 +168,11 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
         let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.as_ref());
         return asked.map(Json::from).or_else(|| recorded(&operation.output));
     }
-    let went_in = (&operation.input_messages, &operation.input);
-    let came_out = (&operation.output_messages, &operation.output);
+    let went_in = (operation.input_messages.as_deref(), &operation.input);
+    let came_out = (operation.output_messages.as_deref(), &operation.output);
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
-        let text: String = messages.iter().flatten().map(io::content).collect();
+        let text: String = messages.into_iter().flatten().map(io::content).collect();
         if text.trim().is_empty() {
             recorded(whole)
         } else {

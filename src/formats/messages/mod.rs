@@ -93,6 +93,7 @@ impl Format for Messages {
     const ID: &'static str = "messages";
     const HOLDS: &'static str = "chat messages with tools: one row for each agent, for fine-tuning";
     const LOSES: &'static str = "times, tokens, cost, model names, ids, rewards, judgements, operations outside the conversation";
+    const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "messages.flavour",

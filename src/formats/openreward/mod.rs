@@ -52,7 +52,6 @@
 pub mod digest;
 pub mod document;
 pub mod limits;
-pub mod repeated_messages;
 pub mod rules;
 pub mod stitch;
 pub mod written;
@@ -91,6 +90,7 @@ impl Format for OpenReward {
     const ID: &'static str = "openreward";
     const HOLDS: &'static str = "OpenReward blocks: messages, thoughts, tool calls and results, for rewards on conversations";
     const LOSES: &'static str = "inputs and outputs of agents and chains beyond the conversation, blank messages";
+    const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "openreward.subagents",

@@ -382,7 +382,7 @@ pub(crate) fn trip_planner() -> Run {
     let answer = "22 °C, cloudy. No flights found.";
     let second = build.llm(root, 2350, 3000, &results, Some(assistant(answer)));
     // The client sends no reasoning back.
-    build.op(second).input_messages.as_mut().unwrap()[2].parts.clear();
+    build.op(second).input_messages.as_mut().unwrap().to_mut()[2].parts.clear();
     build.op(second).usage = tokens(150, 33, 183);
     build.op(second).prompt.id = Some("planner".to_owned());
     build.op(root).input = question.into();

@@ -52,6 +52,7 @@ impl Format for Verifiers {
     const HOLDS: &'static str =
         "verifiers v1 episode: the graph of messages with branches, model calls, rewards, metrics, for scoring and RL";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), sounds, films and files, names of people";
+    const WHOLE_INPUTS: bool = false;
     type Document<'a> = Episode<'a>;
 
     fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Episode<'a>>> {

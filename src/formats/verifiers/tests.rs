@@ -90,7 +90,7 @@ fn an_edited_history_is_a_branch() {
         Some(assistant("Four")),
     );
     let second = build.llm(root, 30, 40, &[], Some(assistant("Six")));
-    build.op(second).input_messages = Some(vec![user("One"), assistant("Two"), user("Five")]);
+    build.op(second).input_messages = Some(vec![user("One"), assistant("Two"), user("Five")].into());
     let at = build.run.scopes[0].conversation.len() - 1;
     build.entry(0, EntryKind::Message(user("Five")), Some(second), 30);
     build.run.scopes[0].conversation.swap(at, at + 1);
@@ -102,7 +102,7 @@ fn an_edited_history_is_a_branch() {
     assert_eq!(sampled, [false, false, false, true, false, true]);
     assert!(losses.iter().all(|loss| loss.reason != LossReason::Ambiguous), "{losses:?}");
     // Where nothing is shared it goes on.
-    build.op(second).input_messages = Some(vec![user("Five")]);
+    build.op(second).input_messages = Some(vec![user("Five")].into());
     let (trace, losses) = one(&build.run);
     assert_eq!(path(&trace, 5).len(), 6);
     assert!(losses.iter().any(|loss| loss.reason == LossReason::Ambiguous));

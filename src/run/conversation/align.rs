@@ -5,10 +5,12 @@
 //! answer that is known, with what the call of that answer was given. What does not stand there is looked for in the
 //! whole conversation.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use super::draft::Conversation;
 use super::garbled;
+use super::history::{History, SharedInput};
 use super::keys::{Key, Sign, Speaker};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall};
@@ -41,16 +43,31 @@ pub(super) struct Input<'a> {
     pub(super) is_partial: bool,
     /// The provider keeps the history: the input is what is new.
     pub(super) is_stored: bool,
+    /// These messages are the rest of an input that several calls share: what came before was walked through.
+    pub(super) behind: Option<&'a SharedInput>,
 }
+
+impl Input<'_> {
+    /// Whether a message of the conversation stands in the input before these messages.
+    fn passed(&self, id: MessageId) -> bool {
+        self.behind.is_some_and(|before| before.known.contains(&id))
+    }
+}
+
+/// Of the messages that several calls were given, so many more than an input has are compared with it.
+const LOOKED_BACK: usize = 1_024;
 
 impl Conversation {
     pub(super) fn align(&self, input: &Input<'_>) -> Known {
         let mut search = Search::of(self, input);
         let anchor = self.anchor(input);
-        let history = match anchor {
-            Some((_, id)) => self.history_with(id),
-            None => self.last_history(input.is_stored),
+        let most = LOOKED_BACK + 4 * input.messages.len();
+        let history = match (input.behind, anchor) {
+            (Some(before), _) => Cow::Borrowed(self.history_behind(before, anchor.map(|(_, id)| id))),
+            (None, Some((_, id))) => self.history_with(id, most),
+            (None, None) => self.last_history(input.is_stored, most),
         };
+        let history = &*history;
         let at = anchor.and_then(|(_, id)| history.iter().rposition(|at| *at == id));
         let (before, after) = match (anchor, at) {
             (Some((place, _)), Some(at)) => (place + 1, at + 1),
@@ -68,58 +85,63 @@ impl Conversation {
         let messages = input.messages.iter().zip(input.names).enumerate().rev();
         let answers = messages.filter(|(_, (message, names))| message.role == Role::Assistant && !names.is_empty());
         answers
-            .map(|(place, (message, names))| (place, self.latest(message, names)))
+            .map(|(place, (message, names))| (place, self.latest(input, message, names)))
             .find_map(|(place, id)| Some((place, id?)))
     }
 
     /// The latest message that this assistant's message may be.
-    fn latest(&self, message: &Message, names: &[Key]) -> Option<MessageId> {
+    fn latest(&self, input: &Input<'_>, message: &Message, names: &[Key]) -> Option<MessageId> {
         let of_id = |call: &ToolCall| {
             let known = self.by_id.get(call.id.as_deref()?)?.iter().rev().take(LOOKED_AT);
             known
                 .filter_map(|at| self.calls.get(*at))
-                .find(|known| is_same_call(&known.call, call))
+                .find(|known| is_same_call(&known.call, call) && !input.passed(known.message))
                 .map(|known| known.message)
         };
         let known = message.tool_calls.iter().filter_map(of_id).max().or_else(|| {
             let of_key = |key: &Key| {
                 let list = self.by_key.get(key)?.iter().rev().take(LOOKED_AT);
-                list.copied().find(|at| self.is_same(*at, message, names))
+                list.copied().find(|at| self.is_same(*at, message, names) && !input.passed(*at))
             };
             names.iter().filter_map(of_key).max()
         });
         // What a stream left of an answer without words has none of its names.
         known.or_else(|| {
             let last = self.last_call.filter(|_| !message.tool_calls.is_empty())?;
-            let last = self.histories.get(&last)?.last().copied()?;
-            self.is_same(last, message, names).then_some(last)
+            let last = self.last_of(self.histories.get(&last)?)?;
+            let is_it = self.is_same(last, message, names) && !input.passed(last);
+            is_it.then_some(last)
         })
     }
 
     /// What a call was given and said: the last call if this was part of it, else the call that said this.
-    fn history_with(&self, id: MessageId) -> &[MessageId] {
-        let of = |call: NodeId| self.histories.get(&call).map(Vec::as_slice);
-        self.last_call
-            .and_then(of)
-            .filter(|history| history.contains(&id))
-            .or_else(|| of(self.messages.get(id)?.node))
-            .unwrap_or_default()
+    fn history_with(&self, id: MessageId, most: usize) -> Cow<'_, [MessageId]> {
+        let of = |call: NodeId| self.histories.get(&call);
+        let last = self.last_call.and_then(of).filter(|history| self.is_in(id, history));
+        let history = last.or_else(|| of(self.messages.get(id)?.node));
+        history.map(|history| self.listed(history, most)).unwrap_or_default()
     }
 
     /// What the last call was given and said. A provider that keeps the history is told nothing twice, unless the call
     /// failed.
-    fn last_history(&self, is_stored: bool) -> &[MessageId] {
-        let history = self
-            .last_call
-            .and_then(|last| self.histories.get(&last))
-            .map_or(&[][..], Vec::as_slice);
-        let is_answered = || {
-            history
-                .last()
-                .and_then(|at| self.messages.get(*at))
-                .is_some_and(|draft| draft.is_turn)
+    fn last_history(&self, is_stored: bool, most: usize) -> Cow<'_, [MessageId]> {
+        let history = self.last_call.and_then(|last| self.histories.get(&last));
+        let is_answered = |history: &History| {
+            let last = self.last_of(history).and_then(|at| self.messages.get(at));
+            last.is_some_and(|draft| draft.is_turn)
         };
-        if is_stored && is_answered() { &[] } else { history }
+        let history = history.filter(|history| !(is_stored && is_answered(history)));
+        history.map(|history| self.listed(history, most)).unwrap_or_default()
+    }
+
+    /// What was said behind a shared input by the call that said this, else by the last one that was given all of the input.
+    fn history_behind(&self, before: &SharedInput, answer: Option<MessageId>) -> &[MessageId] {
+        let last = before.last.and_then(|last| self.histories.get(&last));
+        let Some(last) = last else { return &[] };
+        let said_by = answer.filter(|id| !last.own.contains(id)).and_then(|id| self.messages.get(id));
+        let said_by = said_by.and_then(|draft| self.histories.get(&draft.node));
+        let history = said_by.filter(|history| history.shared == last.shared).unwrap_or(last);
+        &history.own
     }
 
     /// Whether a message is this one of the conversation: its calls, where both have calls, else its words.
@@ -304,7 +326,8 @@ impl<'a> Search<'a> {
             let found = found.filter_map(|(id, names)| Some(((*id)?, names)));
             self.used = Some(found.flat_map(|(id, names)| names.iter().map(move |key| (id, *key))).collect());
         }
-        let is_free = |id: MessageId, key: Key| self.used.as_ref().is_none_or(|used| !used.contains(&(id, key)));
+        let is_used = |id: MessageId, key: Key| self.used.as_ref().is_some_and(|used| used.contains(&(id, key)));
+        let is_free = |id: MessageId, key: Key| !self.input.passed(id) && !is_used(id, key);
         let is_behind = |id: MessageId| behind.is_none_or(|behind| id > behind);
         let of_key = |key: &Key| {
             let list = conversation.by_key.get(key)?.iter().rev().take(LOOKED_AT);
@@ -358,6 +381,39 @@ impl Conversation {
             }
         }
         out
+    }
+}
+
+impl Conversation {
+    /// A history in one list. Of what a shared input became, no more than the last `most` messages.
+    pub(super) fn listed<'a>(&'a self, history: &'a History, most: usize) -> Cow<'a, [MessageId]> {
+        let shared = history.shared.and_then(|shared| {
+            let input = self.shared_inputs.get(&shared.input)?;
+            input.messages.get(shared.messages.saturating_sub(most)..shared.messages)
+        });
+        match shared {
+            None | Some([]) => Cow::Borrowed(&history.own),
+            Some(shared) => Cow::Owned([shared, &history.own].concat()),
+        }
+    }
+
+    /// Whether a message is in a history.
+    pub(super) fn is_in(&self, id: MessageId, history: &History) -> bool {
+        let of_shared = |input: usize| self.shared_inputs.get(&input).is_some_and(|input| input.known.contains(&id));
+        history.own.contains(&id) || history.shared.is_some_and(|shared| of_shared(shared.input))
+    }
+
+    /// The last message of a history.
+    pub(super) fn last_of(&self, history: &History) -> Option<MessageId> {
+        let shared = || {
+            let shared = history.shared?;
+            self.shared_inputs
+                .get(&shared.input)?
+                .messages
+                .get(shared.messages.checked_sub(1)?)
+                .copied()
+        };
+        history.own.last().copied().or_else(shared)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A conversation while it is being put together: each message once, under all keys by which it is known again.
 
+use super::history::{History, SharedInput};
 use super::keys::Key;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall, ToolCallId};
@@ -65,7 +66,9 @@ pub(in crate::run) struct Conversation {
     /// The calls of each id, in the order in which they were asked: a model may number its calls from 0 in every answer.
     pub(super) by_id: HashMap<String, Vec<CallId>>,
     /// For each model call the messages that it was given and what it said, in this order, without system prompts.
-    pub(super) histories: HashMap<NodeId, Vec<MessageId>>,
+    pub(super) histories: HashMap<NodeId, History>,
+    /// The inputs that several model calls share, by their numbers.
+    pub(super) shared_inputs: HashMap<usize, SharedInput>,
     pub(super) last_call: Option<NodeId>,
     /// Model calls that are known to have said something.
     pub(super) with_turn: HashSet<NodeId>,

@@ -309,6 +309,18 @@ pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
     out
 }
 
+/// As [`realigned`], for the messages from a place on: by their places among these.
+pub(super) fn realigned_from(messages: &[Message], place: usize) -> HashMap<usize, String> {
+    /// So many answers to one message are looked at.
+    const ANSWERS: usize = 64;
+    let mut before = (place.saturating_sub(ANSWERS)..place).rev();
+    let asked = before.find(|at| messages.get(*at).is_some_and(|message| message.role != Role::Tool));
+    let begin = asked.unwrap_or(place);
+    let all = realigned(messages.get(begin..).unwrap_or_default());
+    let behind = all.into_iter().filter_map(|(at, id)| Some(((at + begin).checked_sub(place)?, id)));
+    behind.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,14 +1,16 @@
 //! One model call joins its conversation: what is new in its input, then its output.
 
-use super::align::Input;
+use super::align::{Input, Known};
 use super::draft::{Conversation, DraftCall, Origin, SeenResult};
-use super::keys::{Key, Keys, Speaker, answer_key, realigned};
+use super::history::{History, SharedBeginning};
+use super::keys::{Key, Keys, Speaker, answer_key, realigned_from};
 use super::missing_roles;
 use super::walk::Walk;
-use crate::operation::{Message, Role, ToolCallId};
+use crate::hash::HashMap;
+use crate::operation::{Message, Messages, Role, ToolCallId};
 use crate::run::id::{CallId, Id, MessageId, NodeId};
 use crate::run::names;
-use crate::run::node::Nodes;
+use crate::run::node::{Node, Nodes};
 
 /// Where a result stands in an input: the model call, the messages of its input that are known, its place among them.
 #[derive(Clone, Copy)]
@@ -18,11 +20,23 @@ struct ResultPlace<'a> {
     place: usize,
 }
 
+/// Whether the provider keeps the history: the input is what is new.
+fn is_stored(node: &Node) -> bool {
+    let mut parameters = node.operation.parameters.keys();
+    parameters.any(|name| name.starts_with("previous_response"))
+}
+
+/// The number of the input that this call shares with others, as long as it says all that went in.
+fn shared_number(node: &Node) -> Option<usize> {
+    let number = node.operation.input_messages.as_ref()?.shared_number();
+    number.filter(|_| !node.is_partial && !is_stored(node))
+}
+
 impl Conversation {
     /// Takes a model call. What its input tells of earlier answers is filled into their nodes.
     pub(super) fn add_model_call(&mut self, nodes: &mut Nodes, call: NodeId, keys: &mut Keys) {
         self.give_roles(nodes, call);
-        let mut walk = self.walk_input(nodes, call, keys);
+        let (mut history, mut walk) = self.given(nodes, call, keys);
         let completed = std::mem::take(&mut walk.completed);
         let output = nodes.get(call).and_then(|node| node.operation.output_messages.as_ref()?.first());
         if let Some(message) = output {
@@ -30,7 +44,8 @@ impl Conversation {
             walk.goes_to(turn);
             self.provider_results(&mut walk, call, message);
         }
-        self.histories.insert(call, walk.history);
+        history.own = walk.history;
+        self.histories.insert(call, history);
         self.last_call = Some(call);
         for id in completed {
             let Some(draft) = self.messages.get(id) else { continue };
@@ -45,7 +60,9 @@ impl Conversation {
 
     /// Roles for texts that came without them, by the call before.
     fn give_roles(&self, nodes: &mut Nodes, call: NodeId) {
-        let Some(messages) = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref()) else {
+        let messages = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
+        // Who writes what is new alone says whose words they are.
+        let Some(messages) = messages.filter(|messages| messages.shared_number().is_none()) else {
             return;
         };
         let before = self.last_call.and_then(|last| nodes.get(last)).map(|last| &last.operation);
@@ -58,27 +75,73 @@ impl Conversation {
         if let Some(messages) = missing_roles::resolve(messages, past)
             && let Some(node) = nodes.get_mut(call)
         {
-            node.operation.input_messages = Some(messages);
+            node.operation.input_messages = Some(messages.into());
         }
     }
 
-    fn walk_input(&mut self, nodes: &Nodes, call: NodeId, keys: &mut Keys) -> Walk {
-        let Some(node) = nodes.get(call) else { return Walk::default() };
-        let mut parameters = node.operation.parameters.keys();
-        let is_stored = parameters.any(|name| name.starts_with("previous_response"));
-        let messages = node.operation.input_messages.as_deref().unwrap_or_default();
-        let names: Vec<Vec<Key>> = messages.iter().map(|message| keys.of(message)).collect();
-        let known = self.align(&Input {
-            messages,
-            names: &names,
-            is_partial: node.is_partial,
-            is_stored,
-        });
-        let mut walk = Walk {
-            branches: known.cut && !is_stored && !node.is_partial,
-            ..Walk::default()
+    /// Walks through the input of a call, from where the walk through a shared input is. Gives the part of the history that other
+    /// calls share, and the walk with the rest.
+    fn given(&mut self, nodes: &Nodes, call: NodeId, keys: &mut Keys) -> (History, Walk) {
+        let Some(node) = nodes.get(call) else {
+            return (History::default(), Walk::default());
         };
-        let ids = realigned(messages);
+        let is_stored = is_stored(node);
+        let messages = node.operation.input_messages.as_deref().unwrap_or_default();
+        let number = shared_number(node);
+        let mut shared = number.map(|number| self.shared_inputs.remove(&number).unwrap_or_default());
+        let walked = shared.as_ref().map_or(0, |shared| shared.ends.len());
+        let new = messages.get(walked..).unwrap_or_default();
+        let mut walk = Walk::default();
+        if walked == 0 || !new.is_empty() {
+            let names: Vec<Vec<Key>> = new.iter().map(|message| keys.of(message)).collect();
+            let known = self.align(&Input {
+                messages: new,
+                names: &names,
+                is_partial: node.is_partial,
+                is_stored,
+                behind: shared.as_ref().filter(|_| walked > 0),
+            });
+            walk.branches = known.cut && !is_stored && !node.is_partial;
+            shared.iter_mut().for_each(|shared| walk.enter(shared));
+            let answers = realigned_from(messages, walked);
+            let ends = self.walk_input(nodes, call, &mut walk, (new, names, known, answers), keys);
+            shared.iter_mut().for_each(|shared| walk.leave(shared, ends.iter().copied()));
+        }
+        let (Some(number), Some(mut shared)) = (number, shared) else {
+            return (History::default(), walk);
+        };
+        if messages.len() == shared.ends.len() {
+            shared.last = Some(call);
+        }
+        let beginning = SharedBeginning {
+            input: number,
+            messages: shared.became(messages.len()),
+        };
+        self.shared_inputs.insert(number, shared);
+        let history = History {
+            shared: Some(beginning),
+            own: Vec::new(),
+        };
+        (history, walk.rest())
+    }
+
+    /// How many messages that other calls were given are walked through once more for this call.
+    pub(super) fn walks_again(&self, node: &Node) -> usize {
+        let continued = node.operation.input_messages.as_ref().map_or(0, Messages::continued);
+        let is_known = shared_number(node).is_some_and(|number| self.shared_inputs.contains_key(&number));
+        if is_known { 0 } else { continued }
+    }
+
+    /// Takes the messages of an input. Gives how many the history has after each one.
+    fn walk_input(
+        &mut self,
+        nodes: &Nodes,
+        call: NodeId,
+        walk: &mut Walk,
+        (messages, names, known, answers): (&[Message], Vec<Vec<Key>>, Known, HashMap<usize, String>),
+        keys: &mut Keys,
+    ) -> Vec<usize> {
+        let mut ends = Vec::with_capacity(messages.len());
         for (place, (message, names)) in messages.iter().zip(names).enumerate() {
             let result = ResultPlace {
                 node: call,
@@ -86,24 +149,25 @@ impl Conversation {
                 place,
             };
             match known.messages.get(place).copied().flatten() {
-                _ if message.role == Role::Tool => match ids.get(&place) {
+                _ if message.role == Role::Tool => match answers.get(&place) {
                     Some(id) => {
                         let tool_call_id = Some(id.clone());
                         let message = Message {
                             tool_call_id,
                             ..message.clone()
                         };
-                        self.add_result(&mut walk, result, &message);
+                        self.add_result(walk, result, &message);
                     }
-                    None => self.add_result(&mut walk, result, message),
+                    None => self.add_result(walk, result, message),
                 },
-                Some(id) => self.add_again(&mut walk, id, message, keys),
+                Some(id) => self.add_again(walk, id, message, keys),
                 None if known.repeated.contains(&place) => {}
-                None => self.add_new(nodes, call, &mut walk, (message, names), keys),
+                None => self.add_new(nodes, call, walk, (message, names), keys),
             }
-            self.provider_results(&mut walk, call, message);
+            self.provider_results(walk, call, message);
+            ends.push(walk.history.len());
         }
-        walk
+        ends
     }
 
     /// The results of tools that the provider ran, which stand with the calls.
@@ -128,7 +192,7 @@ impl Conversation {
             }
             walk.goes_to(id);
         } else {
-            walk.history.push(id);
+            walk.push(id);
         }
     }
 
@@ -158,7 +222,7 @@ impl Conversation {
         }
         let origin = walk.next_origin();
         let id = self.add_message(message.clone(), names, call, origin);
-        walk.history.push(id);
+        walk.push(id);
     }
 
     /// An assistant's message that no call of this trace is known to have said.
@@ -192,8 +256,8 @@ impl Conversation {
         }
         let silent = self.last_call.filter(|last| {
             // What came before is what that call was given.
-            let given = self.histories.get(last).and_then(|history| history.last());
-            given.is_none_or(|given| walk.history.contains(given))
+            let given = self.histories.get(last).and_then(|history| self.last_of(history));
+            given.is_none_or(|given| walk.has(given))
                 && !self.with_turn.contains(last)
                 && nodes
                     .get(*last)
@@ -203,7 +267,7 @@ impl Conversation {
             Some(last) => {
                 let id = self.add_message(message.clone(), names, last, Origin::Turn);
                 if let Some(history) = self.histories.get_mut(&last) {
-                    history.push(id);
+                    history.own.push(id);
                 }
                 walk.completed.push(id);
                 walk.given = Some(id);
@@ -239,7 +303,11 @@ impl Conversation {
             .turn
             .and_then(|turn| self.messages.get(turn))
             .map_or(&[][..], |draft| &draft.calls);
-        walk.unanswered.enter(walk.turn, calls, &self.calls);
+        let calls = calls.iter().filter_map(|at| {
+            let draft = self.calls.get(*at)?;
+            Some((*at, &draft.call, draft.shared_id.as_deref()))
+        });
+        walk.unanswered.enter(walk.turn, calls);
         // An id may come again in a later turn.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.unanswered.with_id(id));
         let by_id = in_turn.or_else(|| {

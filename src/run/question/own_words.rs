@@ -27,8 +27,8 @@ impl OwnWords {
             .map(|step| &step.operation)
             .filter(|operation| operation.kind == Kind::Agent)?;
         let (value, list) = match direction {
-            Direction::Input => (operation.input.get(), operation.input_messages.as_ref()),
-            Direction::Output => (operation.output.get(), operation.output_messages.as_ref()),
+            Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
+            Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
         };
         let words = match value {
             Some(Value::String(text)) => Some(text.trim().to_owned()),

@@ -6,6 +6,9 @@ use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
+/// So many messages at the end and at the beginning of an input are looked at: long conversations are shared by many calls.
+const LOOKED_BACK: usize = 1_024;
+
 /// Which of the `calls` stand in a conversation of their own, each with the first call of that conversation. Calls that
 /// began before all `agents` and go on with one another stay together in the outermost scope.
 ///
@@ -53,7 +56,7 @@ impl Groups {
             return self.latest;
         };
         let of = |clue: Clue| self.first_by_clue.get(&clue).copied();
-        let history = input.iter().rev().find_map(|message| match message.role {
+        let history = input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {
             Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
             Role::Assistant => clues(message).find_map(of),
             _ => None,
@@ -72,7 +75,12 @@ impl Groups {
 }
 
 fn opening(input: &[Message]) -> Option<Clue> {
-    let first = |wanted: fn(&Role) -> bool| input.iter().find(|message| wanted(&message.role) && message.has_words());
+    let first = |wanted: fn(&Role) -> bool| {
+        input
+            .iter()
+            .take(LOOKED_BACK)
+            .find(|message| wanted(&message.role) && message.has_words())
+    };
     let system = first(|role| matches!(role, Role::System | Role::Developer));
     let message = system.or_else(|| first(|role| *role == Role::User))?;
     Some(Clue::Opening(message.content()))
@@ -98,7 +106,7 @@ mod tests {
     fn a_judge_after_the_agent_is_a_conversation_of_its_own() {
         let call = |number, from, question: &str| {
             let mut call = reading(number, Kind::Llm, from..from + 5);
-            call.operation.input_messages = Some(vec![Message::text(Role::User, question)]);
+            call.operation.input_messages = Some(vec![Message::text(Role::User, question)].into());
             call
         };
         let nodes = nodes([

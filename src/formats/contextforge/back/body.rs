@@ -103,7 +103,7 @@ fn llm_call(at: &At<'_>, operation: &mut Operation) -> Result<()> {
             for item in input.items()? {
                 item.object()?;
             }
-            operation.input_messages = messages::read(input.value, Direction::Input);
+            operation.input_messages = messages::read(input.value, Direction::Input).map(Into::into);
             if operation.input_messages.is_none() {
                 operation.input = input.value.clone().into();
             }

@@ -60,11 +60,14 @@ pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
     if traces.is_empty() {
         return Err(list.refuse("a list without blocks has no trace"));
     }
-    let stories = traces.into_iter().map(|(trace, blocks)| one(at, wrapped, trace, blocks));
-    stories.collect()
+    let stories = traces.into_iter().enumerate();
+    stories
+        .map(|(number, (trace, blocks))| one(at, wrapped, (number == 0, trace), blocks))
+        .collect()
 }
 
-fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>) -> Result<Story> {
+/// One trace. What stands beside the list of blocks is told with the first one.
+fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut blocks: Vec<At<'_>>) -> Result<Story> {
     let values = || -> Vec<Value> { blocks.iter().map(|block| block.value.clone()).collect() };
     // Blocks without a trace are told from others by their words alone.
     let own = || trace.map_or_else(|| json!(values()).to_string(), str::to_owned);
@@ -74,12 +77,13 @@ fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>)
     let all = if wrapped { at.value.get("blocks") } else { Some(at.value) };
     let is_part = all.and_then(Value::as_array).is_none_or(|all| all.len() != blocks.len());
     let document = is_part.then(|| {
-        let mut document = if wrapped { at.value.clone() } else { Value::Null };
-        match document.get_mut("blocks").filter(|_| wrapped) {
-            Some(slot) => *slot = values().into(),
-            None => document = values().into(),
+        if !wrapped {
+            return values().into();
         }
-        document
+        let beside = at.value.as_object().filter(|_| is_first).into_iter().flatten();
+        let beside = beside.filter(|(key, _)| *key != "blocks");
+        let beside = beside.map(|(key, value)| (key.clone(), value.clone()));
+        Value::Object([("blocks".to_owned(), values().into())].into_iter().chain(beside).collect())
     });
     for (index, block) in blocks.iter_mut().enumerate() {
         block.own = format!("$[{index}]");

@@ -32,7 +32,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
     match kind {
         Kind::Llm => {
             let list = input.as_ref().filter(|input| input.is_array());
-            operation.input_messages = list.and_then(|input| messages::read(input, Direction::Input));
+            operation.input_messages = list.and_then(|input| messages::read(input, Direction::Input)).map(Into::into);
             if operation.input_messages.is_none() {
                 operation.input = input.map(Into::into).unwrap_or_default();
             }

@@ -173,7 +173,7 @@ fn media_and_thoughts_are_parts() {
         ],
         ..Message::default()
     };
-    run.steps[1].operation.input_messages = Some(vec![picture.clone()]);
+    run.steps[1].operation.input_messages = Some(vec![picture.clone()].into());
     run.scopes[0].conversation[0] = input(picture, 1, 10);
     let (value, _) = trace(&run);
     let parts = &value["event_history"][0]["call_records"][0]["input_messages"][0]["parts"];

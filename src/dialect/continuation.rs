@@ -1,0 +1,69 @@
+//! A span that goes on with another one's conversation.
+
+use crate::span::{AnyValue, Attributes, SpanId};
+
+/// The key of the span.
+const SPAN_ID: &str = "spanbridge.continues.span_id";
+/// The key of the number of messages.
+const MESSAGES: &str = "spanbridge.continues.messages";
+
+/// With which conversation a span goes on. A conversation is all that went into a model call and what came out of it, so a span
+/// has as its own input messages only what is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Continuation {
+    /// The span with that conversation, which is of the same trace.
+    pub span_id: SpanId,
+    /// How many of its messages, from its beginning, went in; `None`: all.
+    pub messages: Option<u64>,
+}
+
+impl Continuation {
+    /// Whether bytes may hold a span that goes on with another.
+    #[must_use]
+    pub fn may_be_in(bytes: &[u8]) -> bool {
+        memchr::memmem::find(bytes, SPAN_ID.as_bytes()).is_some()
+    }
+
+    /// The span that these attributes name.
+    #[must_use]
+    pub fn base_of(attributes: &Attributes) -> Option<SpanId> {
+        attributes.text(SPAN_ID).and_then(SpanId::from_hex)
+    }
+
+    /// Adds it to the attributes of a span.
+    pub fn write(&self, attributes: &mut Attributes) {
+        attributes.push(SPAN_ID, self.span_id.to_string());
+        if let Some(messages) = self.messages {
+            attributes.push(MESSAGES, AnyValue::Int(i64::try_from(messages).unwrap_or(i64::MAX)));
+        }
+    }
+
+    /// Removes any from the attributes of a span.
+    pub fn remove(attributes: &mut Attributes) {
+        attributes.0.retain(|(key, _)| key != SPAN_ID && key != MESSAGES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Registry, read};
+    use crate::span::{Span, TraceId};
+
+    #[test]
+    fn what_is_written_is_read() {
+        let span_id = SpanId::from_bytes(&[7; 8]).expect("not zero");
+        let trace_id = TraceId::from_bytes(&[7; 16]).expect("not zero");
+        for messages in [None, Some(3)] {
+            let wanted = Continuation { span_id, messages };
+            let mut span = Span::new(trace_id, span_id, "chat");
+            span.attributes.push("gen_ai.operation.name", "chat");
+            wanted.write(&mut span.attributes);
+            let read = read(&Registry::built_in(), &span, &[]);
+            assert_eq!(read.beside.continues, Some(wanted));
+            assert!(read.operation.unmapped.is_empty() && read.findings.is_empty());
+            Continuation::remove(&mut span.attributes);
+            assert_eq!(span.attributes.iter().count(), 1);
+        }
+    }
+}

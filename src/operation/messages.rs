@@ -1,0 +1,189 @@
+//! The messages that went into an operation.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::message::Message;
+
+/// Messages in order. The model calls of one conversation share them: each holds how many of them it was given, so a long
+/// conversation is in memory once, however many calls it went into.
+#[derive(Clone, Default)]
+pub struct Messages {
+    list: Arc<SharedMessages>,
+    /// How many of the list went in.
+    count: usize,
+    /// How many of these another operation was given, or said.
+    continued: usize,
+}
+
+/// A conversation, to its longest.
+#[derive(Debug, Default)]
+pub(crate) struct SharedMessages {
+    messages: Vec<Message>,
+    /// Bytes of the messages up to and with each one, about; empty where no other operation holds the list.
+    sizes: Vec<usize>,
+    /// Tells the shared lists of a trace apart; `None` where no other operation holds the list.
+    number: Option<usize>,
+}
+
+impl SharedMessages {
+    /// An empty list that several operations are going to hold. `number`: no other list of the trace has it.
+    pub(crate) fn new(number: usize) -> Self {
+        Self {
+            number: Some(number),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a message at the end; about how many bytes it takes.
+    pub(crate) fn push(&mut self, message: Message) -> usize {
+        let size = message.size();
+        self.sizes.push(self.size(self.messages.len()).saturating_add(size));
+        self.messages.push(message);
+        size
+    }
+
+    /// About how many bytes the first messages take.
+    pub(crate) fn size(&self, count: usize) -> usize {
+        let last = count.checked_sub(1);
+        last.and_then(|last| self.sizes.get(last)).copied().unwrap_or_default()
+    }
+
+    /// All messages.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+}
+
+impl Messages {
+    /// The beginning of a shared list. `continued`: how many of these messages are another operation's.
+    pub(crate) fn shared(list: &Arc<SharedMessages>, count: usize, continued: usize) -> Self {
+        let count = count.min(list.messages.len());
+        Self {
+            list: Arc::clone(list),
+            count,
+            continued: continued.min(count),
+        }
+    }
+
+    /// Tells the shared list of these messages from others of the trace; `None`: no other operation holds them.
+    pub(crate) fn shared_number(&self) -> Option<usize> {
+        self.list.number
+    }
+
+    /// How many messages are another operation's.
+    pub(crate) fn continued(&self) -> usize {
+        self.continued
+    }
+
+    /// Leaves out the messages that another operation holds.
+    pub(crate) fn leave_out_continued(&mut self) {
+        if self.continued > 0 {
+            *self = self.own().to_vec().into();
+        }
+    }
+
+    /// The messages that no other operation holds.
+    pub(crate) fn own(&self) -> &[Message] {
+        self.get(self.continued..).unwrap_or_default()
+    }
+
+    /// About how many bytes the messages of other operations take that these begin with.
+    pub(crate) fn continued_size(&self) -> usize {
+        self.list.size(self.continued)
+    }
+
+    /// The messages as a list of their own.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Message> {
+        match Arc::try_unwrap(self.list) {
+            Ok(mut list) => {
+                list.messages.truncate(self.count);
+                list.messages
+            }
+            Err(list) => list.messages.get(..self.count).unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+impl Messages {
+    /// The messages, to be changed. Other operations keep theirs.
+    pub fn to_mut(&mut self) -> &mut [Message] {
+        if Arc::get_mut(&mut self.list).is_none_or(|list| list.number.is_some()) {
+            *self = std::mem::take(self).into_vec().into();
+        }
+        let list = Arc::get_mut(&mut self.list).map(|list| list.messages.as_mut_slice());
+        list.unwrap_or_default()
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        self.list.messages.get(..self.count).unwrap_or_default()
+    }
+}
+
+impl From<Vec<Message>> for Messages {
+    fn from(messages: Vec<Message>) -> Self {
+        Self {
+            count: messages.len(),
+            continued: 0,
+            list: Arc::new(SharedMessages {
+                messages,
+                ..SharedMessages::default()
+            }),
+        }
+    }
+}
+
+impl FromIterator<Message> for Messages {
+    fn from_iter<I: IntoIterator<Item = Message>>(messages: I) -> Self {
+        Vec::from_iter(messages).into()
+    }
+}
+
+impl<'a> IntoIterator for &'a Messages {
+    type Item = &'a Message;
+    type IntoIter = std::slice::Iter<'a, Message>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl PartialEq for Messages {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count && (Arc::ptr_eq(&self.list, &other.list) || **self == **other)
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Role;
+
+    #[test]
+    fn calls_share_a_conversation() {
+        let said = |number| Message::text(Role::User, format!("m{number}"));
+        let mut list = SharedMessages::new(0);
+        for number in 0..4 {
+            list.push(said(number));
+        }
+        let list = Arc::new(list);
+        let (first, second) = (Messages::shared(&list, 1, 0), Messages::shared(&list, 3, 2));
+        assert_eq!((first.len(), second.len(), second.own().len()), (1, 3, 1));
+        assert!(first.continued_size() == 0 && second.continued_size() > 0);
+        assert_eq!(second, Messages::from((0..3).map(said).collect::<Vec<_>>()));
+        assert_ne!(first, second);
+        assert_eq!(second.into_vec().len(), 3);
+    }
+}

@@ -1,0 +1,49 @@
+//! What model calls were given and said, as messages of their conversation. Calls that share their input share this too, so a
+//! conversation of any length is walked through once.
+
+use super::unanswered::UnansweredCalls;
+use crate::hash::HashSet;
+use crate::run::id::{MessageId, NodeId};
+
+/// The messages that a call was given and what it said.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The first of those that a shared input became.
+    pub(super) shared: Option<SharedBeginning>,
+    /// All others.
+    pub(super) own: Vec<MessageId>,
+}
+
+/// How much of what a shared input became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SharedBeginning {
+    pub(super) input: usize,
+    pub(super) messages: usize,
+}
+
+/// An input that several calls share, as far as it was walked through, and where the walk is.
+#[derive(Debug, Default)]
+pub(super) struct SharedInput {
+    /// The messages of the conversation that it became.
+    pub(super) messages: Vec<MessageId>,
+    /// The same, to be looked up.
+    pub(super) known: HashSet<MessageId>,
+    /// For each message of the input how many messages of the conversation it became with those before it.
+    pub(super) ends: Vec<usize>,
+    /// The message whose results may follow.
+    pub(super) turn: Option<MessageId>,
+    /// Calls of that message that the walk has not seen answered.
+    pub(super) unanswered: UnansweredCalls,
+    /// Every call before this place has its result in the input.
+    pub(super) passed: usize,
+    /// The last call that was given all that was walked through.
+    pub(super) last: Option<NodeId>,
+}
+
+impl SharedInput {
+    /// How many messages of the conversation the first messages of the input became.
+    pub(super) fn became(&self, messages: usize) -> usize {
+        let last = messages.checked_sub(1);
+        last.and_then(|last| self.ends.get(last)).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,223 @@
+//! Documents that are read into spans: each format, one long document and many short ones.
+
+use serde_json::{Value, json};
+use spanbridge::dialect::Registry;
+use spanbridge::formats::{self, Layout, Options};
+use spanbridge::otlp::encode;
+use spanbridge::run::{self, Run};
+use spanbridge::span::Span;
+
+use crate::measure::{Work, all_grow_evenly};
+use crate::shapes::{CHAT, answer, said, wide};
+
+/// What is stored of a document is at most this many times its bytes.
+const STORED: usize = 3;
+/// A trace has a root, ids, times and a resource, however little the document says.
+const TRACE: usize = 1_000;
+/// The same for a span.
+const SPAN: usize = 250;
+
+fn runs(spans: Vec<Span>) -> Vec<Run> {
+    run::from_batch(spans, Vec::new(), &Registry::built_in())
+}
+
+fn document(format: &str, runs: &[Run]) -> String {
+    let format = formats::by_id(format).unwrap();
+    let mut documents = format.assemble(runs, &Options::default(), Layout::Compact);
+    assert_eq!(documents.len(), 1);
+    documents.remove(0).document
+}
+
+/// Reading a text, and reading what is stored of it. Formats that tell each message once are written again, too.
+fn import(format: &str, text: &str) -> Vec<Work> {
+    let mut spans = Vec::new();
+    let read = Work::of(format!("reading {format}"), &mut || {
+        let read = formats::disassemble(formats::by_id(format), text).unwrap();
+        spans = read.spans;
+        encode::traces(&spans).len()
+    });
+    let traces = spans.iter().filter(|span| span.parent.is_none()).count();
+    let stored = encode::traces(&spans).len();
+    let least = traces * TRACE + spans.len() * SPAN;
+    assert!(
+        stored <= STORED * text.len() + least,
+        "{format}: {stored} bytes of {}, {} spans",
+        text.len(),
+        spans.len()
+    );
+    let mut list = vec![read];
+    let mut made = Vec::new();
+    list.push(Work::of(format!("run of {format}"), &mut || {
+        made = runs(std::mem::take(&mut spans));
+        0
+    }));
+    for again in ["messages", "atif", "openreward", "invariant", "verifiers"] {
+        list.push(Work::of(format!("{format} as {again}"), &mut || {
+            let documents = formats::by_id(again).unwrap().assemble(&made, &Options::default(), Layout::Compact);
+            documents.iter().map(|assembled| assembled.document.len()).sum()
+        }));
+    }
+    list
+}
+
+/// People and models in turn, with a tool now and then.
+fn chat(count: u64) -> Value {
+    let message = |number: u64| match number % 6 {
+        3 => json!({"role": "assistant", "content": "", "tool_calls": [{"id": format!("c{number}"), "type": "function",
+            "function": {"name": "look", "arguments": {"at": number}}}]}),
+        4 => json!({"role": "tool", "tool_call_id": format!("c{}", number - 1), "content": "found"}),
+        1 | 5 => json!({"role": "assistant", "content": format!("a{number}")}),
+        _ => json!({"role": "user", "content": "go on"}),
+    };
+    json!({ "messages": (0..count).map(message).collect::<Vec<_>>() })
+}
+
+fn conversation_in(format: &str) {
+    all_grow_evenly(|count| {
+        let chat = chat(count).to_string();
+        if format == "messages" {
+            return import(format, &chat);
+        }
+        let read = formats::disassemble(formats::by_id("messages"), &chat).unwrap();
+        import(format, &document(format, &runs(read.spans)))
+    });
+}
+
+/// Model calls that have nothing to do with one another.
+fn calls_in(format: &str) {
+    all_grow_evenly(|count| {
+        let (spans, _) = wide(count, |number| {
+            let asked = json!([{"role": "user", "parts": [{"type": "text", "content": format!("q{number}")}]}]).to_string();
+            said(
+                CHAT,
+                &[
+                    ("gen_ai.input.messages", asked),
+                    ("gen_ai.output.messages", answer(&format!("a{number}"))),
+                ],
+            )
+        });
+        import(format, &document(format, &runs(spans)))
+    });
+}
+
+#[test]
+fn a_conversation_in_messages() {
+    conversation_in("messages");
+}
+
+#[test]
+fn a_conversation_in_atif() {
+    conversation_in("atif");
+}
+
+#[test]
+fn a_conversation_in_openreward() {
+    conversation_in("openreward");
+}
+
+#[test]
+fn a_conversation_in_invariant() {
+    conversation_in("invariant");
+}
+
+#[test]
+fn calls_in_contextforge() {
+    calls_in("contextforge");
+}
+
+#[test]
+fn calls_in_reflex() {
+    calls_in("reflex");
+}
+
+#[test]
+fn calls_in_synth() {
+    calls_in("synth");
+}
+
+/// A list of traces, each with one block.
+#[test]
+fn blocks_of_many_traces() {
+    all_grow_evenly(|count| {
+        let block = |number: u64| {
+            json!({"id": format!("tb_{number}"), "trace_id": format!("tr_{number}"), "block_type": "MESSAGE", "sub_type": "MESSAGE",
+                "payload": {"role": "assistant", "content": format!("m{number}")}})
+        };
+        let blocks: Vec<Value> = (0..count).map(block).collect();
+        let mut list = import("openreward", &json!(blocks).to_string());
+        list.extend(import(
+            "openreward",
+            &json!({"blocks": blocks, "note": "n".repeat(1_000)}).to_string(),
+        ));
+        list
+    });
+}
+
+/// Many rows, as lines and as a list.
+#[test]
+fn many_rows_of_messages() {
+    all_grow_evenly(|count| {
+        let row =
+            |number: u64| json!({"messages": [{"role": "user", "content": format!("q{number}")}, {"role": "assistant", "content": "a"}]});
+        let rows: Vec<Value> = (0..count).map(row).collect();
+        let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let mut list = import("messages", &lines);
+        list.extend(import("messages", &json!(rows).to_string()));
+        list
+    });
+}
+
+/// A model call that goes on with the one before, where no importer made the spans: with its answer, and without it.
+#[test]
+fn calls_that_go_on_with_one_another() {
+    for kept in [0, 1] {
+        all_grow_evenly(|count| {
+            let (mut spans, _) = wide(count, |number| {
+                let asked = json!([{"role": "user", "parts": [{"type": "text", "content": format!("q{number}")}]}]).to_string();
+                said(
+                    CHAT,
+                    &[
+                        ("gen_ai.input.messages", asked),
+                        ("gen_ai.output.messages", answer(&format!("a{number}"))),
+                    ],
+                )
+            });
+            for number in 2..spans.len() {
+                let base = spans[number - 1].span_id;
+                let messages = i64::try_from((number - 1) * (1 + kept)).unwrap();
+                spans[number].attributes.push("spanbridge.continues.span_id", base.to_string());
+                spans[number].attributes.push("spanbridge.continues.messages", messages);
+            }
+            let mut made = Vec::new();
+            let run = Work::of(format!("run, {kept}"), &mut || {
+                made = runs(std::mem::take(&mut spans));
+                0
+            });
+            assert_eq!(made[0].steps.len() as u64, count);
+            vec![run]
+        });
+    }
+}
+
+/// Many calls that all go on with one, each in its own way, and in the opposite order of time.
+#[test]
+fn calls_that_go_on_with_one() {
+    for backwards in [false, true] {
+        all_grow_evenly(|count| {
+            let (mut spans, _) = wide(count, |number| {
+                let asked = json!([{"role": "user", "parts": [{"type": "text", "content": format!("q{number}")}]}]).to_string();
+                said(CHAT, &[("gen_ai.input.messages", asked), ("gen_ai.output.messages", answer("a"))])
+            });
+            let base = if backwards { spans.len() - 1 } else { 1 };
+            let id = spans[base].span_id;
+            for (number, span) in spans.iter_mut().enumerate().skip(1).filter(|(number, _)| *number != base) {
+                span.attributes.push("spanbridge.continues.span_id", id.to_string());
+                span.attributes
+                    .push("spanbridge.continues.messages", i64::try_from(number % 3).unwrap());
+            }
+            vec![Work::of(format!("run, backwards {backwards}"), &mut || {
+                runs(std::mem::take(&mut spans)).len()
+            })]
+        });
+    }
+}
