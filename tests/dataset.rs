@@ -16,7 +16,7 @@ use spanbridge::dataset::{Expression, fingerprint};
 use spanbridge::dialect::Registry;
 use spanbridge::run::{self, Run};
 use spanbridge::span::json::Message;
-use spanbridge::span::{LogRecord, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{AnyValue, LogRecord, Span, SpanId, TraceId, UnixNanos};
 
 /// The cases whose runs expressions are asked of.
 const CASES: [&str; 11] = [
@@ -138,6 +138,11 @@ fn again(mut spans: Vec<Span>, mut logs: Vec<LogRecord>) -> (Vec<Span>, Vec<LogR
     for item in &mut spans {
         (item.trace_id, item.span_id) = (trace(item.trace_id), span(item.span_id));
         item.parent = item.parent.map(span);
+        for (key, value) in &mut item.attributes.0 {
+            if let ("spanbridge.continues.span_id", AnyValue::String(id)) = (key.as_str(), &mut *value) {
+                *id = span(SpanId::from_hex(id).expect("an id")).to_string();
+            }
+        }
         later(&mut item.start);
         later(&mut item.end);
         item.events.iter_mut().for_each(|event| later(&mut event.time));

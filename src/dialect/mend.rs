@@ -84,7 +84,14 @@ pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Optio
         _ => return serde_json::from_str(text).ok(),
     }
     let mut said = Mended::default();
-    let tokens = tokens(text, &mut said)?;
+    let Some(tokens) = tokens(text, &mut said) else {
+        // The mark of a cut between two values is no token.
+        let before = cut::without_mark(text).filter(|_| ends == Ends::Marked)?;
+        let mut said = Mended::default();
+        let value = cut::open_unmarked(&tokens(before, &mut said)?)?;
+        mended.add(Mended { cut: true, ..said });
+        return Some(value);
+    };
     if let Ok(value) = serde_json::from_str(&tokens) {
         said.syntax |= said == Mended::default() && !large_integer;
         mended.add(said);

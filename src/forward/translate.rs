@@ -325,7 +325,7 @@ mod tests {
     }
 
     /// Recordings of which a destination reads something else, and why.
-    const OTHERWISE: [(&str, &str); 7] = [
+    const OTHERWISE: [(&str, &str); 8] = [
         (
             "claudecode-tools",
             "a record that names no span tells the arguments, and the span a part of them",
@@ -339,6 +339,7 @@ mod tests {
             "OpenInference counts vectors by their keys, and the old key of Traceloop has none",
         ),
         ("splunk-langchain-agent", "the user is found under the standard key only"),
+        ("vercel5-responses", "OpenInference's messages have no key for the item of an opaque thought"),
     ];
 
     /// Attributes that a span has stay as they are and where they are. What was added may say more together with them, so a second

@@ -39,6 +39,8 @@ const GIVES_UP: u32 = 5;
 const KNOWN_LETTERS: usize = 1 << 16;
 /// How often an idle destination that did not accept the last request is asked whether it does.
 const PROBE: Duration = Duration::from_secs(30);
+/// How long one that was sent nothing yet is idle before it is asked for the first time.
+const FIRST_PROBE: Duration = Duration::from_secs(5);
 /// How long it has to answer.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 /// The pause after a disk error.
@@ -67,6 +69,8 @@ pub(super) struct Worker {
     known_letters: HashSet<LetterKey>,
     /// When an idle destination was asked last whether it accepts requests.
     probed: Option<Instant>,
+    /// Since when nothing was to be sent.
+    idle_since: Option<Instant>,
     /// How many spans were told to be sent as received, and when.
     told_as_received: Option<(Instant, u64)>,
 }
@@ -146,6 +150,7 @@ impl Worker {
             failures: 0,
             known_letters,
             probed: None,
+            idle_since: None,
             told_as_received: None,
         })
     }
@@ -195,6 +200,7 @@ impl Worker {
             self.save()?;
             return self.wait().await;
         }
+        self.idle_since = None;
         self.note(&read)?;
         let next = read.next;
         let mut batch = self.prepare.begin(read.chunks);
@@ -387,7 +393,14 @@ impl Worker {
                 }
             }
         };
-        let probes = !settling && self.counts.health() != Health::Up && self.probed.is_none_or(|probed| probed.elapsed() > PROBE);
+        let idle_since = *self.idle_since.get_or_insert_with(Instant::now);
+        let is_due = match self.counts.health() {
+            Health::Up => false,
+            // Its first request is what comes in, if anything comes soon.
+            Health::Unknown => idle_since.elapsed() >= FIRST_PROBE,
+            Health::Down(_) => true,
+        };
+        let probes = !settling && is_due && self.probed.is_none_or(|probed| probed.elapsed() > PROBE);
         let (probe, look) = match probes {
             true => {
                 self.probed = Some(Instant::now());

@@ -13,8 +13,8 @@ use super::id::{Id, IdVec, NodeId};
 use super::node::{Node, Nodes};
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::{Beside, span_names};
-use crate::hash::HashMap;
-use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Agent, Kind, Message, Operation, Part, Recorded, Role, TokenCount};
 use crate::span::UnixNanos;
 
 /// Adds the calls, and gives calls without content what their agent alone tells.
@@ -42,10 +42,10 @@ pub(super) fn add(nodes: &mut Nodes) {
             new.extend(told);
         }
     }
-    forget_prompts(nodes);
     if !new.is_empty() {
         insert(nodes, new);
     }
+    forget_prompts(nodes);
 }
 
 /// A call that another span tells of.
@@ -297,8 +297,9 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         start = back.unwrap_or(start).max(start);
     }
     let Some(node) = nodes.get_mut(agent) else { return out };
-    // Nobody else's: they are the calls' now.
-    (node.operation.input_messages, node.operation.output_messages) = (None, None);
+    // Nobody else's: they are the calls' now. A prompt alone goes with [`forget_prompts`].
+    node.operation.output_messages = None;
+    let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
     if let [call] = out.as_mut_slice() {
         give_counts(&mut node.operation, &mut call.operation);
     }
@@ -415,23 +416,31 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
     }
 }
 
-/// A system prompt alone on an agent's span is what its calls are given.
+/// A system prompt alone on an agent's span is what its calls are given. It stays where no call has it.
 fn forget_prompts(nodes: &mut Nodes) {
+    let has_prompts = |node: &Node| node.operation.input_messages.as_ref().is_some_and(|list| list.iter().all(is_prompt));
     let tellers: Vec<NodeId> = nodes
         .list
         .enumerate()
-        .filter(|(_, node)| is_teller(node.kind()))
+        .filter(|(_, node)| is_teller(node.kind()) && has_prompts(node))
         .map(|(id, _)| id)
         .collect();
+    if tellers.is_empty() {
+        return;
+    }
+    // Prompts come first: histories are not gone through for each call.
+    let given: HashSet<String> = nodes
+        .list
+        .iter()
+        .filter(|node| node.kind() == Kind::Llm)
+        .filter_map(|node| node.operation.input_messages.as_ref())
+        .flat_map(|list| list.iter().take_while(|message| is_prompt(message)))
+        .map(Message::content)
+        .collect();
+    let is_given = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::Text(_))) && given.contains(&message.content());
     for id in tellers {
-        if let Some(node) = nodes.get_mut(id)
-            && node
-                .operation
-                .input_messages
-                .as_ref()
-                .is_some_and(|list| list.iter().all(is_prompt))
-        {
-            node.operation.input_messages = None;
+        if let Some(node) = nodes.get_mut(id) {
+            let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_given));
         }
     }
 }

@@ -139,7 +139,6 @@ fn undecodable() -> Vec<Row> {
     for (bytes, words, rule) in [
         (cut, "the message is cut off", "protobuf that is cut off"),
         (b"hello, world".to_vec(), "a group ends that did not begin", "no protobuf at all"),
-        (not_utf8, "text is not UTF-8", "text that is not UTF-8"),
         (vec![0x08, 1], "another type", "a field of another wire type"),
         (body::nested(200), "nested deeper", "values that nest without end"),
     ] {
@@ -150,6 +149,12 @@ fn undecodable() -> Vec<Row> {
                 .row("10.grpc", rule, "otlp: OTLP/gRPC Response, Failures"),
         );
     }
+    let refused_alone = "text that is not UTF-8: its span is refused alone";
+    rows.push(
+        protobuf("/v1/traces", not_utf8.clone())
+            .partial(1, "a text in it is not UTF-8")
+            .row("10.http", refused_alone, BAD),
+    );
     for (text, words, rule) in [
         (
             b"{\"resourceSpans\":[}".to_vec(),
@@ -159,11 +164,6 @@ fn undecodable() -> Vec<Row> {
         (b"{\"resourceSpans\":{}}".to_vec(), "expected a sequence", "a value of another type"),
         (b"[]".to_vec(), "line 1 column", "no object"),
         (deep.into_bytes(), "recursion limit", "JSON that nests without end"),
-        (
-            b"{\"resourceSpans\":[{\"schemaUrl\":\"\xff\"}]}".to_vec(),
-            "line 1",
-            "text that is not UTF-8",
-        ),
     ] {
         rows.push(json("/v1/traces", text).bad_request(words).row("10.json", rule, BAD));
     }

@@ -313,7 +313,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let takes = self.row.awaits_assistant() || is_explicit && self.row.has_words() && !self.row.ends_with(&words);
         if !words.trim().is_empty() && takes {
             let span = step.and_then(|step| step.span_id);
-            self.row.closing_words(words, span);
+            self.row.assistant(words, None, true, span);
             self.row.lose(
                 span,
                 "the last message: the agent's answer, which no model call holds",

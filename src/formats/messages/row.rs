@@ -182,16 +182,6 @@ impl<'a> RowBuilder<'a> {
         last.is_some_and(|last| last.role == "assistant" && last.content.trim() == words.trim())
     }
 
-    /// What the agent said at last. Words that its model said before it are a message of their own.
-    pub(super) fn closing_words(&mut self, words: Text<'a>, span: Option<SpanId>) {
-        self.answer(span);
-        self.messages.push(ChatMessage {
-            role: "assistant".into(),
-            content: words,
-            ..ChatMessage::default()
-        });
-    }
-
     /// Results stand right after their calls, one a call.
     fn answer(&mut self, span: Option<SpanId>) {
         for call in std::mem::take(&mut self.open) {

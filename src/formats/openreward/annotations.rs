@@ -46,7 +46,10 @@ impl<'a> BlockWriter<'a, '_> {
                 None => messages.at(stream, step.end_or_start()).or(list.last_message),
             };
             let Some(place) = near.filter(|place| list.block(*place).is_some()) else {
-                self.lose(step.span_id, described(step), LossReason::NoPlace);
+                // A model call that only its agent's span tells of is that span's.
+                let teller = step.parent.filter(|_| step.operation.kind == Kind::Llm);
+                let span = step.span_id.or_else(|| self.span(teller?));
+                self.lose(span, described(step), LossReason::NoPlace);
                 continue;
             };
             let _ = self.covered.insert(index);

@@ -52,8 +52,13 @@ fn crosses(above: &Span, span: &Span) -> bool {
     calls || !Arc::ptr_eq(&above.resource, &span.resource) && above.resource != span.resource
 }
 
+/// What would leave the range of times stops at its edge: what is moved by the same stays in order. Zero is no time.
 fn moved(time: UnixNanos, by: i128) -> UnixNanos {
-    UnixNanos(u64::try_from(i128::from(time.0) + by).unwrap_or(time.0))
+    if by == 0 {
+        return time;
+    }
+    let moved = (i128::from(time.0) + by).clamp(1, i128::from(u64::MAX));
+    UnixNanos(u64::try_from(moved).unwrap_or(time.0))
 }
 
 /// Whether a span, moved by so much, may be its parent's child.
@@ -172,6 +177,19 @@ mod tests {
                 .count(),
             1
         );
+    }
+
+    #[test]
+    fn what_is_moved_beyond_all_times_ends_no_earlier_than_it_begins() {
+        for by in [
+            -5_000_000_000_000_000_000_000,
+            5_000_000_000_000_000_000_000,
+            -1_764_003_601_000_000_000,
+        ] {
+            let mut late = span(1, None, SpanKind::Internal, 0..4);
+            shift(&mut late, by);
+            assert!(late.start <= late.end && late.start.0 > 0, "{by}: {:?} {:?}", late.start, late.end);
+        }
     }
 
     #[test]
