@@ -1,6 +1,6 @@
 //! Documents and blocks over HTTP: read within the limits of export requests, and stored in the same way.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Request;
@@ -22,30 +22,12 @@ pub struct Document {
     /// The text, decompressed. Its memory, and what reading it takes, is released when the last clone is dropped: work on
     /// another thread goes on when the client is gone, and has a clone until it ends.
     pub bytes: Bytes,
-    /// Shared with the bytes.
-    reservation: Arc<Mutex<Reservation>>,
 }
 
 /// Bytes with what is reserved for them.
 struct Held {
     bytes: Vec<u8>,
-    _reservation: Arc<Mutex<Reservation>>,
-}
-
-impl Document {
-    /// Reserves what the spans of its documents take while they are read.
-    ///
-    /// # Errors
-    ///
-    /// It is more than all requests may take, or than they may take just now.
-    pub fn reserve(&self, bytes: usize) -> Result<(), Rejection> {
-        let mut reservation = self.reservation.lock().unwrap_or_else(PoisonError::into_inner);
-        reservation.is_of(self.bytes.len().saturating_add(bytes));
-        reservation.grow(bytes).map_err(|rejection| match rejection {
-            Rejection::Costly { limit } => Rejection::Documents { bytes, limit },
-            other => other,
-        })
-    }
+    _reservation: Reservation,
 }
 
 impl AsRef<[u8]> for Held {
@@ -87,14 +69,12 @@ impl Document {
             },
             other => other,
         })?;
-        let reservation = Arc::new(Mutex::new(reservation));
         let held = Held {
             bytes,
-            _reservation: Arc::clone(&reservation),
+            _reservation: reservation,
         };
         Ok(Self {
             bytes: Bytes::from_owner(held),
-            reservation,
         })
     }
 }

@@ -108,17 +108,6 @@ pub enum Rejection {
         /// How many are allowed.
         limit: usize,
     },
-    /// Documents of very many messages, steps or blocks.
-    #[error(
-        "reading the documents would take {bytes} bytes of memory; the limit is {limit}: import them with `spanbridge import`, or raise \
-         --max-in-flight-bytes"
-    )]
-    Documents {
-        /// Bytes that it would take.
-        bytes: usize,
-        /// How many are allowed.
-        limit: usize,
-    },
     /// The request would take a multiple of its size on disk, or when its traces are read.
     #[error(
         "the {parts} traces in {bytes} bytes would take {becomes} bytes {place}; the limit is {limit}: send fewer traces in one request"
@@ -299,9 +288,7 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Documents { .. } => {
-                (RESOURCE_EXHAUSTED, 413, None, "too_large")
-            }
+            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {

@@ -8,7 +8,6 @@ use hyper::Response;
 use tokio::task::JoinSet;
 
 use super::projects::ProjectServices;
-use crate::formats;
 use crate::receiver::{Rejection, Stored};
 use crate::web::{self, Body, Imported, Named, Web};
 
@@ -62,10 +61,6 @@ async fn store_documents(project: &ProjectServices, format: Option<String>, requ
         .document(request, web::cost_of_documents)
         .await
         .map_err(|rejection| refuse(&rejection))?;
-    let text = document.bytes.clone();
-    let cost = tokio::task::spawn_blocking(move || formats::reading_cost(&text)).await;
-    let cost = cost.map_err(|_| refuse(&Rejection::ShuttingDown))?;
-    document.reserve(cost).map_err(|rejection| refuse(&rejection))?;
     let mut imported = project.web.read_documents(format, document.bytes.clone()).await?;
     let total = store(project, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
     Ok(imported.answer(total.stored, total.duplicates))

@@ -5,10 +5,13 @@
 //! another one, or where the call before it was answered in full. A history that nobody knows is not guessed at.
 
 use crate::hash::HashMap;
-use crate::operation::{Message, Role};
+use crate::operation::{Message, Messages, Role};
 use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
+
+/// So many messages at the end of an input are looked at: long conversations are shared by many calls.
+const LOOKED_BACK: usize = 1_024;
 
 /// What tells that a call goes on with another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -39,6 +42,8 @@ struct Thread {
 pub(super) struct Threads {
     list: Vec<Thread>,
     by_clue: HashMap<Clue, usize>,
+    /// By the number of an input that several calls share: their spans say that they go on with one another.
+    by_shared_input: HashMap<usize, usize>,
     latest: Option<usize>,
     of_call: Vec<(NodeId, usize)>,
 }
@@ -65,10 +70,20 @@ impl Threads {
             thread.is_open = said.is_none_or(|said| said.asks_for_tools() || !said.has_words());
             thread.has_tools |= said.is_some_and(Message::asks_for_tools);
             thread.ends = thread.ends.max(node.end_or_start());
-            thread.grew |= !thread.asked.is_empty() && questions(node).count() > thread.asked.len();
-            if thread.asked.is_empty() {
-                thread.asked = asked(node);
+            // What a call shares with others was looked at there.
+            if !thread.asked.is_empty() {
+                thread.grew = thread.grew
+                    || match node.operation.input_messages.as_ref().filter(|input| input.continued() > 0) {
+                        Some(input) => input.own().iter().any(is_question),
+                        None => questions(node).count() > thread.asked.len(),
+                    };
+            } else if thread.first != call {
+                let new = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own);
+                thread.asked = new.iter().filter(|message| is_question(message)).map(Message::content).collect();
             }
+        }
+        if let Some(number) = shared_number(node) {
+            self.by_shared_input.insert(number, place);
         }
         for clue in new_clues(node) {
             let _ = self.by_clue.entry(clue).or_insert(place);
@@ -77,13 +92,14 @@ impl Threads {
 
     /// The thread whose answers are in an input.
     pub(super) fn known(&self, node: &Node) -> Option<usize> {
-        heard(node, |clue| self.by_clue.get(&clue).copied())
+        let shared = shared_number(node).and_then(|number| self.by_shared_input.get(&number));
+        shared.copied().or_else(|| heard(node, |clue| self.by_clue.get(&clue).copied()))
     }
 
     /// Whether a call was given the first words of one of these threads, and an answer or call of it.
     pub(super) fn continues(&self, node: &Node) -> bool {
         let thread = self.known(node).and_then(|place| self.list.get(place));
-        thread.is_some_and(|thread| !thread.asked.is_empty() && asked(node).starts_with(&thread.asked))
+        thread.is_some_and(|thread| !thread.asked.is_empty() && begins_with(node, &thread.asked))
     }
 
     fn continued(&self, node: &Node) -> Option<usize> {
@@ -137,15 +153,32 @@ fn asked(node: &Node) -> Vec<String> {
     questions(node).map(Message::content).collect()
 }
 
+/// Whether these are the first words of users in an input.
+fn begins_with(node: &Node, asked: &[String]) -> bool {
+    let mut questions = questions(node);
+    asked
+        .iter()
+        .all(|words| questions.next().is_some_and(|question| question.joined_text() == *words))
+}
+
 fn questions(node: &Node) -> impl Iterator<Item = &Message> {
     let input = node.operation.input_messages.iter().flatten();
-    input.filter(|message| message.role == Role::User && message.has_words())
+    input.filter(|message| is_question(message))
+}
+
+fn is_question(message: &Message) -> bool {
+    message.role == Role::User && message.has_words()
+}
+
+/// The number of the input that a call shares with others.
+fn shared_number(node: &Node) -> Option<usize> {
+    node.operation.input_messages.as_ref()?.shared_number()
 }
 
 /// What the last message of an input that is known tells, by a clue.
 pub(super) fn heard<T>(node: &Node, of: impl Fn(Clue) -> Option<T>) -> Option<T> {
     let input = node.operation.input_messages.as_ref()?;
-    input.iter().rev().find_map(|message| match message.role {
+    input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {
         Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
         Role::Assistant => clues(message).find_map(&of),
         _ => None,
@@ -154,7 +187,7 @@ pub(super) fn heard<T>(node: &Node, of: impl Fn(Clue) -> Option<T>) -> Option<T>
 
 /// The clues that a call adds: those of its answer, and of the last one that it was given. Those before are known.
 pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue> {
-    let mut input = node.operation.input_messages.iter().flatten();
+    let mut input = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own).iter();
     let last = input.rfind(|message| message.role == Role::Assistant);
     let said = node.operation.output_messages.as_ref().and_then(|list| list.first());
     last.into_iter().chain(said).flat_map(clues)
