@@ -73,6 +73,7 @@ impl<T: Clone + Eq + Hash> Distinct<T> {
         self.0.get_or_insert_with(value, || ());
     }
 
+    #[cfg(feature = "server")]
     pub(crate) fn len(&self) -> usize {
         self.0.list.len()
     }

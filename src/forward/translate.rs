@@ -339,7 +339,10 @@ mod tests {
             "OpenInference counts vectors by their keys, and the old key of Traceloop has none",
         ),
         ("splunk-langchain-agent", "the user is found under the standard key only"),
-        ("vercel5-responses", "OpenInference's messages have no key for the item of an opaque thought"),
+        (
+            "vercel5-responses",
+            "OpenInference's messages have no key for the item of an opaque thought",
+        ),
     ];
 
     /// Attributes that a span has stay as they are and where they are. What was added may say more together with them, so a second

@@ -418,7 +418,12 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
 
 /// A system prompt alone on an agent's span is what its calls are given. It stays where no call has it.
 fn forget_prompts(nodes: &mut Nodes) {
-    let has_prompts = |node: &Node| node.operation.input_messages.as_ref().is_some_and(|list| list.iter().all(is_prompt));
+    let has_prompts = |node: &Node| {
+        node.operation
+            .input_messages
+            .as_ref()
+            .is_some_and(|list| list.iter().all(is_prompt))
+    };
     let tellers: Vec<NodeId> = nodes
         .list
         .enumerate()

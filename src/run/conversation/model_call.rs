@@ -32,6 +32,9 @@ fn shared_number(node: &Node) -> Option<usize> {
     number.filter(|_| !node.is_partial && !is_stored(node))
 }
 
+/// Messages of an input: with the keys of each, which of them are known, and the ids that results lack, by place.
+type HeardMessages<'a> = (&'a [Message], Vec<Vec<Key>>, Known, HashMap<usize, String>);
+
 impl Conversation {
     /// Takes a model call. What its input tells of earlier answers is filled into their nodes.
     pub(super) fn add_model_call(&mut self, nodes: &mut Nodes, call: NodeId, keys: &mut Keys) {
@@ -138,7 +141,7 @@ impl Conversation {
         nodes: &Nodes,
         call: NodeId,
         walk: &mut Walk,
-        (messages, names, known, answers): (&[Message], Vec<Vec<Key>>, Known, HashMap<usize, String>),
+        (messages, names, known, answers): HeardMessages<'_>,
         keys: &mut Keys,
     ) -> Vec<usize> {
         let mut ends = Vec::with_capacity(messages.len());
