@@ -490,10 +490,6 @@ const BESIDE: &[(&str, &str)] = &[
         "a call that only an exchange tells of has no span of its own",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.synth.json",
-        "a call that only an exchange tells of has no span of its own",
-    ),
-    (
         "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.invariant.json",
         "a call that only an exchange tells of has no span of its own",
     ),
@@ -742,6 +738,114 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.atif.json",
         "the person's answer is an interrupt's and stands in a document of its own run too: told twice",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.contextforge.json",
+        "a picture in a tool's result comes back as the text of its parts",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930005.contextforge.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930006.contextforge.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
+    ),
+    (
+        "reflex/odd-values.json",
+        "the root is an agent without a name: its node's id is taken for one",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.reflex.json",
+        "a picture in a tool's result comes back as the text of its parts",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930005.reflex.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930006.reflex.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
+    ),
+    (
+        "made-calls-and-results/5b8efff798038103d269000000910001.openreward.json",
+        "the second of two calls with one id gets an id of its own, made of its span's",
+    ),
+    (
+        "made-calls-and-results/5b8efff798038103d269000000910005.openreward.json",
+        "a result without words comes back as an empty text",
+    ),
+    (
+        "made-json-mended/5b8efff798038103d2690000008c0001.openreward.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.openreward.json",
+        "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.synth.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.synth.json",
+        "a picture in a tool's result comes back as the text of its parts",
+    ),
+    (
+        "made-tools-that-name-their-asker/5b8efff798038103d2690000005a0001.synth.json",
+        "a sub-agent without a span of its own has no name beside its tool's",
+    ),
+    (
+        "made-calls-and-results/5b8efff798038103d269000000910001.invariant.json",
+        "the second of two calls with one id gets an id of its own, made of its span's",
+    ),
+    (
+        "made-handoff/5b8efff798038103d269000000030001.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0002.invariant.json",
+        "an answer that no question goes before is a conversation of its own",
+    ),
+    (
+        "made-runs-of-one-agent/5b8efff798038103d2690000005b0001.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930003.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.invariant.json",
+        "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930006.invariant.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
+    ),
+    (
+        "made-handoff/5b8efff798038103d269000000030001.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-json-mended/5b8efff798038103d2690000008c0001.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0002.atif.json",
+        "an answer that no question goes before is a conversation of its own",
+    ),
+    (
+        "made-keys-of-clients/5b8efff798038103d2690000009a0003.atif.json",
+        "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.atif.json",
+        "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930006.atif.json",
+        "an interrupt that is answered in another trace is one in each document: told twice",
     ),
 ];
 

@@ -36,7 +36,7 @@ pub struct ParsedSize {
 /// Documents have their operations in so many lists at most: a list of documents, of steps, of what a step did.
 const LISTS: u8 = 3;
 /// Spans, the operations and the run that are made of an object. Measured: `tests/ways_in` holds these.
-const OPERATION: usize = 13_000;
+const OPERATION: usize = 24_000;
 const PART: usize = 1_500;
 /// Values are there so often: as they came, in operations, in spans, in the document that is made again of these.
 const COPIES: usize = 3;
