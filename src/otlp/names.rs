@@ -109,8 +109,14 @@ impl<'a> SessionKeys<'a> {
             Some(pointer) => Some((rank, text_at(text, pointer)?.into())),
             None => Some((rank, String::from_utf8_lossy(text))),
         });
-        named.find(|(_, name)| !is_withheld(name))
+        named.find(|(_, name)| !is_withheld(name) && !is_no_name(name))
     }
+}
+
+/// Whether a text is a client's word for a name that it does not know.
+fn is_no_name(text: &str) -> bool {
+    let words = ["unknown", "none", "null", "undefined", "n/a"];
+    words.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// Lengths of 63 and more share the last bit.

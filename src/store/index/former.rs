@@ -34,7 +34,11 @@ impl Former {
     /// Reads it, if it was set aside.
     pub(in crate::store) fn connection(&self) -> Option<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(self.0.as_deref()?, flags).ok()
+        let connection = Connection::open_with_flags(self.0.as_deref()?, flags).ok()?;
+        // An index of an early version does not know where segments end.
+        let query = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ends')";
+        let knows_ends: bool = connection.query_row(query, [], |row| row.get(0)).ok()?;
+        knows_ends.then_some(connection)
     }
 }
 
