@@ -90,7 +90,8 @@ impl RuleIndex {
         if head.len() == key.len() {
             return kind != Kind::Plain && BARE.contains(&key);
         }
-        !GENERAL.contains(&head) && self.heads.contains(head)
+        // Ordinary spans have keys such as `entity.type` that are nobody's dialect there.
+        !GENERAL.contains(&head) && self.heads.contains(head) && (kind != Kind::Plain || OF_AGENTS.contains(&head))
     }
 
     pub(super) fn name_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
@@ -113,6 +114,22 @@ impl RuleIndex {
         list.iter().filter_map(|index| Some((*index, self.rule(*index)?)))
     }
 }
+
+/// Heads of keys that only clients of agents write, whatever their span is.
+const OF_AGENTS: [&str; 12] = [
+    "ai",
+    "braintrust",
+    "gen_ai",
+    "langfuse",
+    "langsmith",
+    "llm",
+    "lmnr",
+    "logfire",
+    "mastra",
+    "mlflow",
+    "openinference",
+    "traceloop",
+];
 
 /// Keys of one word that say what went in or came out.
 const BARE: [&str; 14] = [
