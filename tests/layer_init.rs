@@ -245,7 +245,14 @@ fn wait_until_ready(child: &mut Child) {
 #[cfg(target_os = "linux")]
 fn sigterm_and_ctrl_c_flush_and_kill() {
     ends_by("TERM", 15);
-    ends_by("INT", 2);
+    // A shell without job control starts what runs in its background with SIGINT ignored, and the Layer leaves that as it is.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    if u64::from_str_radix(ignored.trim(), 16).unwrap() & 0b10 == 0 {
+        ends_by("INT", 2);
+    } else {
+        println!("SIGINT was not tried: it is ignored in this process");
+    }
 }
 
 #[cfg(target_os = "linux")]
