@@ -214,11 +214,14 @@ fn nine_traces() -> (tempfile::TempDir, OpenOptions) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut options = options(directory.path());
     options.segment_size = 400;
+    // Segments are compressed when a test asks for it, not before.
+    let level = options.compression.take();
     let store = Local::open(&options).expect("opens").store;
     for of in 1..=9 {
         store.append(chunks(&[span(of, 1), span(of, 2)])).expect("appends");
     }
     drop(store);
+    options.compression = level;
     (directory, options)
 }
 
@@ -263,7 +266,11 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
     );
     // A sealed segment, as it came and compressed: cut, and gone.
     for compressed in [false, true] {
-        let (directory, options) = nine_traces();
+        let (directory, mut options) = nine_traces();
+        let level = options.compression.take();
+        if compressed {
+            options.compression = level;
+        }
         let store = Local::open(&options).expect("opens").store;
         if compressed {
             assert_eq!(store.maintain().expect("works").compressed_segments, 4);
@@ -282,9 +289,6 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
                 lines[0].starts_with("segment 2: ") && lines[1].starts_with("segment 3: the file is gone; 2 "),
                 "{lines:?}"
             );
-            assert_eq!(acknowledge(directory.path(), &[]).expect("acknowledges").len(), 2);
-            assert_eq!(of_losses(said(&options)), [] as [&str; 0]);
-            assert_eq!(lines.len(), 2, "{lines:?}");
             assert!(
                 lines[0].starts_with("segment 2: the file was cut off") && lines[0].contains(" acknowledged records of "),
                 "{lines:?}"
@@ -315,10 +319,6 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
         );
         assert_eq!(acknowledge(directory.path(), &[]).expect("acknowledges").len(), 2);
         assert_eq!(of_losses(said(&options)), [] as [&str; 0]);
-        assert!(
-            !lines.iter().any(|line| line.contains(" lost")),
-            "after reindex it is as it is: {lines:?}"
-        );
     }
 }
 
