@@ -1,6 +1,6 @@
 //! What stands in an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
 //!
-//! The scan refuses exactly the bytes that prost refuses, and messages of 4 GiB and more: what it lets through can always be
+//! The scan refuses what prost refuses, and messages of 4 GiB and more: what it lets through can always be
 //! decoded later. Where other items can be read, those that cannot are refused alone, and are in no part. Its work is linear in the bytes, whatever stands in them.
 //!
 //! It is written by hand because prost decodes all of a message into memory, and a request is stored as it came: only its ids, times
