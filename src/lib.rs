@@ -80,6 +80,8 @@ pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
 #[cfg(feature = "server")]
+pub mod pages;
+#[cfg(feature = "server")]
 pub mod receiver;
 #[cfg(feature = "server")]
 pub mod redact;
@@ -126,6 +128,8 @@ pub mod docs {
     pub mod operating {}
     #[doc = include_str!("docs/forward.md")]
     pub mod forward {}
+    #[doc = include_str!("docs/pages.md")]
+    pub mod pages {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
 }

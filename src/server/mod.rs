@@ -9,6 +9,7 @@ mod connection;
 mod gate;
 mod hosts;
 mod listen;
+mod login;
 mod metrics;
 mod projects;
 mod tls;
@@ -206,7 +207,7 @@ impl Server {
             tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
         let gate = Arc::clone(&self.gate);
-        let router = api::router(&gate);
+        let router = api::router(&gate, self.addresses, self.ports.tls.is_some());
         let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {

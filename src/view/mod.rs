@@ -11,3 +11,4 @@ pub(crate) mod outline;
 pub(crate) mod step;
 pub(crate) mod text;
 pub(crate) mod totals;
+pub(crate) mod turns;
