@@ -6,9 +6,9 @@ use std::process::Command;
 
 use spanbridge::span::TraceId;
 
-use crate::doctor::doctor;
+use super::doctor::doctor;
+use super::{get, send, span, stdout, text};
 use crate::serving::{ANY_PORTS, Serving, spanbridge};
-use crate::{get, send, span, stdout, text};
 
 /// Copies as docs/operating.md says: the segments alone, newest last, while the bridge works.
 fn back_up(from: &Path, to: &Path) {

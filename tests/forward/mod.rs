@@ -10,8 +10,8 @@ mod metrics;
 mod patience;
 mod records;
 mod said;
-#[path = "../support/serving.rs"]
-mod serving;
 mod sink;
 mod support;
 mod tls;
+
+use crate::serving;
