@@ -182,10 +182,7 @@ fn the_lock_holds_when_its_file_is_removed() {
         let refused = Local::open(&options(directory.path())).expect_err("refused");
         assert!(matches!(refused, Error::Locked { .. }), "{refused}");
     }
-    assert!(matches!(
-        Local::reindex(&options(directory.path())),
-        Err(Error::Locked { .. })
-    ));
+    assert!(matches!(Local::reindex(&options(directory.path())), Err(Error::Locked { .. })));
     drop(store);
     drop(open(directory.path()));
 }
