@@ -6,9 +6,9 @@ use std::process::Command;
 
 use spanbridge::span::TraceId;
 
-use crate::doctor::{doctor, expect};
+use super::doctor::{doctor, expect};
+use super::{get, send, span, stdout, text};
 use crate::serving::{ANY_PORTS, Serving, spanbridge};
-use crate::{get, send, span, stdout, text};
 
 /// The commands of the page in its section on backups: the first block copies, the last restores.
 fn commands(place: usize, from: &Path, to: &Path) -> String {

@@ -11,8 +11,8 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Administer as _, Append as _, Chunk, Local, OpenOptions};
 
+use super::{send, span, text};
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
-use crate::{send, span, text};
 
 /// The doctor's exit status and findings.
 pub(crate) fn doctor(arguments: &[&str], variables: &[(&str, &str)]) -> (i32, Vec<Value>) {

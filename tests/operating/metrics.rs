@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::{get, send, span, stdout, text};
 use crate::serving::{Serving, spanbridge};
-use crate::{get, send, span, stdout, text};
 
 /// What the text format 0.0.4 allows, strictly: metrics by name, and the samples of each by their labels.
 fn parse(text: &str) -> Result<BTreeMap<String, BTreeMap<String, f64>>, String> {

@@ -11,8 +11,8 @@ mod patience;
 mod projects;
 mod records;
 mod said;
-#[path = "../support/serving.rs"]
-mod serving;
 mod sink;
 mod support;
 mod tls;
+
+use crate::serving;
