@@ -48,7 +48,14 @@ pub fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<E
         let index = registry.index();
         let exact = index.exact(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
         let prefixed = || index.prefixed(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
-        let suffixed = || index.suffixed(key).0.map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
+        let suffixed = || {
+            index
+                .suffixed(key)
+                .0
+                .map(|(_, rule)| rule)
+                .filter(holds)
+                .min_by_key(|rule| rule.rank)
+        };
         if operation.unmapped.contains_key(key) {
             return Fate::Left;
         }

@@ -7,8 +7,8 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::load::Loaded;
 use super::live;
+use super::load::Loaded;
 use super::markdown;
 use super::outline::{self, Outline};
 use super::skeleton::{self, Skeleton};
@@ -66,7 +66,12 @@ async fn of_run(OfProject(web): OfProject, Named(id): Named<String>, asked: Aske
     web.read(asked, move |web, _, answer| {
         let loaded = Loaded::of(web, &id, answer)?;
         let run = loaded.run()?;
-        answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4).saturating_add(run.repeated_bytes()))?;
+        answer.reserve(
+            usize::try_from(loaded.row.bytes)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(4)
+                .saturating_add(run.repeated_bytes()),
+        )?;
         let logs = web.store.read_logs(loaded.row.trace_id)?;
         answer.json(&view::json::run(run, &logs))
     })
@@ -87,7 +92,8 @@ async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, St
 }
 
 async fn of_part(OfProject(web): OfProject, Path((id, step, part)): Path<(String, String, String)>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| one_part(web, &id, &step, &part, answer)).await
+    web.read(asked, move |web, _, answer| one_part(web, &id, &step, &part, answer))
+        .await
 }
 
 fn text(answer: &mut Answer, text: &str) -> Outcome {
@@ -118,7 +124,10 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
     }
     answer.reserve(outline.rows.len().saturating_mul(3 * skeleton::ROW))?;
     let made = Skeleton::of(&outline, loaded.row.revision);
-    if query_pairs(asked.query()).iter().any(|(name, value)| name == "as" && value == "json") {
+    if query_pairs(asked.query())
+        .iter()
+        .any(|(name, value)| name == "as" && value == "json")
+    {
         return answer.json(&made.json());
     }
     answer.of_type("application/vnd.spanbridge.skeleton");
@@ -142,7 +151,12 @@ fn rows(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
             if words.len() == ROWS {
                 return Err(Problem::invalid(format!("rows={wanted} has more than {ROWS} rows")));
             }
-            words.push(outline.step(row).map(|step| outline::preview(outline.run, step)).unwrap_or_default());
+            words.push(
+                outline
+                    .step(row)
+                    .map(|step| outline::preview(outline.run, step))
+                    .unwrap_or_default(),
+            );
         }
     }
     answer.json(&words)

@@ -89,7 +89,16 @@ mod tests {
     fn nothing_is_loaded_from_elsewhere() {
         for asset in &ASSETS {
             let text = asset.text.replace("http://www.w3.org/", "");
-            for word in ["http:", "https:", "//cdn", "@import", "url(", "eval(", "new Function", "document.write"] {
+            for word in [
+                "http:",
+                "https:",
+                "//cdn",
+                "@import",
+                "url(",
+                "eval(",
+                "new Function",
+                "document.write",
+            ] {
                 assert!(!text.contains(word), "{} has {word}", asset.name);
             }
         }

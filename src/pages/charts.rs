@@ -44,7 +44,10 @@ pub(crate) fn view(runs: &[Listed]) -> Markup {
         if let Some(column) = usize::try_from(at).ok().and_then(|at| columns.get_mut(at)) {
             column.runs += 1;
             column.failed += u64::from(summary.status == "error");
-            column.tokens = column.tokens.saturating_add(summary.input_tokens.unwrap_or(0)).saturating_add(summary.output_tokens.unwrap_or(0));
+            column.tokens = column
+                .tokens
+                .saturating_add(summary.input_tokens.unwrap_or(0))
+                .saturating_add(summary.output_tokens.unwrap_or(0));
             column.cost += summary.cost_usd.unwrap_or(0.0);
             column.times.extend(took(listed));
         }
@@ -102,12 +105,21 @@ fn bars(columns: &[Column], height: fn(&Column) -> f64, failed: fn(&Column) -> f
 }
 
 fn lines(columns: &[Column]) -> Markup {
-    let most = columns.iter().filter_map(|column| percentile(&column.times, 95)).max().unwrap_or(1).max(1) as f64;
+    let most = columns
+        .iter()
+        .filter_map(|column| percentile(&column.times, 95))
+        .max()
+        .unwrap_or(1)
+        .max(1) as f64;
     let width = WIDTH / COLUMNS as f64;
     let line = |class: &str, percent: usize| {
         let points = columns.iter().enumerate().filter_map(|(at, column)| {
             let value = percentile(&column.times, percent)? as f64;
-            Some(format!("{},{}", tenths((at as f64 + 0.5) * width), tenths(42.0 - 38.0 * value / most)))
+            Some(format!(
+                "{},{}",
+                tenths((at as f64 + 0.5) * width),
+                tenths(42.0 - 38.0 * value / most)
+            ))
         });
         html! { polyline class=(class) points=(points.collect::<Vec<_>>().join(" ")) {} }
     };

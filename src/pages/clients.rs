@@ -25,7 +25,10 @@ const CLIENTS: [(&str, &str); 8] = [
         "Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))",
     ),
     ("Vercel AI SDK", "experimental_telemetry: { isEnabled: true }"),
-    ("gRPC", "export OTEL_EXPORTER_OTLP_ENDPOINT=GRPC\nexport OTEL_EXPORTER_OTLP_PROTOCOL=grpc"),
+    (
+        "gRPC",
+        "export OTEL_EXPORTER_OTLP_ENDPOINT=GRPC\nexport OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+    ),
     ("Recorded files", "spanbridge send traces.json --to HTTP"),
 ];
 

@@ -28,7 +28,11 @@ pub(crate) fn view(run: &Run, from: usize, served: bool) -> Markup {
         .map(|turns| {
             let first = number;
             number += turns.calls.len();
-            let shown = turns.calls.iter().enumerate().filter(|(at, _)| (from..until).contains(&(first + at)));
+            let shown = turns
+                .calls
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| (from..until).contains(&(first + at)));
             (turns, shown.map(|(at, turn)| (at, *turn)).collect())
         })
         .filter(|(_, shown): &(_, Vec<_>)| !shown.is_empty())

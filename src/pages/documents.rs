@@ -31,7 +31,10 @@ pub(crate) fn made(run: &Run, shown: &'static AnyFormat, options: &Options) -> V
     let one = |format: &'static AnyFormat| {
         let outcome = documents::of_run(run, format, options);
         let text = (format.id == shown.id).then(|| {
-            let texts = outcome.documents.iter().map(|document| document.text(Layout::Indented).unwrap_or_default());
+            let texts = outcome
+                .documents
+                .iter()
+                .map(|document| document.text(Layout::Indented).unwrap_or_default());
             texts.collect::<Vec<_>>().join("\n")
         });
         Made {

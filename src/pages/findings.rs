@@ -63,7 +63,9 @@ pub(crate) fn view(run: &Run, around: &Around) -> Markup {
     let mut left: BTreeMap<&str, (u64, String)> = BTreeMap::new();
     for step in &run.steps {
         for (key, value) in &step.operation.unmapped {
-            let (number, _) = left.entry(key).or_insert_with(|| (0, line(super::words::block_of(&io::text(value), 1_000), 120)));
+            let (number, _) = left
+                .entry(key)
+                .or_insert_with(|| (0, line(super::words::block_of(&io::text(value), 1_000), 120)));
             *number += 1;
         }
     }

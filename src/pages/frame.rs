@@ -12,18 +12,15 @@ pub(crate) enum Place {
     Runs,
     /// Sessions.
     Sessions,
-    /// Two runs side by side.
-    Compare,
     /// For operators.
     Operations,
     /// None of them.
     Elsewhere,
 }
 
-const PLACES: [(Place, &str, &str); 4] = [
+const PLACES: [(Place, &str, &str); 3] = [
     (Place::Runs, "Runs", "/"),
     (Place::Sessions, "Sessions", "/sessions"),
-    (Place::Compare, "Compare", "/compare"),
     (Place::Operations, "Operations", "/operations"),
 ];
 

@@ -47,8 +47,17 @@ pub(crate) fn state(run: &Run) -> &'static str {
 
 /// What a run is called.
 pub(crate) fn title(run: &Run) -> &str {
-    let root = || run.root.and_then(|root| run.steps.get(root)).map(|step| step.operation.name.as_str());
-    run.agent.name.as_deref().or_else(root).filter(|name| !name.trim().is_empty()).unwrap_or("not named")
+    let root = || {
+        run.root
+            .and_then(|root| run.steps.get(root))
+            .map(|step| step.operation.name.as_str())
+    };
+    run.agent
+        .name
+        .as_deref()
+        .or_else(root)
+        .filter(|name| !name.trim().is_empty())
+        .unwrap_or("not named")
 }
 
 /// The first digits of an id.
@@ -129,14 +138,17 @@ fn actions(run: &Run, trace: &str) -> Markup {
                     }
                 }
             }
-            a.btn.small href={ "/compare?a=" (trace) } { "Compare…" }
         }
     }
 }
 
 fn first_failure(run: &Run) -> Markup {
     let rows = rows(run);
-    let failed = || rows.iter().filter_map(|row| Some((row.depth, run.steps.get(row.step)?))).filter(|(_, step)| step.operation.failure.is_some());
+    let failed = || {
+        rows.iter()
+            .filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
+            .filter(|(_, step)| step.operation.failure.is_some())
+    };
     let deepest = failed().max_by_key(|(depth, step)| (*depth, std::cmp::Reverse(step.started_at)));
     let number = failed().count();
     html! {

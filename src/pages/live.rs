@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::span::TraceId;
-use crate::web::live::{Came, Live};
+use crate::web::live::Came;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::routes::OfProject;
@@ -41,7 +41,10 @@ impl Stream for Events {
 
 /// Tells of the traces that something comes for; with `?trace=` of one alone.
 pub(crate) async fn events(OfProject(web): OfProject, asked: Asked) -> Response {
-    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "trace").map(|(_, id)| id);
+    let wanted = query_pairs(asked.query())
+        .into_iter()
+        .find(|(name, _)| name == "trace")
+        .map(|(_, id)| id);
     let only = match wanted.map(|id| TraceId::from_hex(&id).ok_or(id)) {
         None => None,
         Some(Ok(id)) => Some(id),
@@ -53,7 +56,9 @@ pub(crate) async fn events(OfProject(web): OfProject, asked: Asked) -> Response 
 }
 
 async fn tell(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender<Event>) {
-    let Some(mut came) = Live::listen(&web) else { return };
+    let Some(mut came) = web.live.listen(&web.store, &web.readers) else {
+        return;
+    };
     // The client knows at once that it is heard.
     if sender.send(Event::default().event("hello").data("{}")).await.is_err() {
         return;

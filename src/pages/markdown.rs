@@ -19,8 +19,17 @@ pub(crate) fn run(run: &Run) -> String {
     let mut out = String::new();
     let outline = Outline::of(run);
     let _ = writeln!(out, "# {}\n", one_line(title(run), 200));
-    let took = run.ended_at.map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0)));
-    let _ = writeln!(out, "Trace `{}`, {}, {}, started {}.\n", run.trace_id, state(run), took, run.started_at.rfc3339());
+    let took = run
+        .ended_at
+        .map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0)));
+    let _ = writeln!(
+        out,
+        "Trace `{}`, {}, {}, started {}.\n",
+        run.trace_id,
+        state(run),
+        took,
+        run.started_at.rfc3339()
+    );
     for (what, said) in [("Question", &run.question), ("Answer", &run.answer)] {
         if let Some(said) = said {
             let _ = writeln!(out, "## {what}\n");
@@ -31,8 +40,18 @@ pub(crate) fn run(run: &Run) -> String {
     if !failed.is_empty() {
         let _ = writeln!(out, "## Failures\n");
         for (_, step) in failed {
-            let words = step.operation.failure.as_ref().map(|failure| one_line(&errors::words(failure), 2_000));
-            let _ = writeln!(out, "- **{}** {}: {}", step.operation.kind.name(), one_line(name(run, step), 120), words.unwrap_or_default());
+            let words = step
+                .operation
+                .failure
+                .as_ref()
+                .map(|failure| one_line(&errors::words(failure), 2_000));
+            let _ = writeln!(
+                out,
+                "- **{}** {}: {}",
+                step.operation.kind.name(),
+                one_line(name(run, step), 120),
+                words.unwrap_or_default()
+            );
         }
         out.push('\n');
     }
@@ -74,7 +93,9 @@ fn lines(out: &mut String, outline: &Outline<'_>, rows: std::ops::Range<usize>) 
         };
         let indent = "  ".repeat(row.depth.saturating_sub(first).min(24));
         let failed = if of.operation.failure.is_some() { " **failed**" } else { "" };
-        let tokens = step::short_tokens(&of.operation.usage).map(|tokens| format!(", {tokens}")).unwrap_or_default();
+        let tokens = step::short_tokens(&of.operation.usage)
+            .map(|tokens| format!(", {tokens}"))
+            .unwrap_or_default();
         let _ = writeln!(
             out,
             "{indent}- **{}** {}{failed} ({}{tokens}) {}",
@@ -91,10 +112,20 @@ fn conversations(out: &mut String, run: &Run) {
     for turns in turns::of(run) {
         let scope = run.scopes.get(turns.scope);
         let agent = scope.and_then(|scope| scope.agent.as_deref()).or(run.agent.name.as_deref());
-        let _ = writeln!(out, "## Conversation of {}\n", one_line(agent.unwrap_or("an agent without a name"), 120));
+        let _ = writeln!(
+            out,
+            "## Conversation of {}\n",
+            one_line(agent.unwrap_or("an agent without a name"), 120)
+        );
         for (at, turn) in turns.calls.iter().enumerate() {
             let Some(of) = run.steps.get(turn.step) else { continue };
-            let _ = writeln!(out, "### Call {} ({}, at {})\n", at + 1, one_line(name(run, of), 120), elapsed(offset(run, of.started_at)));
+            let _ = writeln!(
+                out,
+                "### Call {} ({}, at {})\n",
+                at + 1,
+                one_line(name(run, of), 120),
+                elapsed(offset(run, of.started_at))
+            );
             match turn.history {
                 History::GoesOn if turn.unchanged > 0 => {
                     let _ = writeln!(out, "*{} earlier messages unchanged.*\n", turn.unchanged);

@@ -34,6 +34,7 @@ mod live;
 mod load;
 mod markdown;
 mod messages;
+mod operations;
 mod outline;
 mod pane;
 mod query;

@@ -131,7 +131,10 @@ pub(crate) fn name<'a>(run: &'a Run, of: &'a Step) -> &'a str {
 /// How long a step took, in words.
 pub(crate) fn took(of: &Step) -> String {
     let about = if has_derived_times(of) { "~ " } else { "" };
-    nanos(of).map_or_else(|| "running".to_owned(), |nanos| format!("{about}{}", crate::view::text::elapsed(nanos)))
+    nanos(of).map_or_else(
+        || "running".to_owned(),
+        |nanos| format!("{about}{}", crate::view::text::elapsed(nanos)),
+    )
 }
 
 /// What stands beside the name: why it failed, what it was asked, what it answered.
@@ -155,7 +158,9 @@ pub(crate) fn preview(run: &Run, of: &Step) -> String {
 /// A flat object as `city=Paris`, anything else as it is.
 fn flat(text: &str) -> String {
     let is_object = text.trim_start().starts_with('{') && text.len() < 4_096;
-    let object = is_object.then(|| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok()).flatten();
+    let object = is_object
+        .then(|| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok())
+        .flatten();
     let Some(object) = object else {
         return one_line(text, PREVIEW / 2);
     };

@@ -50,7 +50,10 @@ pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'
             about.span.as_ref().map(OfSpan::events).filter(|number| *number > 0),
         ),
     ];
-    let tabs: Vec<_> = tabs.into_iter().filter_map(|(id, name, body, number)| Some((id, name, body?, number))).collect();
+    let tabs: Vec<_> = tabs
+        .into_iter()
+        .filter_map(|(id, name, body, number)| Some((id, name, body?, number)))
+        .collect();
     html! {
         header data-step=(of.id) {
             div.ttl {
@@ -96,7 +99,11 @@ fn copy(run: &Run, of: &Step) -> Markup {
 fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Markup {
     let run = outline.run;
     let operation = &of.operation;
-    let findings: Vec<&Finding> = run.findings.iter().filter(|finding| finding.span_id.is_some() && finding.span_id == of.span_id).collect();
+    let findings: Vec<&Finding> = run
+        .findings
+        .iter()
+        .filter(|finding| finding.span_id.is_some() && finding.span_id == of.span_id)
+        .collect();
     html! {
         @if let Some(failed) = &operation.failure { section { (failed_with(failed)) } }
         section { (facts(outline, row, of, about)) }
@@ -227,7 +234,9 @@ fn said(of: &Step) -> Option<Markup> {
     if operation.kind != Kind::Llm || (input.is_none() && output.is_none()) {
         return None;
     }
-    let (before, own) = input.map_or((&[][..], &[][..]), |input| input.split_at_checked(input.continued()).unwrap_or((input, &[])));
+    let (before, own) = input.map_or((&[][..], &[][..]), |input| {
+        input.split_at_checked(input.continued()).unwrap_or((input, &[]))
+    });
     Some(html! {
         section.turn {
             (folded(before))
@@ -263,7 +272,11 @@ fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>, about: &Abo
     if input.is_none() && output.is_none() {
         return None;
     }
-    let at = |what: &str| about.served.then(|| format!("/api/v1/traces/{}/steps/{}/{what}", run.trace_id, percent_encoded(&of.id)));
+    let at = |what: &str| {
+        about
+            .served
+            .then(|| format!("/api/v1/traces/{}/steps/{}/{what}", run.trace_id, percent_encoded(&of.id)))
+    };
     Some(html! {
         section {
             @match input {

@@ -149,7 +149,9 @@ impl Query {
         let mut found = Found::default();
         let moment = |name: &str, text: &str| match text {
             "" => Ok(None),
-            text => store::moment(text).map(Some).map_err(|why| Problem::invalid(format!("{name}={text}: {why}"))),
+            text => store::moment(text)
+                .map(Some)
+                .map_err(|why| Problem::invalid(format!("{name}={text}: {why}"))),
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let mut filter = Filter {
@@ -242,7 +244,9 @@ impl Query {
     fn has_words(&self, listed: &Listed) -> bool {
         let words = self.words.to_lowercase();
         let summary = &listed.summary;
-        let texts = [&listed.root, &listed.service, &listed.session, &summary.agent, &summary.question].into_iter().flatten();
+        let texts = [&listed.root, &listed.service, &listed.session, &summary.agent, &summary.question]
+            .into_iter()
+            .flatten();
         texts
             .chain(&summary.agents)
             .chain(&summary.models)

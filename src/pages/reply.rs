@@ -4,7 +4,7 @@ use axum::body::{Body, to_bytes};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use http::{Request, Uri, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
 use maud::Markup;
 use serde_json::Value;
 
@@ -43,7 +43,10 @@ pub async fn dressed(request: Request<Body>, next: Next) -> Response {
     let address = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let mut response = next.run(request).await;
     let is_problem = response.status().is_client_error() || response.status().is_server_error();
-    let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let is_json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     if is_problem && is_json && wants_page {
         response = as_page(response, &address).await;
     }
@@ -57,7 +60,9 @@ pub async fn dressed(request: Request<Body>, next: Next) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let _ = headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+    let _ = headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("private, no-cache"));
     response
 }
 

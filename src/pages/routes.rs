@@ -21,7 +21,7 @@ use super::pane::{self, About};
 use super::query::{self, Query};
 use super::reply::{HTML, page_reply};
 use super::words::line;
-use super::{api, assets, charts, clients, conversation, findings, raw, runs, sessions, timeline};
+use super::{api, assets, charts, clients, conversation, findings, operations, raw, runs, sessions, timeline};
 use crate::access::Right;
 use crate::formats::FORMATS;
 use crate::run::Run;
@@ -73,6 +73,7 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
         read("/runs/{trace}/raw", get(of_raw)),
         read("/runs/{trace}/steps/{step}", get(of_step)),
         read("/runs/{trace}/pane/{row}", get(of_pane)),
+        read("/operations", get(of_operations)),
         read("/sessions", get(of_sessions)),
         read("/sessions/{session}", get(of_session)),
         route("/assets/{version}/{file}", None, get(asset)),
@@ -95,13 +96,18 @@ async fn page(
 }
 
 fn parameter(asked: &Asked, wanted: &str) -> Option<String> {
-    query_pairs(asked.query()).into_iter().find(|(name, _)| name == wanted).map(|(_, value)| value)
+    query_pairs(asked.query())
+        .into_iter()
+        .find(|(name, _)| name == wanted)
+        .map(|(_, value)| value)
 }
 
 fn number(asked: &Asked, name: &str) -> Result<usize, Problem> {
     match parameter(asked, name) {
         None => Ok(0),
-        Some(text) => text.parse().map_err(|_| Problem::invalid(format!("{name}={text} is not a whole number"))),
+        Some(text) => text
+            .parse()
+            .map_err(|_| Problem::invalid(format!("{name}={text} is not a whole number"))),
     }
 }
 
@@ -111,7 +117,12 @@ async fn list(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>
         let query = Query::of(asked)?;
         let found = query.find(web, answer)?;
         let clients = clients::view(&addresses.http, &addresses.grpc);
-        Ok(frame::page("Runs", Place::Runs, &["runs.js"], &runs::view(&query, &found, &clients)))
+        Ok(frame::page(
+            "Runs",
+            Place::Runs,
+            &["runs.js"],
+            &runs::view(&query, &found, &clients),
+        ))
     })
     .await
 }
@@ -146,7 +157,11 @@ async fn run(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) 
         let outline = Outline::of(run);
         let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
         let selected = selected(&outline, parameter(asked, "span").as_deref());
-        let span = outline.step(selected).map(|step| OneSpan::of_step(web, run, step, answer)).transpose()?.flatten();
+        let span = outline
+            .step(selected)
+            .map(|step| OneSpan::of_step(web, run, step, answer))
+            .transpose()?
+            .flatten();
         let about = About {
             span: span.as_ref().and_then(|span| span.explained(web)),
             served: true,
@@ -166,8 +181,13 @@ fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
         outline.steps().position(|(_, step)| is_named(step))
     });
     let failed = || {
-        let failed = outline.steps().enumerate().filter(|(_, (_, step))| step.operation.failure.is_some());
-        failed.max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at))).map(|(at, _)| at)
+        let failed = outline
+            .steps()
+            .enumerate()
+            .filter(|(_, (_, step))| step.operation.failure.is_some());
+        failed
+            .max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at)))
+            .map(|(at, _)| at)
     };
     named.or_else(failed).unwrap_or(0)
 }
@@ -176,7 +196,10 @@ async fn by_prefix(web: &Arc<Web>, digits: String) -> Response {
     let digits = digits.to_ascii_lowercase();
     let is_prefix = (4..32).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !is_prefix {
-        return Problem::invalid(format!("{digits} is not a trace id: expected 32 hexadecimal digits, or at least the first 4")).reply();
+        return Problem::invalid(format!(
+            "{digits} is not a trace id: expected 32 hexadecimal digits, or at least the first 4"
+        ))
+        .reply();
     }
     let (readers, store) = (Arc::clone(&web.readers), Arc::clone(web));
     let wanted = digits.clone();
@@ -218,7 +241,12 @@ async fn of_documents(OfProject(web): OfProject, Path(path): Path<Vec<(String, S
             None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
         };
         let body = if run.has_agent_work() {
-            answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(6).saturating_add(run.repeated_bytes()))?;
+            answer.reserve(
+                usize::try_from(loaded.row.bytes)
+                    .unwrap_or(usize::MAX)
+                    .saturating_mul(6)
+                    .saturating_add(run.repeated_bytes()),
+            )?;
             documents::view(run, format, &documents::made(run, format, &web.options))
         } else {
             html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
@@ -293,7 +321,9 @@ async fn of_pane(OfProject(web): OfProject, Named((id, row)): Named<(String, usi
         api::check_revision(asked, &loaded)?;
         let run = loaded.run()?;
         let outline = Outline::of(run);
-        let of = outline.step(row).ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
+        let of = outline
+            .step(row)
+            .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
         let span = OneSpan::of_step(web, run, of, answer)?;
         let about = About {
             span: span.as_ref().and_then(|span| span.explained(web)),
@@ -304,14 +334,44 @@ async fn of_pane(OfProject(web): OfProject, Named((id, row)): Named<(String, usi
     .await
 }
 
+async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
+    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
+    page(web, asked, move |web, _, _| {
+        let store = &web.store;
+        let lost = store.lost();
+        let state = operations::State {
+            unready: store.ready().err().map(|error| error.to_string()),
+            usage: store.usage().ok(),
+            appended: store.appended_bytes(),
+            lost: (lost.iter().map(|lost| lost.records).sum(), lost.iter().map(|lost| lost.traces).sum()),
+            maintained: store.maintained(),
+            reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
+        };
+        let clients = clients::view(&addresses.http, &addresses.grpc);
+        Ok(frame::page("Operations", Place::Operations, &[], &operations::view(&state, &clients)))
+    })
+    .await
+}
+
 async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
     page(web, asked, move |web, asked, answer| {
         answer.reserve_in_all(lists::MEMORY)?;
         let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
         let rows = web.store.sessions(SESSIONS, after.as_ref())?;
         let last = rows.last().filter(|_| rows.len() == SESSIONS);
-        let next = last.map(|row| format!("/sessions?after={}.{}", row.last_start, percent_encoded(&percent_encoded(&row.session))));
-        Ok(frame::page("Sessions", Place::Sessions, &[], &sessions::list(&rows, next.as_deref())))
+        let next = last.map(|row| {
+            format!(
+                "/sessions?after={}.{}",
+                row.last_start,
+                percent_encoded(&percent_encoded(&row.session))
+            )
+        });
+        Ok(frame::page(
+            "Sessions",
+            Place::Sessions,
+            &[],
+            &sessions::list(&rows, next.as_deref()),
+        ))
     })
     .await
 }
@@ -345,7 +405,12 @@ async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, as
             answer.shrink_to(lists::MEMORY);
             hops.push(hop);
         }
-        Ok(frame::page(&format!("Session {}", line(&session, 60)), Place::Sessions, &[], &sessions::thread(&session, &hops, left_out)))
+        Ok(frame::page(
+            &format!("Session {}", line(&session, 60)),
+            Place::Sessions,
+            &[],
+            &sessions::thread(&session, &hops, left_out),
+        ))
     })
     .await
 }

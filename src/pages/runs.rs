@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::charts::{self, took};
 use super::query::{Found, Query};
 use super::words::{count, day, line, many, none, short, status, tidy, when};
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::{dollars, elapsed, is_harmful};
 use crate::web::listing::Listed;
 use crate::web::url::percent_encoded;
 
@@ -41,11 +41,17 @@ fn empty(clients: &Markup) -> Markup {
 }
 
 fn filters(query: &Query, found: &Found) -> Markup {
-    let distinct = |of: fn(&Listed) -> Vec<&String>| found.runs.iter().flat_map(of).collect::<BTreeSet<_>>();
+    // What would not look like itself is not offered.
+    let is_plain = |name: &&String| !name.contains(is_harmful);
+    let distinct = |of: fn(&Listed) -> Vec<&String>| found.runs.iter().flat_map(of).filter(is_plain).collect::<BTreeSet<_>>();
     let agents = distinct(|listed| listed.summary.agents.iter().collect());
     let models = distinct(|listed| listed.summary.models.iter().collect());
     let action = if query.compare.is_empty() { "/" } else { "/compare" };
-    let chips: Vec<_> = query.pairs().into_iter().filter(|(name, _)| !["q", "order", "a", "all"].contains(name)).collect();
+    let chips: Vec<_> = query
+        .pairs()
+        .into_iter()
+        .filter(|(name, _)| !["q", "order", "a", "all"].contains(name))
+        .collect();
     html! {
         form.filters method="get" action=(action) {
             div.q { input type="search" name="q" value=(query.words) aria-label="Search names, attributes and payloads" placeholder="Search names, attributes and payloads"; }
@@ -83,11 +89,19 @@ fn table(query: &Query, found: &Found) -> Markup {
     let mut times: Vec<u64> = found.runs.iter().filter_map(took).collect();
     times.sort_unstable();
     let longest = times.get(times.len().saturating_sub(1) * 95 / 100).copied().unwrap_or(1).max(1);
-    let (order, arrow) = if query.oldest { ("", "ascending") } else { ("oldest", "descending") };
+    let (order, arrow) = if query.oldest {
+        ("", "ascending")
+    } else {
+        ("oldest", "descending")
+    };
     let turned = {
         let address = query.address("order", None);
         let sign = if address.contains('?') { '&' } else { '?' };
-        if order.is_empty() { address } else { format!("{address}{sign}order={order}") }
+        if order.is_empty() {
+            address
+        } else {
+            format!("{address}{sign}order={order}")
+        }
     };
     html! {
         table.runs id="runs" {

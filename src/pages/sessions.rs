@@ -58,7 +58,10 @@ impl Hop {
 /// A session. `left_out`: runs that are not shown.
 pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
     let sum = |part: fn(&Listed) -> Option<u64>| hops.iter().filter_map(|hop| part(&hop.listed)).reduce(u64::saturating_add);
-    let cost = hops.iter().filter_map(|hop| hop.listed.summary.cost_usd).reduce(|one, other| one + other);
+    let cost = hops
+        .iter()
+        .filter_map(|hop| hop.listed.summary.cost_usd)
+        .reduce(|one, other| one + other);
     let failed = hops.iter().filter(|hop| hop.listed.summary.status == "error").count();
     let from = hops.iter().map(|hop| hop.listed.start_unix_nano).min().unwrap_or_default();
     let to = hops.iter().map(|hop| hop.listed.end_unix_nano).max().unwrap_or_default();

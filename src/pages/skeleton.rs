@@ -98,7 +98,11 @@ impl Skeleton {
         made
     }
 
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the column's type: exact up to 2^53 nanoseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "the column's type: exact up to 2^53 nanoseconds"
+    )]
     fn push(&mut self, depth: usize, number: usize, step: &Step, place: u32, outline: &Outline<'_>) {
         let operation = &step.operation;
         let tokens = |count: Option<u64>| count.map_or(NONE, |count| u32::try_from(count).unwrap_or(NONE - 1));
@@ -170,18 +174,21 @@ impl Skeleton {
             let _ = out.insert(name.to_owned(), value);
         };
         add("names", json!(self.names));
-        add("columns", json!({
-            "start": self.start.iter().map(|nanos| *nanos as u64).collect::<Vec<_>>(),
-            "dur": self.dur.iter().map(|nanos| nanos.is_finite().then_some(*nanos as u64)).collect::<Vec<_>>(),
-            "cost": self.cost.iter().map(|cost| cost.is_finite().then_some(*cost)).collect::<Vec<_>>(),
-            "name": self.name,
-            "tin": tokens(&self.tin),
-            "tout": tokens(&self.tout),
-            "depth": self.depth,
-            "kind": self.kind,
-            "flags": self.flags,
-            "id": self.id.iter().map(|id| crate::span::ids::hex(id)).collect::<Vec<_>>(),
-        }));
+        add(
+            "columns",
+            json!({
+                "start": self.start.iter().map(|nanos| *nanos as u64).collect::<Vec<_>>(),
+                "dur": self.dur.iter().map(|nanos| nanos.is_finite().then_some(*nanos as u64)).collect::<Vec<_>>(),
+                "cost": self.cost.iter().map(|cost| cost.is_finite().then_some(*cost)).collect::<Vec<_>>(),
+                "name": self.name,
+                "tin": tokens(&self.tin),
+                "tout": tokens(&self.tout),
+                "depth": self.depth,
+                "kind": self.kind,
+                "flags": self.flags,
+                "id": self.id.iter().map(|id| crate::span::ids::hex(id)).collect::<Vec<_>>(),
+            }),
+        );
         Value::Object(out)
     }
 }

@@ -110,7 +110,11 @@ fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool) -> 
         if has_children { " box" } else { "" }
     );
     let began = offset(run, step.started_at);
-    let (left, width) = place(began, nanos(step).unwrap_or_else(|| outline.nanos.saturating_sub(began)), outline.nanos);
+    let (left, width) = place(
+        began,
+        nanos(step).unwrap_or_else(|| outline.nanos.saturating_sub(began)),
+        outline.nanos,
+    );
     html! {
         a class=(classes) href={ "/runs/" (run.trace_id) "/steps/" (percent_encoded(&step.id)) } {
             span.l {

@@ -117,7 +117,10 @@ pub(crate) fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
 
 /// The beginning of a text that is plain already, at most so many bytes.
 pub(crate) fn block_of(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
     text.get(..end).unwrap_or_default()
 }
 
@@ -176,10 +179,14 @@ pub(crate) fn tidy(model: &str) -> &str {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let dated = model.char_indices().rev().filter(|(_, letter)| *letter == '-').find_map(|(at, _)| {
         let tail = model.get(at + 1..)?;
-        let is_date = (tail.len() == 8 && is_digits(tail)) || (tail.len() == 10 && tail.split('-').map(str::len).eq([4, 2, 2]) && tail.split('-').all(is_digits));
+        let is_date = (tail.len() == 8 && is_digits(tail))
+            || (tail.len() == 10 && tail.split('-').map(str::len).eq([4, 2, 2]) && tail.split('-').all(is_digits));
         is_date.then_some(at)
     });
-    dated.and_then(|at| model.get(..at)).filter(|name| !name.is_empty()).unwrap_or(model)
+    dated
+        .and_then(|at| model.get(..at))
+        .filter(|name| !name.is_empty())
+        .unwrap_or(model)
 }
 
 #[cfg(test)]
@@ -188,13 +195,22 @@ mod tests {
 
     #[test]
     fn numbers_as_people_read_them() {
-        assert_eq!([0, 999, 6_422, 1_234_567].map(count), ["0", "999", "6\u{2009}422", "1\u{2009}234\u{2009}567"]);
+        assert_eq!(
+            [0, 999, 6_422, 1_234_567].map(count),
+            ["0", "999", "6\u{2009}422", "1\u{2009}234\u{2009}567"]
+        );
         assert_eq!(
             [0, 999, 1_000, 1_449, 99_949, 99_950, 965_000, 999_500, 1_240_000].map(short),
             ["0", "999", "1.0 k", "1.4 k", "99.9 k", "100 k", "965 k", "1.0 M", "1.2 M"]
         );
-        assert_eq!([0, 1_023, 1_024, 3_300, 1 << 20].map(bytes), ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB"]);
-        assert_eq!([many(1, "loss"), many(2, "loss"), many(1_000, "step")], ["1 loss", "2 losses", "1\u{2009}000 steps"]);
+        assert_eq!(
+            [0, 1_023, 1_024, 3_300, 1 << 20].map(bytes),
+            ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB"]
+        );
+        assert_eq!(
+            [many(1, "loss"), many(2, "loss"), many(1_000, "step")],
+            ["1 loss", "2 losses", "1\u{2009}000 steps"]
+        );
     }
 
     #[test]

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::{Extension, Router};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::post;
+use axum::{Extension, Router};
 
 use super::gate::Gate;
-use super::{Addresses, login, writes};
+use super::{login, writes};
 use crate::access::{Denied, Right};
 use crate::pages;
 use crate::web::{self, Web};
 
 /// What answers requests whose head the gate has let through.
-pub(super) fn router(gate: &Arc<Gate>, at: Addresses, tls: bool) -> Router {
+pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
         (web::BLOCKS, post(writes::blocks)),
@@ -36,11 +36,6 @@ pub(super) fn router(gate: &Arc<Gate>, at: Addresses, tls: bool) -> Router {
         // A page in a browser is refused whatever it shows.
         router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
-    let scheme = if tls { "https" } else { "http" };
-    let addresses = pages::Addresses {
-        http: format!("{scheme}://{}", at.http),
-        grpc: format!("{scheme}://{}", at.grpc),
-    };
     let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
     router = router
         .route("/login", log_in.with_state((Arc::clone(gate), tls)))

@@ -13,9 +13,9 @@ use hyper::{Request, Response};
 use hyper_util::service::TowerToHyperService;
 
 use super::config::{Connections, Security};
+use super::cookie;
 use super::hosts::Hosts;
 use super::listen;
-use super::login;
 use super::projects::{ProjectServices, Projects};
 use crate::access::{Denied, Right, Tokens};
 use crate::forward::Via;
@@ -85,7 +85,7 @@ impl Gate {
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let mut values: Vec<Cow<'_, [u8]>> = values.map(|value| value.as_bytes().into()).collect();
         if values.is_empty() && !tokens.is_empty() {
-            values.extend(login::of_cookie(request).map(Cow::from));
+            values.extend(cookie::of_request(request).map(Cow::from));
         }
         let project = tokens.allow(values.iter().map(AsRef::as_ref), right)?;
         // Every project of a token is open before the token is known.

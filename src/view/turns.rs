@@ -142,7 +142,12 @@ impl Hashes {
         let calls: Vec<(&str, String)> = message
             .tool_calls
             .iter()
-            .map(|call| (call.name.as_str(), call.arguments.as_ref().map(ToString::to_string).unwrap_or_default()))
+            .map(|call| {
+                (
+                    call.name.as_str(),
+                    call.arguments.as_ref().map(ToString::to_string).unwrap_or_default(),
+                )
+            })
             .collect();
         let result = message.result.as_ref().map(ToString::to_string);
         let hash = known.hasher().hash_one((role, words.trim(), calls, result));
@@ -167,7 +172,11 @@ mod tests {
         assert_eq!(next(&[1, 2, 3, 4], &[5]), (3, History::GoesOn));
         assert_eq!(next(&[1, 2, 3, 4], &[6]), (4, History::GoesOn), "the same once more");
         assert_eq!(next(&[90, 91], &[92]), (0, History::OfItsOwn), "a summary");
-        assert_eq!(next(&[1, 2, 3, 4, 5, 7], &[8]), (5, History::GoesOn), "not compared with the summary");
+        assert_eq!(
+            next(&[1, 2, 3, 4, 5, 7], &[8]),
+            (5, History::GoesOn),
+            "not compared with the summary"
+        );
         assert_eq!(next(&[1, 50], &[9]), (1, History::Rewritten { gone: 6 }));
         assert_eq!(next(&[], &[9]), (0, History::GoesOn), "nothing is said of its input");
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
-use super::service::Web;
+use super::readers::Readers;
 use crate::span::TraceId;
-use crate::store::{ArrivalLimits, Position};
+use crate::store::{ArrivalLimits, Position, Store};
 
 /// What came together is told together.
 const TOGETHER: Duration = Duration::from_millis(250);
@@ -49,14 +49,13 @@ impl Default for Live {
 
 impl Live {
     /// Hears of what comes from now on; `None`: the store is open for reading only.
-    pub(crate) fn listen(web: &Arc<Web>) -> Option<broadcast::Receiver<Came>> {
-        let end = web.store.watch_end()?;
-        let live = &web.live;
-        let mut reads = live.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        let receiver = live.sender.subscribe();
+    pub(crate) fn listen(self: &Arc<Self>, store: &Arc<dyn Store>, readers: &Arc<Readers>) -> Option<broadcast::Receiver<Came>> {
+        let end = store.watch_end()?;
+        let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let receiver = self.sender.subscribe();
         if !*reads {
             *reads = true;
-            drop(tokio::spawn(read(Arc::clone(web), end)));
+            drop(tokio::spawn(read(Arc::clone(self), Arc::clone(store), Arc::clone(readers), end)));
         }
         Some(receiver)
     }
@@ -71,33 +70,33 @@ impl Live {
     }
 }
 
-async fn read(web: Arc<Web>, mut end: tokio::sync::watch::Receiver<Position>) {
+async fn read(live: Arc<Live>, store: Arc<dyn Store>, readers: Arc<Readers>, mut end: watch::Receiver<Position>) {
     let mut from = *end.borrow_and_update();
-    while !web.live.is_over() {
+    while !live.is_over() {
         tokio::select! {
             changed = end.changed() => if changed.is_err() { break },
             () = tokio::time::sleep(LOOK) => continue,
-            () = web.readers.stopping() => break,
+            () = readers.stopping() => break,
         }
         tokio::time::sleep(TOGETHER).await;
         let until = *end.borrow_and_update();
-        let reader = Arc::clone(&web);
-        match web.readers.states.run(move || arrived(&reader, from, until)).await {
+        let store = Arc::clone(&store);
+        match readers.states.run(move || arrived(&*store, from, until)).await {
             Some((next, came)) => {
                 from = next;
                 if let Some(came) = came {
-                    let _ = web.live.sender.send(came);
+                    let _ = live.sender.send(came);
                 }
             }
             None => break,
         }
     }
-    *web.live.reads.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    *live.reads.lock().unwrap_or_else(PoisonError::into_inner) = false;
 }
 
 /// What came behind a position, and where it ends.
-fn arrived(web: &Web, mut from: Position, until: Position) -> (Position, Option<Came>) {
-    if web.store.bytes_behind(from) > BEHIND {
+fn arrived(store: &dyn Store, mut from: Position, until: Position) -> (Position, Option<Came>) {
+    if store.bytes_behind(from) > BEHIND {
         return (until, Some(Came::Much));
     }
     let mut traces = BTreeSet::new();
@@ -106,7 +105,7 @@ fn arrived(web: &Web, mut from: Position, until: Position) -> (Position, Option<
             bytes: READ,
             latest: u64::MAX,
         };
-        let Ok(arrivals) = web.store.read_arrivals(from, limits) else {
+        let Ok(arrivals) = store.read_arrivals(from, limits) else {
             return (until, Some(Came::Much));
         };
         traces.extend(arrivals.chunks.iter().filter_map(|chunk| chunk.trace_id));

@@ -31,7 +31,7 @@ pub struct Web {
     pub(crate) readers: Arc<Readers>,
     pub(super) ledger: Arc<Ledger>,
     pub(crate) runs: Arc<Runs>,
-    pub(crate) live: Live,
+    pub(crate) live: Arc<Live>,
 }
 
 /// Gives the text of `/metrics`.
@@ -52,7 +52,7 @@ impl Web {
         readers.add_spare(spare);
         Self {
             runs,
-            live: Live::default(),
+            live: Arc::default(),
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
