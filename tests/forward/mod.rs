@@ -8,6 +8,7 @@ mod killed;
 mod memory;
 mod metrics;
 mod patience;
+mod projects;
 mod records;
 mod said;
 mod sink;
