@@ -13,9 +13,9 @@ use super::markdown;
 use super::outline::{self, Outline};
 use super::skeleton::{self, Skeleton};
 use crate::access::Right;
-use crate::formats::calls::Results;
-use crate::formats::io;
 use crate::run::Run;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::view;
 use crate::view::conversation::readable;
 use crate::web::Route;
@@ -203,13 +203,13 @@ fn has_words(run: &Run, step: &crate::run::Step, results: &Results<'_>, words: &
         || operation.failure.as_ref().is_some_and(|failure| has(&view::errors::words(failure)))
         || messages().any(|message| {
             has(&message.joined_text())
-                || message.result.as_ref().is_some_and(|result| has(&io::text(result)))
+                || message.result.as_ref().is_some_and(|result| has(&content::text(result)))
                 || message.tool_calls.iter().any(|call| has(&call.name) || has(&call.arguments_json()))
         })
         || view::step::arguments(run, step).is_some_and(|text| has(&text))
-        || (operation.output_messages.is_none() && io::output(results, step).is_some_and(|output| has(&readable(output))))
-        || (operation.input_messages.is_none() && io::input(run, step).is_some_and(|input| has(&readable(input))))
-        || operation.unmapped.iter().any(|(key, value)| has(key) || has(&io::text(value)))
+        || (operation.output_messages.is_none() && content::output(results, step).is_some_and(|output| has(&readable(output))))
+        || (operation.input_messages.is_none() && content::input(run, step).is_some_and(|input| has(&readable(input))))
+        || operation.unmapped.iter().any(|(key, value)| has(key) || has(&content::text(value)))
 }
 
 fn contains(text: &str, words: &str) -> bool {
@@ -242,8 +242,8 @@ fn one_part(web: &Web, id: &str, step: &str, part: &str, answer: &mut Answer) ->
     let results = Results::of(run);
     let value = match part {
         "markdown" => Some(markdown::subtree(&outline, row)),
-        "input" => io::input(run, of).map(readable),
-        "output" => io::output(&results, of).map(readable),
+        "input" => content::input(run, of).map(readable),
+        "output" => content::output(&results, of).map(readable),
         _ => return Err(Problem::not_found(format!("a step has input, output and markdown, and no {part}"))),
     };
     match value {

@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use super::head::{Around, step_path};
 use super::outline::name;
 use super::words::{count, kind, line, many};
-use crate::formats::io;
 use crate::hash::HashMap;
 use crate::run::{Run, Step};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
+use crate::transcript::content;
 
 /// Findings of one kind that are listed.
 const LISTED: usize = 20;
@@ -65,7 +65,7 @@ pub(crate) fn view(run: &Run, around: &Around) -> Markup {
         for (key, value) in &step.operation.unmapped {
             let (number, _) = left
                 .entry(key)
-                .or_insert_with(|| (0, line(super::words::block_of(&io::text(value), 1_000), 120)));
+                .or_insert_with(|| (0, line(super::words::block_of(&content::text(value), 1_000), 120)));
             *number += 1;
         }
     }

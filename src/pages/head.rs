@@ -4,8 +4,9 @@ use maud::{Markup, html};
 
 use super::outline;
 use super::words::{self, count, kind, line, many, none, plain, short, status, time};
-use crate::formats::{FORMATS, io};
+use crate::formats::FORMATS;
 use crate::run::{Run, Step, Utterance};
+use crate::transcript::content;
 use crate::view::errors;
 use crate::view::outline::rows;
 use crate::view::text::{dollars, elapsed};
@@ -106,7 +107,7 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
 fn said(said: Option<&Utterance>, nothing: &str) -> Markup {
     html! {
         @match said {
-            Some(said) => (line(&io::text(&said.content), 600)),
+            Some(said) => (line(&content::text(&said.content), 600)),
             None => (none(nothing)),
         }
     }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::head::{state, title};
 use super::outline::{Outline, name, preview, took};
-use crate::formats::calls::Results;
-use crate::formats::io;
 use crate::operation::Message;
 use crate::run::Run;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::offset;
 use crate::view::text::{block, elapsed, one_line};
@@ -33,7 +33,7 @@ pub(crate) fn run(run: &Run) -> String {
     for (what, said) in [("Question", &run.question), ("Answer", &run.answer)] {
         if let Some(said) = said {
             let _ = writeln!(out, "## {what}\n");
-            fenced(&mut out, &io::text(&said.content));
+            fenced(&mut out, &content::text(&said.content));
         }
     }
     let failed: Vec<_> = outline.steps().filter(|(_, step)| step.operation.failure.is_some()).collect();
@@ -75,7 +75,7 @@ pub(crate) fn subtree(outline: &Outline<'_>, row: usize) -> String {
             let _ = writeln!(out, "Failed:\n");
             fenced(&mut out, &errors::words(failure));
         }
-        for (what, value) in [("Input", io::input(run, of)), ("Output", io::output(&results, of))] {
+        for (what, value) in [("Input", content::input(run, of)), ("Output", content::output(&results, of))] {
             if let Some(value) = value {
                 let _ = writeln!(out, "{what}:\n");
                 fenced(&mut out, &readable(value));
@@ -145,12 +145,12 @@ fn conversations(out: &mut String, run: &Run) {
 
 fn message(out: &mut String, message: &Message) {
     let _ = writeln!(out, "**{}**\n", one_line(message.role.name(), 40));
-    let words = io::content(message);
+    let words = content::content(message);
     if !words.trim().is_empty() {
         fenced(out, &words);
     }
     if let Some(result) = &message.result {
-        fenced(out, &io::text(result));
+        fenced(out, &content::text(result));
     }
     for call in &message.tool_calls {
         let _ = writeln!(out, "calls `{}`\n", one_line(&call.name, 120).replace('`', "'"));

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::words::{self, block_of, line, many};
-use crate::formats::{calls, io};
 use crate::operation::{Message, Part, Role};
+use crate::transcript::{calls, content};
 
 /// Characters of a message before it is folded.
 const LONG: usize = 1_600;
@@ -34,11 +34,11 @@ pub(crate) fn message(message: &Message, most: usize) -> Markup {
                         Part::Text(text) => @if !text.trim().is_empty() { (words_of("txt", text, most)) },
                         Part::Reasoning { text: Some(text), .. } => @if !text.trim().is_empty() { (words_of("txt dim thought", text, most)) },
                         Part::Reasoning { text: None, opaque } => @if !opaque.is_empty() { div.txt.dim { "[reasoning without words]" } },
-                        Part::Media(media) => div.txt.dim { (line(&io::media_mark(media), 200)) },
-                        Part::Other(value) => div.txt.dim { (line(&io::part_mark(value), 200)) },
+                        Part::Media(media) => div.txt.dim { (line(&content::media_mark(media), 200)) },
+                        Part::Other(value) => div.txt.dim { (line(&content::part_mark(value), 200)) },
                     }
                 }
-                @if let Some(result) = &message.result { (words_of("txt", &io::text(result), most)) }
+                @if let Some(result) = &message.result { (words_of("txt", &content::text(result), most)) }
                 @for call in &message.tool_calls {
                     div.call.mono {
                         span.faint { "calls" } " " b { (line(&call.name, 80)) } " "

@@ -9,11 +9,11 @@ use super::outline::{self, Outline, name};
 use super::span::{self, OfSpan};
 use super::value::{failure, value};
 use super::words::{SHOWN, count, kind, line, plain, time};
-use crate::formats::calls::Results;
-use crate::formats::io;
 use crate::operation::{Failure, Kind};
 use crate::run::{Run, Step};
 use crate::trace::Finding;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::{nanos, offset};
 use crate::view::text::{dollars, elapsed};
@@ -113,11 +113,11 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, results: &Resul
                 @if let Some(last) = last { h3 { "Last message in" } (messages::message(last, 4_000)) }
                 @match operation.output_messages.as_ref().filter(|messages| !messages.is_empty()) {
                     Some(answers) => { h3 { "Answer" } @for answer in answers { (messages::message(answer, 8_000)) } },
-                    None => @if let Some(output) = io::output(results, of) { h3 { "Answer" } (value("output", &readable(output), None)) } @else { p.none { "No answer was recorded." } },
+                    None => @if let Some(output) = content::output(results, of) { h3 { "Answer" } (value("output", &readable(output), None)) } @else { p.none { "No answer was recorded." } },
                 }
             }
         } @else {
-            @let (input, output) = (io::input(run, of), io::output(results, of));
+            @let (input, output) = (content::input(run, of), content::output(results, of));
             @if input.is_some() || output.is_some() {
                 section {
                     @if let Some(input) = input { (value("input", &cut(&readable(input)), None)) }
@@ -268,7 +268,7 @@ pub(crate) fn folded(before: &[crate::operation::Message]) -> Markup {
 }
 
 fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Option<Markup> {
-    let (input, output) = (io::input(run, of), io::output(results, of));
+    let (input, output) = (content::input(run, of), content::output(results, of));
     if input.is_none() && output.is_none() {
         return None;
     }
@@ -297,7 +297,7 @@ fn left(of: &Step) -> Option<Markup> {
     (!left.is_empty()).then(|| {
         html! {
             section { p.dim { "What no rule of a dialect reads." } }
-            table.attrs { tbody { @for (key, value) in left { tr { td { code { (line(key, 160)) } } td { code.vl { (line(&io::text(value), 400)) } } } } } }
+            table.attrs { tbody { @for (key, value) in left { tr { td { code { (line(key, 160)) } } td { code.vl { (line(&content::text(value), 400)) } } } } } }
         }
     })
 }

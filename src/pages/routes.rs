@@ -343,12 +343,20 @@ async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Ad
             unready: store.ready().err().map(|error| error.to_string()),
             usage: store.usage().ok(),
             appended: store.appended_bytes(),
-            lost: (lost.iter().map(|lost| lost.records).sum(), lost.iter().map(|lost| lost.traces).sum()),
+            lost: (
+                lost.iter().map(|lost| lost.records).sum(),
+                lost.iter().map(|lost| lost.traces).sum(),
+            ),
             maintained: store.maintained(),
             reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
         };
         let clients = clients::view(&addresses.http, &addresses.grpc);
-        Ok(frame::page("Operations", Place::Operations, &[], &operations::view(&state, &clients)))
+        Ok(frame::page(
+            "Operations",
+            Place::Operations,
+            &[],
+            &operations::view(&state, &clients),
+        ))
     })
     .await
 }

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::charts::took;
 use super::words::{count, line, many, none, short, status, time};
-use crate::formats::io;
 use crate::run::{Run, Utterance};
 use crate::store::SessionRow;
+use crate::transcript::content;
 use crate::view::text::{dollars, elapsed};
 use crate::web::listing::Listed;
 use crate::web::url::percent_encoded;
@@ -47,7 +47,10 @@ pub(crate) struct Hop {
 impl Hop {
     /// What a run says.
     pub(crate) fn of(listed: Listed, run: Option<&Run>) -> Self {
-        let words = |said: &Option<Utterance>| said.as_ref().map(|said| super::words::beginning(&io::text(&said.content), 4_000).0);
+        let words = |said: &Option<Utterance>| {
+            said.as_ref()
+                .map(|said| super::words::beginning(&content::text(&said.content), 4_000).0)
+        };
         Self {
             said: run.map(|run| (words(&run.question), words(&run.answer))),
             listed,

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::documents::{Vocabulary, awaits_root};
-use crate::formats::io;
 use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, TraceRow};
+use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
@@ -140,7 +140,10 @@ impl Summary {
                 let model = &step.operation.model;
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
             })),
-            question: run.question.as_ref().map(|said| one_line(&io::text(&said.content), Self::WORDS)),
+            question: run
+                .question
+                .as_ref()
+                .map(|said| one_line(&content::text(&said.content), Self::WORDS)),
             failures: Totals::of(run).failures,
             findings: run.findings.len() as u64,
             computed_by: COMPUTED_BY.to_owned(),
