@@ -5,12 +5,15 @@ use std::io::Write as _;
 use axum::extract::Path;
 use axum::response::Response;
 use axum::routing::get;
+use http::HeaderValue;
+use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use serde_json::{Value, json};
 
 use super::live;
 use super::load::Loaded;
 use super::markdown;
 use super::outline::{self, Outline};
+use super::reply::HTML;
 use super::skeleton::{self, Skeleton};
 use crate::access::Right;
 use crate::run::Run;
@@ -45,6 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
         read("/api/v1/traces/{trace_id}/find", get(of_find)),
         read("/api/v1/traces/{trace_id}/run", get(of_run)),
         read("/api/v1/traces/{trace_id}/markdown", get(of_markdown)),
+        read("/api/v1/traces/{trace_id}/page", get(of_page)),
         read("/api/v1/traces/{trace_id}/steps/{step}", get(of_step)),
         read("/api/v1/traces/{trace_id}/steps/{step}/{part}", get(of_part)),
     ]
@@ -85,6 +89,26 @@ async fn of_markdown(OfProject(web): OfProject, Named(id): Named<String>, asked:
         text(answer, &markdown::run(loaded.run()?))
     })
     .await
+}
+
+/// One file that opens from disk. As an answer it is to be stored, not shown: it may not act for who is logged in here.
+async fn of_page(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    let answer = web.read(asked, move |web, _, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(8))?;
+        let page = super::file::page(loaded.run()?);
+        answer.of_type(HTML);
+        Ok(answer.write_all(page.as_bytes())?)
+    });
+    let mut answer = answer.await;
+    for (name, value) in [
+        (CONTENT_DISPOSITION, "attachment"),
+        (CONTENT_SECURITY_POLICY, "sandbox"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ] {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
 }
 
 async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, String)>, asked: Asked) -> Response {

@@ -25,7 +25,9 @@ macro_rules! assets {
 }
 
 /// All of them; a test compares the list with the folder.
-pub(crate) static ASSETS: [Asset; 9] = assets! {
+pub(crate) static ASSETS: [Asset; 11] = assets! {
+    "control.js": JAVASCRIPT,
+    "file.js": JAVASCRIPT,
     "format.js": JAVASCRIPT,
     "icon.svg": "image/svg+xml",
     "live.js": JAVASCRIPT,

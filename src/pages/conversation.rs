@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::head::step_path;
+use super::head::step_href;
 use super::messages::message;
 use super::outline::{name, took};
 use super::pane::folded;
@@ -128,7 +128,7 @@ fn call(run: &Run, at: usize, turn: &Turn, step: &Step, served: bool) -> Markup 
                 span { (took(step)) }
                 @if let Some(tokens) = step::tokens(&operation.usage) { span { (tokens) } }
                 @if operation.failure.is_some() { (super::words::status("error", false)) }
-                @if served { a.r8 href=(step_path(run, step)) { "Show in timeline" } }
+                a.r8 href=(step_href(run, step, served)) data-step=(step.id) { "Show in timeline" }
             }
             (folded(before))
             @match turn.history {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::head::{Around, step_path};
+use super::head::{Around, step_href};
 use super::outline::name;
 use super::words::{count, kind, line, many};
 use crate::hash::HashMap;
@@ -89,7 +89,7 @@ pub(crate) fn view(run: &Run, around: &Around) -> Markup {
                         @for finding in findings.iter().take(LISTED) {
                             p {
                                 @match finding.span_id.and_then(|span| steps.get(&span)) {
-                                    Some(step) => { a href=(step_path(run, step)) { (kind(step.operation.kind)) " " (line(name(run, step), 80)) } },
+                                    Some(step) => { a href=(step_href(run, step, around.served)) data-step=(step.id) { (kind(step.operation.kind)) " " (line(name(run, step), 80)) } },
                                     None => @match finding.span_id {
                                         Some(span) => span.mono { (span) },
                                         None => span.faint { "the trace" },

@@ -35,6 +35,8 @@ pub(crate) struct Around {
     pub(crate) spans: u64,
     /// Records that are damaged on the disk and were left out.
     pub(crate) damaged: Vec<String>,
+    /// Whether a server answers what links ask for.
+    pub(crate) served: bool,
 }
 
 /// `ok`, `error` or `running`.
@@ -71,6 +73,20 @@ pub(crate) fn step_path(run: &Run, step: &Step) -> String {
     format!("/runs/{}?span={}", run.trace_id, percent_encoded(&step.id))
 }
 
+/// Where a step is: on a server its run with the step selected, in a file a place on the same page.
+pub(crate) fn step_href(run: &Run, step: &Step, served: bool) -> String {
+    if served {
+        step_path(run, step)
+    } else {
+        format!("#{}", step_anchor(step))
+    }
+}
+
+/// The id of a step's part of a page.
+pub(crate) fn step_anchor(step: &Step) -> String {
+    format!("step-{}", percent_encoded(&step.id))
+}
+
 /// The head, with the tabs of all views.
 pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
     let trace = run.trace_id.to_string();
@@ -79,27 +95,32 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
             div.line {
                 nav aria-label="Breadcrumb" {
                     ol.crumbs {
-                        li { a href="/" { "Runs" } }
+                        @if around.served { li { a href="/" { "Runs" } } }
                         @if let Some(session) = &run.session_id {
-                            li { a href={ "/sessions/" (percent_encoded(session)) } { "session " (line(session, 24)) } }
+                            li {
+                                @if around.served { a href={ "/sessions/" (percent_encoded(session)) } { "session " (line(session, 24)) } }
+                                @else { "session " (line(session, 60)) }
+                            }
                         }
                         li { h1 title=(plain(title(run))) { (line(title(run), 200)) } }
                     }
                 }
                 (status(state(run), false))
-                button.quiet.small.mono data-copytext=(trace) title={ "Copy " (trace) } { (short_id(&trace)) }
-                (actions(run, &trace))
+                @if around.served {
+                    button.quiet.small.mono data-copytext=(trace) title={ "Copy " (trace) } { (short_id(&trace)) }
+                    (actions(run, &trace))
+                } @else { code { (trace) } }
             }
             dl.qa {
                 dt { "Asked" } dd { (said(run.question.as_ref(), "no question was recorded")) }
                 dt { "Answered" } dd { (said(run.answer.as_ref(), "no answer was recorded")) }
             }
-            (first_failure(run))
+            (first_failure(run, around.served))
             @if !around.damaged.is_empty() {
-                p.firstbad { b { (many(around.damaged.len(), "record")) " could not be read" } a href={ "/runs/" (trace) "/findings" } { "Show" } }
+                p.firstbad { b { (many(around.damaged.len(), "record")) " could not be read" } @if around.served { a href={ "/runs/" (trace) "/findings" } { "Show" } } }
             }
             (figures(run))
-            (tabs(run, &trace, tab, around))
+            @if around.served { (tabs(run, &trace, tab, around)) }
         }
     }
 }
@@ -143,7 +164,7 @@ fn actions(run: &Run, trace: &str) -> Markup {
     }
 }
 
-fn first_failure(run: &Run) -> Markup {
+fn first_failure(run: &Run, served: bool) -> Markup {
     let rows = rows(run);
     let failed = || {
         rows.iter()
@@ -160,7 +181,7 @@ fn first_failure(run: &Run) -> Markup {
                     (kind(step.operation.kind)) " " b { (line(outline::name(run, step), 80)) } " "
                     @if let Some(failure) = &step.operation.failure { code { (line(&errors::words(failure), 240)) } }
                 }
-                a href=(step_path(run, step)) data-step=(step.id) { "Show" }
+                a href=(step_href(run, step, served)) data-step=(step.id) { "Show" }
             }
         }
     }

@@ -56,6 +56,7 @@ impl Loaded {
         Around {
             spans: self.row.spans,
             damaged: self.built.damaged.clone(),
+            served: true,
         }
     }
 }

@@ -27,6 +27,7 @@ mod charts;
 mod clients;
 mod conversation;
 mod documents;
+mod file;
 mod findings;
 pub(crate) mod frame;
 mod head;
@@ -49,6 +50,7 @@ mod timeline;
 mod value;
 mod words;
 
+pub use file::{is_page, page};
 pub(crate) use reply::page_reply;
 pub use reply::{addressed, dressed};
 pub use routes::{Addresses, routes};

@@ -64,6 +64,13 @@ impl<'a> Outline<'a> {
         self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
     }
 
+    /// The row of the deepest step that failed, the first of them; where none did, the first row.
+    pub(crate) fn first_to_look_at(&self) -> usize {
+        let failed = self.steps().enumerate().filter(|(_, (_, step))| step.operation.failure.is_some());
+        let deepest = failed.max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at)));
+        deepest.map_or(0, |(at, _)| at)
+    }
+
     /// From the end backwards, the child that ended last is what was waited for.
     fn mark_critical(&mut self) {
         // The children of each row, found once: rows stand in depth-first order.

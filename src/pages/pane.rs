@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::head::step_path;
+use super::head::{step_href, step_path};
 use super::messages;
 use super::outline::{self, Outline, name};
 use super::span::{self, OfSpan};
@@ -70,14 +70,14 @@ pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'
             }
             div.tabs role="tablist" aria-label="Details of the step" {
                 @for (at, (id, name, _, number)) in tabs.iter().enumerate() {
-                    button role="tab" id={ "t-" (id) } aria-controls={ "p-" (id) } aria-selected=(at == 0) tabindex=(if at == 0 { "0" } else { "-1" }) data-tab=(id) {
+                    button role="tab" id={ "t-" (id) "-" (row) } aria-controls={ "p-" (id) "-" (row) } aria-selected=(at == 0) tabindex=(if at == 0 { "0" } else { "-1" }) data-tab=(id) {
                         (name) @if let Some(number) = number { span.n { (number) @if *id == "attributes" { span.vh { " not mapped" } } } }
                     }
                 }
             }
         }
         @for (at, (id, _, body, _)) in tabs.iter().enumerate() {
-            div role="tabpanel" id={ "p-" (id) } aria-labelledby={ "t-" (id) } hidden[at > 0] { (body) }
+            div role="tabpanel" id={ "p-" (id) "-" (row) } aria-labelledby={ "t-" (id) "-" (row) } hidden[at > 0] { (body) }
         }
     }
 }
@@ -194,7 +194,7 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
             @for (what, other) in [("Asked by", asked_by), ("Called by", called_by)] {
                 @if let Some(other) = other {
                     dt { (what) }
-                    dd { @if about.served { a href=(step_path(run, other)) data-step=(other.id) { (kind(other.operation.kind)) " " (line(name(run, other), 80)) } } @else { (kind(other.operation.kind)) " " (line(name(run, other), 80)) } }
+                    dd { a href=(step_href(run, other, about.served)) data-step=(other.id) { (kind(other.operation.kind)) " " (line(name(run, other), 80)) } }
                 }
             }
             @if let Some(call) = call_id { dt { "Call id" } dd.mono { (line(call, 120)) } }

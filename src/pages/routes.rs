@@ -174,22 +174,13 @@ async fn run(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) 
     .await
 }
 
-/// The row of a step or a span; the deepest that failed first, or the first.
+/// The row of a step or a span, else of the one that is to be looked at first.
 fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     let named = id.and_then(|id| {
         let is_named = |step: &crate::run::Step| step.id == id || step.span_id.is_some_and(|span| span.to_string() == id);
         outline.steps().position(|(_, step)| is_named(step))
     });
-    let failed = || {
-        let failed = outline
-            .steps()
-            .enumerate()
-            .filter(|(_, (_, step))| step.operation.failure.is_some());
-        failed
-            .max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at)))
-            .map(|(at, _)| at)
-    };
-    named.or_else(failed).unwrap_or(0)
+    named.unwrap_or_else(|| outline.first_to_look_at())
 }
 
 async fn by_prefix(web: &Arc<Web>, digits: String) -> Response {

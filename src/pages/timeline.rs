@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::head::step_href;
 use super::outline::{Outline, name, preview, took};
 use super::pane::{self, About};
 use super::words::{FAMILIES, count, family, line, many, short};
@@ -60,13 +61,13 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
                     svg id="axis" {}
                 }
                 svg.grid id="gridl" aria-hidden="true" {}
-                div.rows id="rows" { div.ssr { (rows(outline, from)) } }
+                div.rows id="rows" { div.ssr { (rows(outline, from, about.served)) } }
             }
             button.grip id="grip" role="separator" aria-orientation="vertical" aria-label="Width of the detail pane" aria-valuemin="280" aria-valuemax="900" aria-valuenow="440" {}
             aside.pane id="pane" aria-label="Selected step" tabindex="-1" {
-                @match outline.step(selected) {
+                @match outline.step(selected).filter(|_| about.served) {
                     Some(step) => (pane::pane(outline, selected, step, about)),
-                    None => p.none-yet { "This trace has no spans." },
+                    None => {},
                 }
             }
         }
@@ -79,17 +80,17 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
     }
 }
 
-fn rows(outline: &Outline<'_>, from: usize) -> Markup {
+fn rows(outline: &Outline<'_>, from: usize, served: bool) -> Markup {
     let trace = outline.run.trace_id;
     let all = outline.rows.len();
-    let until = from.saturating_add(ROWS).min(all);
+    let until = if served { from.saturating_add(ROWS).min(all) } else { all };
     html! {
         @for number in from..until {
             @if let (Some(row), Some(step)) = (outline.rows.get(number), outline.step(number)) {
-                (one(outline, row.depth, step, outline.below(number) > 0))
+                (one(outline, row.depth, step, outline.below(number) > 0, served))
             }
         }
-        @if all > ROWS {
+        @if served && all > ROWS {
             p.none-yet {
                 "Rows " (count(from as u64 + 1)) " to " (count(until as u64)) " of " (count(all as u64)) ". "
                 @if from > 0 { a href={ "/runs/" (trace) "?from=" (from.saturating_sub(ROWS)) } { "Previous" } " " }
@@ -100,7 +101,7 @@ fn rows(outline: &Outline<'_>, from: usize) -> Markup {
     }
 }
 
-fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool) -> Markup {
+fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool, served: bool) -> Markup {
     let run = outline.run;
     let operation = &step.operation;
     let family = family(operation.kind);
@@ -115,8 +116,13 @@ fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool) -> 
         nanos(step).unwrap_or_else(|| outline.nanos.saturating_sub(began)),
         outline.nanos,
     );
+    let href = if served {
+        format!("/runs/{}/steps/{}", run.trace_id, percent_encoded(&step.id))
+    } else {
+        step_href(run, step, false)
+    };
     html! {
-        a class=(classes) href={ "/runs/" (run.trace_id) "/steps/" (percent_encoded(&step.id)) } {
+        a class=(classes) href=(href) {
             span.l {
                 span class={ "n d" (depth.min(DEPTH)) } {
                     i.tw {}

@@ -1,15 +1,15 @@
 // What every page has: time zone, menus, copying, the list of keys.
 const tz = document.getElementById('tz');
 const local = () => { try { return localStorage.getItem('tz') === 'local'; } catch { return false; } };
-const two = (n, w = 2) => String(n).padStart(w, '0');
+const padded = (n, w = 2) => String(n).padStart(w, '0');
 /** Times in UTC or local, all digits kept: the last nine come from the exact text, not from a Date. */
 export function times(root = document) {
   const on = local(); if (tz) { const name = on ? new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts().find((p) => p.type === 'timeZoneName').value : 'UTC'; tz.textContent = name; tz.setAttribute('aria-label', `Time zone: ${name}. Switch to ${on ? 'UTC' : 'local time'}`); }
   for (const z of root.querySelectorAll('.zone')) z.textContent = tz ? tz.textContent : 'UTC';
   for (const t of root.querySelectorAll('time[data-ns]')) {
-    const ns = BigInt(t.dataset.ns), d = new Date(Number(ns / 1000000n)), digits = (t.textContent.split('.')[1] || '').length, f = two(ns % 1000000000n, 9).slice(0, digits);
+    const ns = BigInt(t.dataset.ns), d = new Date(Number(ns / 1000000n)), digits = (t.textContent.split('.')[1] || '').length, f = padded(ns % 1000000000n, 9).slice(0, digits);
     const g = (name) => d[(on ? 'get' : 'getUTC') + name]();
-    t.textContent = (t.dataset.form === 'day' ? '' : g('FullYear') + '-') + `${two(g('Month') + 1)}-${two(g('Date'))} ${two(g('Hours'))}:${two(g('Minutes'))}:${two(g('Seconds'))}` + (digits ? '.' + f : '');
+    t.textContent = (t.dataset.form === 'day' ? '' : g('FullYear') + '-') + `${padded(g('Month') + 1)}-${padded(g('Date'))} ${padded(g('Hours'))}:${padded(g('Minutes'))}:${padded(g('Seconds'))}` + (digits ? '.' + f : '');
   }
 }
 tz?.addEventListener('click', () => { try { localStorage.setItem('tz', local() ? 'utc' : 'local'); } catch { /* forgotten with the page */ } times(); });
@@ -45,3 +45,15 @@ function help() {
 }
 document.getElementById('b-help')?.addEventListener('click', help);
 addEventListener('keydown', (event) => { if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea, dialog')) return; if (event.key === '?') help(); if (event.key === '/') { event.preventDefault(); document.querySelector('.top .find input, .filters .q input')?.focus(); } });
+
+// Tabs, also of parts that come later.
+/** Shows what belongs to a tab. */
+export function tab(button) {
+  if (!button) return;
+  for (const other of button.closest('[role=tablist]').children) { const on = other === button; other.setAttribute('aria-selected', on); other.tabIndex = on ? 0 : -1; document.getElementById(other.getAttribute('aria-controls')).hidden = !on; }
+}
+document.addEventListener('click', (event) => tab(event.target.closest('[role=tab]')));
+document.addEventListener('keydown', (event) => {
+  const button = event.target.closest?.('[role=tab]'), by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (!button || !by) return;
+  const all = [...button.parentElement.children], next = all[(all.indexOf(button) + by + all.length) % all.length]; tab(next); next.focus(); event.preventDefault();
+});

@@ -1,140 +1,33 @@
 // The timeline page of a run: loads the skeleton, then bodies for what is looked at.
-import { read, FAILED } from './skeleton.js';
-import { Tree } from './tree.js';
-import { count, took } from './format.js';
-import { times } from './page.js';
+import { read } from './skeleton.js';
+import { count } from './format.js';
+import { control } from './control.js';
 import { listen } from './live.js';
 
-const $ = (id) => document.getElementById(id), split = $('split'), trace = split.dataset.trace, api = `/api/v1/traces/${trace}`, pane = $('pane');
-const url = new URL(location), say = (text) => { $('say').textContent = text; };
-performance.mark('module');
+const split = document.getElementById('split'), trace = split.dataset.trace, api = `/api/v1/traces/${trace}`;
 // What this server makes of its own templates is the only text that becomes elements.
 const policy = globalThis.trustedTypes?.createPolicy('spanbridge', { createHTML: (text) => text }) ?? { createHTML: (text) => text };
+const ask = async (path) => { const answer = await fetch(path); if (answer.status === 409) location.reload(); return answer.ok ? answer : null; };
+const loaded = async () => { const answer = await ask(`${api}/skeleton`); return answer && read(await answer.arrayBuffer()); };
 
-let answer = await fetch(`${api}/skeleton`); if (!answer.ok) throw new Error(`no skeleton: ${answer.status}`);
-let skeleton = read(await answer.arrayBuffer());
-performance.mark('skeleton');
-
-const fit = () => { const top = split.getBoundingClientRect().top + scrollY; if (innerWidth > 700) split.style.setProperty('--h', Math.max(360, innerHeight - Math.min(top, innerHeight * .55) - 29) + 'px'); };
-fit(); addEventListener('resize', fit);
-
-let wanted = 0;
-const tree = new Tree($('rows'), { axis: $('axis'), grid: $('gridl'), map: $('map') }, skeleton, {
-  say,
-  async previews(rows) {
-    // Words for the rows in sight, once scrolling rests; asked for by number, so that ids need not be known.
-    const mine = ++wanted; await new Promise((ok) => setTimeout(ok, 60)); if (mine !== wanted) return;
-    const ranges = []; for (const i of rows) if (tree.preview[i] === undefined) { const last = ranges[ranges.length - 1]; if (last && last[1] === i - 1) last[1] = i; else ranges.push([i, i]); }
-    if (!ranges.length) return;
-    const r = await fetch(`${api}/rows?rev=${skeleton.head.revision}&rows=${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(',')}`); if (!r.ok) return;
-    const words = await r.json(); let k = 0; for (const [a, b] of ranges) for (let i = a; i <= b; i++) tree.preview[i] = words[k++] || '';
-    tree.again();
-  },
-  async select(i) {
-    pane.classList.add('busy');
-    const r = await fetch(`/runs/${trace}/pane/${i}?rev=${skeleton.head.revision}`); if (tree.current !== i) return;
-    if (r.status === 409) { location.reload(); return; }
-    if (r.ok) {
-      const keep = pane.querySelector('[role=tab][aria-selected=true]')?.dataset.tab;
-      pane.innerHTML = policy.createHTML(await r.text()); times(pane);
-      if (keep) tab(pane.querySelector(`[data-tab=${keep}]`));
-      pane.scrollTop = 0;
-      url.searchParams.set('span', pane.querySelector('header').dataset.step); history.replaceState(null, '', url);
-    }
-    pane.classList.remove('busy');
-  },
-  open() { pane.focus(); },
-  zoom(from, to) { const all = from <= 0 && to >= skeleton.total; if (all) url.searchParams.delete('t'); else url.searchParams.set('t', `${Math.round(from)}-${Math.round(to)}`); clearTimeout(tree.save); tree.save = setTimeout(() => history.replaceState(null, '', url), 200); sum(); },
+let skeleton = await loaded(); if (!skeleton) throw new Error('there is no skeleton');
+const ranges = (rows) => { const out = []; for (const i of rows) { const last = out[out.length - 1]; if (last && last[1] === i - 1) last[1] = i; else out.push([i, i]); } return out.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(','); };
+const { tree, sum, say } = control(skeleton, {
+  address: true,
+  async words(rows) { const answer = await ask(`${api}/rows?rev=${skeleton.head.revision}&rows=${ranges(rows)}`); return answer && answer.json(); },
+  async pane(row) { const answer = await ask(`/runs/${trace}/pane/${row}?rev=${skeleton.head.revision}`), text = answer && await answer.text(); return text && ((pane) => { pane.innerHTML = policy.createHTML(text); }); },
+  async find(words) { const answer = await ask(`${api}/find?rev=${skeleton.head.revision}&q=${encodeURIComponent(words)}`); return answer && answer.json(); },
+  row: (s, id) => s.rowOf(id),
 });
-tree.current = Math.min(Number(split.dataset.row) || 0, Math.max(0, skeleton.n - 1)); tree.reveal(tree.current); tree.lay(); tree.show(tree.current); tree.again();
-const zoomed = (url.searchParams.get('t') || '').match(/^(\d+)-(\d+)$/); if (zoomed) tree.zoom(Number(zoomed[1]), Number(zoomed[2]));
-requestAnimationFrame(() => { performance.mark('rows'); setTimeout(() => { tree.minimap(); performance.mark('usable'); }); });
-
-function sum() {
-  const bad = skeleton.flags.reduce((c, f) => c + (f & FAILED), 0), all = tree.from <= 0 && tree.to >= skeleton.total;
-  $('sum').textContent = `${count(skeleton.n)} steps` + (bad ? `, ${count(bad)} failed` : '') + (all ? '' : ` · ${took(tree.to - tree.from)} of ${took(skeleton.total)} in sight`);
-}
-sum();
-
-// Filters; all of them live in the address.
-const off = new Set((url.searchParams.get('off') || '').split(',').filter(Boolean));
-let errors = url.searchParams.has('errors'), hits = [], words = '';
-function filter() {
-  const { s } = tree, test = off.size || errors ? (i) => !off.has(s.families[s.kind[i]]) && (!errors || s.flags[i] & FAILED) : null;
-  const c = tree.filter(test); if (test) say(`${count(c)} of ${count(s.n)} steps`);
-  if (off.size) url.searchParams.set('off', [...off].join(',')); else url.searchParams.delete('off');
-  if (errors) url.searchParams.set('errors', ''); else url.searchParams.delete('errors');
-  history.replaceState(null, '', url);
-}
-const press = (b, on) => b.setAttribute('aria-pressed', on);
-for (const b of document.querySelectorAll('.kinds button')) { press(b, !off.has(b.dataset.fam)); b.addEventListener('click', () => { const f = b.dataset.fam; if (off.has(f)) off.delete(f); else off.add(f); press(b, !off.has(f)); filter(); }); }
-$('b-err').addEventListener('click', () => { errors = !errors; press($('b-err'), errors); filter(); });
-const crit = (on) => { press($('b-crit'), on); $('trace').classList.toggle('crit', on); if (on) { const t = skeleton.flags.reduce((c, f) => c + (f >> 3 & 1), 0); say(`${count(t)} steps are on the critical path`); } };
-$('b-crit').addEventListener('click', () => crit($('b-crit').getAttribute('aria-pressed') !== 'true'));
-$('b-exp').addEventListener('click', () => tree.all(0)); $('b-col').addEventListener('click', () => tree.all(1));
-
-// Find: names here at once; payloads on the server, which answers with row numbers.
-let timer = 0;
-export function find(text) {
-  words = text.trim().toLowerCase(); hits = []; const { s } = tree;
-  tree.hits = words ? new Uint8Array(s.n) : null; tree.words = words; if (!words) globalThis.CSS?.highlights?.delete('find');
-  if (words) {
-    const inName = new Uint8Array(s.names.length); for (let k = 0; k < s.names.length; k++) if (s.names[k].toLowerCase().includes(words)) inName[k] = 1;
-    for (let i = 0; i < s.n; i++) if (inName[s.name[i]] || (tree.preview[i] && tree.preview[i].toLowerCase().includes(words))) { tree.hits[i] = 1; hits.push(i); }
-  }
-  tree.again(); tell(); inPayloads(words); return hits.length;
-}
-async function inPayloads(asked) {
-  if (asked.length < 2) return;
-  const r = await fetch(`${api}/find?rev=${skeleton.head.revision}&q=${encodeURIComponent(asked)}`); if (!r.ok || asked !== words) return;
-  const { rows, more } = await r.json(); for (const i of rows) tree.hits[i] = 1;
-  hits = []; for (let i = 0; i < tree.s.n; i++) if (tree.hits[i]) hits.push(i);
-  tree.again(); tell(); say(`${count(hits.length)}${more ? ' or more' : ''} steps have "${asked}" in their names or payloads`);
-}
-const tell = () => { const k = hits.indexOf(tree.current); $('qn').textContent = words ? (hits.length ? `${k < 0 ? '–' : count(k + 1)} of ${count(hits.length)}` : 'none') : ''; };
-function next(by) { if (!hits.length) return; let k = hits.findIndex((i) => i >= tree.current); if (k < 0) k = 0; if (by > 0 && hits[k] === tree.current) k++; if (by < 0) k--; tree.select(hits[(k + hits.length) % hits.length]); tell(); }
-$('q').addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(() => find($('q').value), 120); });
-$('q').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); find($('q').value); next(event.shiftKey ? -1 : 1); } if (event.key === 'Escape') { $('q').value = ''; find(''); $('rows').focus(); } });
-
-// Keys of the page that the outline does not take itself.
-$('rows').addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === 'c') crit($('b-crit').getAttribute('aria-pressed') !== 'true'); else if (event.key === 'f') { event.preventDefault(); $('q').focus(); } else if (event.key === 'n') next(1); else if (event.key === 'N') next(-1);
-});
-if (off.size || errors) { press($('b-err'), errors); filter(); }
-
-// The pane: tabs, links to other steps, width.
-function tab(b) { if (!b) return; for (const x of pane.querySelectorAll('[role=tab]')) { const on = x === b; x.setAttribute('aria-selected', on); x.tabIndex = on ? 0 : -1; pane.querySelector('#' + x.getAttribute('aria-controls')).hidden = !on; } }
-pane.addEventListener('click', (event) => { const t = event.target.closest('[role=tab]'); if (t) tab(t); });
-pane.addEventListener('keydown', (event) => { const t = event.target.closest('[role=tab]'), all = [...pane.querySelectorAll('[role=tab]')]; if (t && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) { const x = all[(all.indexOf(t) + (event.key === 'ArrowRight' ? 1 : -1) + all.length) % all.length]; tab(x); x.focus(); } if (event.key === 'Escape') $('rows').focus(); });
-document.addEventListener('click', (event) => { const a = event.target.closest('a[data-step]'); if (a && !event.ctrlKey && !event.metaKey) { const i = skeleton.rowOf(a.dataset.step); if (i >= 0) { event.preventDefault(); tree.select(i); $('rows').focus({ preventScroll: true }); } } });
-const grip = $('grip'), width = (px) => { const w = Math.round(Math.min(innerWidth - 420, Math.max(280, px))); split.style.setProperty('--pane', w + 'px'); grip.setAttribute('aria-valuenow', w); try { localStorage.setItem('pane', w); } catch { /* no storage: the width is forgotten */ } };
-grip.addEventListener('pointerdown', (event) => { grip.setPointerCapture(event.pointerId); grip.onpointermove = (move) => width(innerWidth - move.clientX); });
-grip.addEventListener('pointerup', () => { grip.onpointermove = null; });
-grip.addEventListener('keydown', (event) => { const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key]; if (by) { event.preventDefault(); width(pane.clientWidth + by); } });
-try { const w = Number(localStorage.getItem('pane')); if (w && innerWidth > 1180) width(w); } catch { /* as above */ }
-
-// Keys that work anywhere on the page but in a field.
-addEventListener('keydown', (event) => {
-  if (event.target.closest('input, select, textarea, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
-  const key = { f: () => $('q').focus(), c: () => $('b-crit').click(), n: () => next(1), N: () => next(-1), e: () => { $('rows').focus(); tree.key(event); } }[event.key];
-  if (key) { event.preventDefault(); key(); }
-});
-$('rows').addEventListener('focus', tell);
-
-const asked = url.searchParams.get('span'), row = asked ? skeleton.rowOf(asked) : skeleton.flags.findIndex((f) => f & FAILED);
-if (row >= 0) tree.select(row, !asked);
-const t = /^(\d+)-(\d+)$/.exec(url.searchParams.get('t') || ''); if (t) tree.zoom(+t[1], +t[2]);
-if (errors || off.size) { press($('b-err'), errors); filter(); }
 
 // A run that goes on: its skeleton is read again when something came, and the rows in sight stay where they are.
 if (split.dataset.live) {
   let timer = 0;
   const again = async () => {
-    timer = 0; const next = await fetch(`${api}/skeleton`); if (!next.ok) return;
-    const newer = read(await next.arrayBuffer()); if (newer.head.revision === skeleton.head.revision) return;
-    tree.follow(newer); skeleton = newer; sum(); tree.minimap();
+    timer = 0; const newer = await loaded(); if (!newer || newer.head.revision === skeleton.head.revision) return;
+    skeleton = newer; tree.follow(newer); sum(); tree.minimap();
     say(skeleton.running ? `${count(skeleton.n)} steps so far` : 'The run has ended');
   };
-  listen(`?trace=${trace}`, { changed() { if (!timer) timer = setTimeout(again, 200); }, lost() { if (!timer) timer = setTimeout(again, 200); }, state(word) { $('sum').title = word === 'on' ? 'live' : 'not live'; } });
+  const later = () => { if (!timer) timer = setTimeout(again, 200); };
+  listen(`?trace=${trace}`, { changed: later, lost: later, state(word) { document.getElementById('sum').title = word === 'on' ? 'live' : 'not live'; } });
 }
