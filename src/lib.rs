@@ -62,6 +62,7 @@
 
 #[cfg(feature = "server")]
 pub mod access;
+pub mod blocks;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "client")]
@@ -69,6 +70,7 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod dataset;
 pub mod dialect;
+mod document;
 pub mod documents;
 pub mod formats;
 #[cfg(feature = "server")]

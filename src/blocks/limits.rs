@@ -1,7 +1,7 @@
 //! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
 
-use crate::formats::choice::Options;
-use crate::formats::json::Json;
+use crate::document::choice::Options;
+use crate::document::json::Json;
 
 /// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn size(value: &Json<'_>) -> usize {
 }
 
 /// How many bytes a value counts, if those are more than the limit.
-pub(super) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
+pub(crate) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
     // Counting means writing: nearly every value is far from its limit.
     if at_most(value) <= limit {
         return None;
