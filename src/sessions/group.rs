@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::client::Client;
 use super::error::SessionError;
-use super::lines::Left;
 use super::note::Note;
 use super::recognise::Found;
-use super::recording::Thread;
+use super::recording::Recorded;
 use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, spans};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::span::Span;
@@ -26,14 +25,6 @@ pub(crate) struct Imported {
     pub(crate) spans: Vec<Span>,
     /// What they do not have.
     pub(crate) notes: Vec<Note>,
-}
-
-/// What a reader gives of the files of one session.
-#[derive(Debug, Default)]
-pub(super) struct Recorded {
-    pub(super) threads: Vec<Thread>,
-    /// What was left out, by file.
-    pub(super) left: Vec<(PathBuf, Left)>,
 }
 
 impl Sessions {

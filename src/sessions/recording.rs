@@ -1,10 +1,21 @@
 //! What a session file has, free of its client's form.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
+use super::lines::Left;
 use super::note::Unknown;
 use crate::operation::{Cost, Message, TokenCount, ToolDefinition};
 use crate::span::{TraceId, UnixNanos};
+
+/// What a reader gives of the files of one session.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    pub(super) threads: Vec<Thread>,
+    /// What was left out, by file.
+    pub(super) left: Vec<(PathBuf, Left)>,
+}
 
 /// One agent: the main one of a session, or a sub-agent.
 #[derive(Debug, Default)]

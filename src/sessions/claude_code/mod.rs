@@ -4,6 +4,7 @@
 //! in what they write: from 2.1.332 on a file has each request in full (`request`), before it the lines alone.
 
 mod agents;
+mod reader;
 mod request;
 mod thread;
 mod user;
@@ -11,10 +12,10 @@ mod user;
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
-use super::group::Recorded;
 use super::lines;
+use super::recording::Recorded;
 use agents::Agents;
-use thread::Reader;
+use reader::Reader;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {

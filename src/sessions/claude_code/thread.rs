@@ -1,15 +1,12 @@
-//! The lines of one file, in order, as events.
-
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+//! The lines of one file, in order, as events: answers of the model, attachments, records about the session.
 
 use serde_json::{Map, Value};
 
 use super::agents::Agents;
-use super::request::Requests;
+use super::reader::Reader;
 use super::user;
 use crate::operation::{Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, Thread, Under, fact};
+use crate::sessions::recording::{Call, Compaction, Event, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
@@ -30,45 +27,7 @@ const SKIPPED: &[&str] = &[
     "progress",
 ];
 
-/// Reads one file.
-pub(super) struct Reader {
-    pub(super) thread: Thread,
-    /// The model call of each message id.
-    calls: HashMap<String, usize>,
-    /// The lines read before, by their id: a line may be there twice.
-    seen: HashSet<String>,
-    requests: Requests,
-    /// The system prompt of versions that write it by itself.
-    system: Option<String>,
-    /// The turn's id, which all lines of a person share.
-    pub(super) prompt_id: Option<String>,
-    /// Where the last prompt is among the events.
-    pub(super) prompt: Option<usize>,
-    /// A command, until the line with what the model was given for it.
-    pub(super) command: bool,
-}
-
 impl Reader {
-    pub(super) fn new(path: &Path) -> Self {
-        let mut thread = Thread::default();
-        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        name.strip_prefix("agent-").unwrap_or(name).clone_into(&mut thread.id);
-        Self {
-            thread,
-            calls: HashMap::new(),
-            seen: HashSet::new(),
-            requests: Requests::default(),
-            system: None,
-            prompt_id: None,
-            prompt: None,
-            command: false,
-        }
-    }
-
-    pub(super) fn finish(self) -> Thread {
-        self.thread
-    }
-
     pub(super) fn line(&mut self, line: &Value, agents: &mut Agents) {
         if let Some(uuid) = get::text(line, "/uuid")
             && !self.seen.insert(uuid.to_owned())
@@ -102,12 +61,6 @@ impl Reader {
             kind if SKIPPED.contains(&kind) => {}
             kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
         }
-    }
-
-    /// Adds a fact of the turn.
-    pub(super) fn facts(&mut self, key: &str, value: impl Into<Value>) {
-        let facts = Map::from_iter([(key.to_owned(), value.into())]);
-        self.thread.events.push(Event::Facts(facts));
     }
 
     fn assistant(&mut self, line: &Value) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::agents::Agents;
-use super::thread::Reader;
+use super::reader::Reader;
 use crate::operation::{Message, Role};
 use crate::sessions::recording::{Compaction, Event, Prompt, ToolResult, fact};
 use crate::sessions::{get, parts};

@@ -10,9 +10,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::error::SessionError;
-use super::group::Recorded;
 use super::lines;
-use super::recording::Under;
+use super::recording::{Recorded, Under};
 use thread::Reader;
 
 /// The threads of one session, the main one and its sub-agents.

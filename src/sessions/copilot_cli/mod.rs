@@ -5,8 +5,8 @@ mod thread;
 use std::path::PathBuf;
 
 use super::error::SessionError;
-use super::group::Recorded;
 use super::lines;
+use super::recording::Recorded;
 use thread::Reader;
 
 /// The threads of each file: the main agent, and each sub-agent.

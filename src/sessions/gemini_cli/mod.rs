@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::error::SessionError;
 use super::get;
-use super::group::Recorded;
 use super::lines;
-use super::recording::{Thread, Under};
+use super::recording::{Recorded, Thread, Under};
 use messages::Messages;
 
 /// The threads of one session: the main file, and one for each sub-agent.

@@ -7,8 +7,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
-use super::group::Recorded;
-use super::recording::{Thread, Under};
+use super::recording::{Recorded, Thread, Under};
 use super::{get, lines};
 use messages::Session;
 

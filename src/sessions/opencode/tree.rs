@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::messages::Session;
 use crate::sessions::error::SessionError;
 use crate::sessions::get;
-use crate::sessions::group::Recorded;
 use crate::sessions::lines::Left;
+use crate::sessions::recording::Recorded;
 
 /// Every session of the tree. A document that is being written is left out.
 pub(super) fn read(files: &[PathBuf], limit: usize, out: &mut Recorded) -> Result<Vec<Session>, SessionError> {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::error::SessionError;
-use super::group::Recorded;
-use super::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact};
+use super::recording::{Call, Compaction, Event, Prompt, Recorded, Thread, ToolResult, fact};
 use super::{get, lines, parts};
 use crate::operation::{Cost, Message, Role, TokenCount, ToolDefinition};
 use crate::span::UnixNanos;

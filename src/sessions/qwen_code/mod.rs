@@ -12,9 +12,8 @@ use serde_json::Value;
 
 use super::error::SessionError;
 use super::get;
-use super::group::Recorded;
 use super::lines;
-use super::recording::{Event, Under};
+use super::recording::{Event, Recorded, Under};
 use telemetry::Telemetry;
 use thread::Reader;
 
