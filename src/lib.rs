@@ -90,6 +90,8 @@ pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod sessions;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;
@@ -132,6 +134,8 @@ pub mod docs {
     pub mod forward {}
     #[doc = include_str!("docs/pages.md")]
     pub mod pages {}
+    #[doc = include_str!("docs/sessions.md")]
+    pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
 }
