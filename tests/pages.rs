@@ -99,6 +99,7 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     ("/?where=failures%20%3E%201", &["Divide by zero.", "1 run on this page"]),
     ("/?where=failures%20%3E%3E%201", &["id=\"fault\"", "role=\"alert\""]),
+    ("/?q=DIVISION+by", &["Divide by zero.", "1 run on this page"]),
     ("/?agent=nobody", &["No run fits."]),
     ("/sessions", &["talk-1"]),
     ("/sessions/talk-1", &["run 3", "Who am I?", "later"]),
@@ -203,10 +204,18 @@ fn no_link_is_dead_and_hostile_text_stays_text() {
                 _ => {}
             }
         }
-        assert!(
-            !text.contains(|letter: char| letter.is_control() && letter != '\n'),
-            "{path} has a control character"
-        );
+        let harms = |text: &str| {
+            text.contains(|letter: char| (letter.is_control() && letter != '\n') || ('\u{202a}'..='\u{2069}').contains(&letter))
+        };
+        for (_, text) in text.split('<').filter_map(|piece| piece.split_once('>')) {
+            assert!(!harms(text), "{path} has a control character: {text:?}");
+        }
+        for (name, value) in attributes(&text)
+            .into_iter()
+            .filter(|(name, _)| ["title", "aria-label"].contains(&name.as_str()))
+        {
+            assert!(!harms(&value), "{path} has a control character: {name}={value:?}");
+        }
     }
     assert!(pages > 60, "{pages} pages");
 }

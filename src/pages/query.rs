@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use regex::bytes::{Regex, RegexBuilder};
+
 use crate::dataset::Expression;
 use crate::run::Run;
 use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
@@ -22,6 +24,9 @@ pub(crate) const PAGE: usize = 100;
 const BATCH: usize = 200;
 /// How long a page is looked for. What was found until then is shown, with how far back it goes.
 const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Bytes that a pattern of words may take.
+const PATTERN: usize = 4 << 20;
 
 /// What an address asks for.
 #[derive(Debug, Default)]
@@ -174,6 +179,7 @@ impl Query {
                 }
             },
         };
+        let words = self.pattern();
         let given_up = Instant::now() + PATIENCE;
         answer.reserve_in_all(lists::MEMORY)?;
         loop {
@@ -194,7 +200,10 @@ impl Query {
                 }
                 filter.after = Some(cursor);
                 let listed = lists::listed(web, row.clone(), answer)?;
-                if self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)? {
+                if self.holds(&listed)
+                    && words.as_ref().is_none_or(|words| self.has_words(&listed) || said(web, &row, words))
+                    && self.expression_holds(web, &row, expression.as_ref(), answer)?
+                {
                     found.runs.push(listed);
                 }
             }
@@ -226,7 +235,9 @@ impl Query {
             },
         };
         let listed = lists::listed(web, row.clone(), answer)?;
-        let fits = self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
+        let words = self.pattern();
+        let has_words = words.is_none_or(|words| self.has_words(&listed) || said(web, &row, &words));
+        let fits = has_words && self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
 
@@ -238,7 +249,12 @@ impl Query {
             && (self.status.is_empty() || self.status == summary.status)
             && (self.agent.is_empty() || summary.agents.contains(&self.agent) || summary.agent.as_ref() == Some(&self.agent))
             && (self.model.is_empty() || summary.models.contains(&self.model))
-            && (self.words.is_empty() || self.has_words(listed))
+    }
+
+    /// What finds the words in payloads, in any case.
+    fn pattern(&self) -> Option<Regex> {
+        let words = (!self.words.is_empty()).then(|| regex::escape(&self.words))?;
+        RegexBuilder::new(&words).case_insensitive(true).size_limit(PATTERN).build().ok()
     }
 
     fn has_words(&self, listed: &Listed) -> bool {
@@ -267,4 +283,16 @@ impl Query {
             }
         }
     }
+}
+
+/// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
+/// as JSON writes it.
+fn said(web: &Web, row: &TraceRow, words: &Regex) -> bool {
+    let mut found = false;
+    // That it is found ends the reading. A trace that cannot be read has no words.
+    let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {
+        found = words.is_match(message);
+        if found { Err(store::Error::Cancelled) } else { Ok(()) }
+    });
+    found
 }
