@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -371,7 +371,7 @@ fn chromium() -> Option<Command> {
 #[test]
 fn scripts_run_in_a_browser_and_violate_nothing() {
     if chromium().is_none() {
-        println!("there is no chromium: the pages were not opened in a browser");
+        let _ = writeln!(std::io::stderr(), "there is no chromium: the pages were not opened in a browser");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

@@ -64,7 +64,7 @@ pub(crate) fn view(runs: &[Listed]) -> Markup {
     let (from, to) = (when(first, 0), when(last, 0));
     let ends = html! { div.rng aria-hidden="true" { span { (from) } span { (to) " UTC" } } };
     html! {
-        div.charts aria-label={ "Charts of the runs on this page, " (from) " to " (to) " UTC" } role="group" {
+        div.charts aria-label={ "Charts of the runs on this page, " (from) " to " (to) " UTC" } role="group" tabindex="0" {
             figure {
                 figcaption { span { "Runs on this page" } span { b { (count(runs.len() as u64)) } " · " span.bad[failed > 0] { (count(failed)) " failed" } } }
                 (bars(&columns, |column| column.runs as f64, |column| column.failed as f64)) (ends)
