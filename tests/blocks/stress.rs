@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use spanbridge::formats::openreward::limits::Limits;
 use spanbridge::formats::openreward::rules;
 
-use crate::client::{Client, blocks};
+use super::client::{Client, blocks};
 use crate::serving::Serving;
 
 const WRITERS: usize = 32;

@@ -4,10 +4,10 @@
 //! `UPDATE=1 cargo test --test runs` writes `run.txt` into each case folder. Read the diff before you commit it.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../support/mod.rs"]
-mod support;
 mod tree;
 mod words;
+
+use crate::support;
 
 use std::fs;
 

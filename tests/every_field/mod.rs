@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod fields;
-#[path = "../support/mod.rs"]
-mod support;
+
+use crate::support;
 
 use std::collections::BTreeMap;
 

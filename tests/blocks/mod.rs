@@ -2,9 +2,6 @@
 #![cfg(feature = "server")]
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 
-#[path = "../support/serving.rs"]
-mod serving;
-
 mod cases;
 mod client;
 mod imports;

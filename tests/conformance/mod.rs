@@ -13,8 +13,6 @@ mod hostile;
 mod messages;
 mod row;
 mod scenarios;
-#[path = "../support/serving.rs"]
-mod serving;
 mod states;
 mod transports;
 mod wire;

@@ -7,8 +7,6 @@ mod bounds;
 mod broken_items;
 mod config;
 mod hosts;
-#[path = "../support/serving.rs"]
-mod launch;
 mod limits;
 mod reading;
 mod reading_faults;
@@ -19,3 +17,5 @@ mod terminal;
 mod tls;
 mod tokens;
 mod way_out;
+
+use crate::serving as launch;

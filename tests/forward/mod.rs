@@ -8,10 +8,11 @@ mod killed;
 mod memory;
 mod metrics;
 mod patience;
+mod projects;
 mod records;
 mod said;
-#[path = "../support/serving.rs"]
-mod serving;
 mod sink;
 mod support;
 mod tls;
+
+use crate::serving;

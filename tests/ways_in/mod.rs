@@ -9,10 +9,6 @@ mod documents;
 mod files;
 #[cfg(target_os = "linux")]
 mod peaks;
-#[path = "../support/serving.rs"]
-mod serving;
-#[path = "../support/mod.rs"]
-mod support;
 
 /// Whether more is asked for than in each run.
 fn full() -> bool {

@@ -2,15 +2,14 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "../support/serving.rs"]
-mod serving;
-
 mod backup;
 mod crowd;
 mod doctor;
 mod files;
 mod losses;
 mod metrics;
+
+use crate::serving;
 
 use std::path::Path;
 use std::process::Output;
