@@ -5,6 +5,9 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
 //! before everything that looks at model calls.
 
+mod prompts;
+mod unseen_calls;
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,9 +16,10 @@ use super::id::{Id, IdVec, NodeId};
 use super::node::{Node, Nodes};
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::{Beside, span_names};
-use crate::hash::{HashMap, HashSet};
-use crate::operation::{Agent, Kind, Message, Messages, Operation, Part, Recorded, Role, TokenCount};
+use crate::hash::HashMap;
+use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
 use crate::span::UnixNanos;
+use crate::trace::Finding;
 
 /// Adds the calls, and gives calls without content what their agent alone tells.
 pub(super) fn add(nodes: &mut Nodes) {
@@ -45,7 +49,7 @@ pub(super) fn add(nodes: &mut Nodes) {
     if !new.is_empty() {
         insert(nodes, new);
     }
-    forget_prompts(nodes);
+    prompts::settle(nodes);
 }
 
 /// A call that another span tells of.
@@ -259,6 +263,19 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
     }
+    let is_one = rounds.len() == 1;
+    let asked = if node.kind() == Kind::Agent {
+        unseen_calls::round(nodes, &rounds, tools)
+    } else {
+        None
+    };
+    let findings: Vec<Finding> = asked
+        .iter()
+        .flat_map(|(_, tools)| tools.iter().map(|tool| unseen_calls::finding(*tool)))
+        .collect();
+    if let Some((round, _)) = asked {
+        rounds.insert(0, round);
+    }
     let by_id: HashMap<&str, &Node> = tools
         .iter()
         .filter_map(|tool| {
@@ -296,11 +313,12 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         let back = ran.iter().map(|tool| tool.end_or_start()).max();
         start = back.unwrap_or(start).max(start);
     }
+    nodes.findings.extend(findings);
     let Some(node) = nodes.get_mut(agent) else { return out };
-    // Nobody else's: they are the calls' now. A prompt alone goes with [`forget_prompts`].
+    // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
-    if let [call] = out.as_mut_slice() {
+    if let Some(call) = out.last_mut().filter(|_| is_one) {
         give_counts(&mut node.operation, &mut call.operation);
     }
     out
@@ -413,73 +431,6 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
         if gives_cost {
             node.operation.cost = Default::default();
         }
-    }
-}
-
-/// A system prompt alone on an agent's span is what its calls are given: the first of them gets it where none has any. It stays where
-/// no call has words.
-fn forget_prompts(nodes: &mut Nodes) {
-    let has_prompts = |node: &Node| {
-        node.operation
-            .input_messages
-            .as_ref()
-            .is_some_and(|list| list.iter().all(is_prompt))
-    };
-    let tellers: Vec<NodeId> = nodes
-        .list
-        .enumerate()
-        .filter(|(_, node)| is_teller(node.kind()) && has_prompts(node))
-        .map(|(id, _)| id)
-        .collect();
-    if tellers.is_empty() {
-        return;
-    }
-    // Prompts come first: histories are not gone through for each call.
-    let given: HashSet<String> = nodes
-        .list
-        .iter()
-        .filter(|node| node.kind() == Kind::Llm)
-        .filter_map(|node| node.operation.input_messages.as_ref())
-        .flat_map(|list| list.iter().take_while(|message| is_prompt(message)))
-        .map(Message::content)
-        .collect();
-    let is_given = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::Text(_))) && given.contains(&message.content());
-    for id in tellers {
-        if let Some(node) = nodes.get_mut(id) {
-            let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_given));
-        }
-    }
-    give_prompts(nodes);
-}
-
-/// Gives the prompts of agents to their first calls, where no call of theirs has one.
-fn give_prompts(nodes: &mut Nodes) {
-    let has_prompts = |node: &Node| {
-        node.operation
-            .input_messages
-            .as_ref()
-            .is_some_and(|list| list.iter().all(is_prompt))
-    };
-    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
-    let mut first_calls: HashMap<NodeId, Option<NodeId>> = HashMap::default();
-    for call in nodes.of_kind(Kind::Llm) {
-        let Some(agent) = agents.known(call).filter(|agent| nodes.get(*agent).is_some_and(has_prompts)) else {
-            continue;
-        };
-        let heard = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
-        let first = first_calls.entry(agent).or_insert_with(|| heard.is_some().then_some(call));
-        if heard.is_some_and(|list| list.first().is_some_and(is_prompt)) {
-            *first = None;
-        }
-    }
-    let mut first_calls: Vec<(NodeId, NodeId)> = first_calls.into_iter().filter_map(|(agent, call)| Some((agent, call?))).collect();
-    first_calls.sort_unstable();
-    for (agent, call) in first_calls {
-        let prompts = nodes.get_mut(agent).and_then(|node| node.operation.input_messages.take());
-        let Some(node) = nodes.get_mut(call) else { continue };
-        let heard = node.operation.input_messages.take().map(Messages::into_vec);
-        let all = prompts.map(Messages::into_vec).into_iter().chain(heard).flatten();
-        node.operation.input_messages = Some(all.collect::<Vec<_>>().into());
     }
 }
 
