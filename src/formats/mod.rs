@@ -36,6 +36,7 @@ pub use back::{Beside, DisassembleError, Note, NoteKind};
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format};
+pub(crate) use openreward::written::as_conversations;
 pub use options::OptionError;
 pub use recognise::{is_document, is_export_request, recognised};
 pub use registry::{FORMATS, by_id};
