@@ -10,6 +10,7 @@ mod unseen_calls;
 
 use std::sync::Arc;
 
+use prompts::is_prompt;
 use serde_json::Value;
 
 use super::id::{Id, IdVec, NodeId};
@@ -242,10 +243,6 @@ fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, wit
     prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
 }
 
-fn is_prompt(message: &Message) -> bool {
-    matches!(message.role, Role::System | Role::Developer)
-}
-
 /// The calls that an agent's messages tell of, each turn of the answer one.
 fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
@@ -264,11 +261,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         return Vec::new();
     }
     let is_one = rounds.len() == 1;
-    let asked = if node.kind() == Kind::Agent {
-        unseen_calls::round(nodes, &rounds, tools)
-    } else {
-        None
-    };
+    let asked = unseen_calls::round(nodes, &rounds, tools);
     let findings: Vec<Finding> = asked
         .iter()
         .flat_map(|(_, tools)| tools.iter().map(|tool| unseen_calls::finding(*tool)))

@@ -1,10 +1,13 @@
 //! System prompts that stand alone on the spans of agents.
 
-use super::{is_prompt, is_teller};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Message, Messages, Part};
+use crate::operation::{Kind, Message, Messages, Part, Role};
 use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
+
+pub(super) fn is_prompt(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
 
 /// A system prompt alone on an agent's span is what its calls are given: the first of them gets it where none has any. It stays where
 /// no call has words.
@@ -18,7 +21,7 @@ pub(super) fn settle(nodes: &mut Nodes) {
     let tellers: Vec<NodeId> = nodes
         .list
         .enumerate()
-        .filter(|(_, node)| is_teller(node.kind()) && has_prompts(node))
+        .filter(|(_, node)| matches!(node.kind(), Kind::Agent | Kind::Chain) && has_prompts(node))
         .map(|(id, _)| id)
         .collect();
     if tellers.is_empty() {
