@@ -95,7 +95,11 @@ const PAGES: &[(&str, &[&str])] = &[
     ("/", &["<h1 class=\"vh\">Runs</h1>", "Divide by zero.", ">Failed</span>", "Running"]),
     (
         "/?status=error",
-        &["Divide by zero.", "1 run on this page", "Remove the filter status"],
+        &[
+            "Divide by zero.",
+            "1 run on this page",
+            "Remove the filter </span><span>status</span>",
+        ],
     ),
     (
         "/?status=error&where=failures+%3E+1+or+reward+%3D+1&since=2026-01-01",

@@ -228,12 +228,22 @@ impl Query {
                     found.searched_to = Some(row.start);
                     return Ok(found);
                 }
-                filter.after = Some(cursor);
                 let listed = lists::listed(web, row.clone(), answer)?;
-                if self.holds(&listed)
-                    && words.as_ref().is_none_or(|words| self.has_words(&listed) || said(web, &row, words))
-                    && self.expression_holds(web, &row, expression.as_ref(), answer)?
-                {
+                let mut holds = self.holds(&listed);
+                if let Some(words) = words.as_ref().filter(|_| holds && !self.has_words(&listed)) {
+                    // The first trace is looked through in any case: whoever goes on gets further.
+                    let until = (filter.after != self.after).then_some(given_up);
+                    match said(web, &row, words, until) {
+                        Some(found) => holds = found,
+                        None => {
+                            found.next = filter.after;
+                            found.searched_to = Some(row.start);
+                            return Ok(found);
+                        }
+                    }
+                }
+                filter.after = Some(cursor);
+                if holds && self.expression_holds(web, &row, expression.as_ref(), answer)? {
                     found.runs.push(listed);
                 }
             }
@@ -266,7 +276,7 @@ impl Query {
         };
         let listed = lists::listed(web, row.clone(), answer)?;
         let words = self.pattern();
-        let has_words = words.is_none_or(|words| self.has_words(&listed) || said(web, &row, &words));
+        let has_words = words.is_none_or(|words| self.has_words(&listed) || said(web, &row, &words, None) == Some(true));
         let fits = has_words && self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
@@ -316,13 +326,21 @@ impl Query {
 }
 
 /// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
-/// as JSON writes it.
-fn said(web: &Web, row: &TraceRow, words: &Regex) -> bool {
-    let mut found = false;
+/// as JSON writes it. `None`: that is not known by this time.
+fn said(web: &Web, row: &TraceRow, words: &Regex, until: Option<Instant>) -> Option<bool> {
+    let mut found = Some(false);
     // That it is found ends the reading. A trace that cannot be read has no words.
     let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {
-        found = words.is_match(message);
-        if found { Err(store::Error::Cancelled) } else { Ok(()) }
+        if until.is_some_and(|until| Instant::now() > until) {
+            found = None;
+        } else if words.is_match(message) {
+            found = Some(true);
+        }
+        if found == Some(false) {
+            Ok(())
+        } else {
+            Err(store::Error::Cancelled)
+        }
     });
     found
 }

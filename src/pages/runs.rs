@@ -75,7 +75,7 @@ fn filters(query: &Query, found: &Found) -> Markup {
             label.btn { input type="checkbox" name="all" value="1" checked[query.all]; " Spans without agents too" }
             button { "Filter" }
             @for (name, value) in &chips {
-                a.chip href=(query.address(name, None)) aria-label={ "Remove the filter " (name) } { span { (name) } " " (line(value, 40)) i aria-hidden="true" { "×" } }
+                a.chip href=(query.address(name, None)) { span.vh { "Remove the filter " } span { (name) } " " (line(value, 40)) i aria-hidden="true" { "×" } }
             }
             div.pill role="status" aria-live="polite" { button type="button" id="newer" hidden {} }
             span.live.hide-s data-state="off" id="live" { "Live" }
