@@ -17,6 +17,7 @@ mod looking;
 mod mcp;
 mod operating;
 mod otlp;
+mod pages;
 mod receiver;
 mod scan;
 mod security;
