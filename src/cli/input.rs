@@ -67,6 +67,17 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// One file whose content tells what it is.
+    pub(super) fn one(path: &Path, semconv: Option<&Path>) -> Self {
+        Self {
+            from: From::Auto,
+            semconv: semconv.map(Path::to_owned),
+            max_bytes: DEFAULT_LIMIT,
+            max_memory: None,
+            files: vec![path.to_owned()],
+        }
+    }
+
     pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
         vocabulary(self.semconv.as_deref())
     }

@@ -2,6 +2,7 @@
 
 mod address;
 mod check;
+mod compare;
 mod complete;
 mod convert;
 mod data_dir;
@@ -75,6 +76,7 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Compare(compare::Compare),
     Tail(tail::Tail),
     Send(send::Send),
     Formats(formats::Formats),
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
