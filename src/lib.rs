@@ -69,6 +69,7 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod dataset;
 pub mod dialect;
+mod document;
 pub mod documents;
 pub mod formats;
 #[cfg(feature = "server")]

@@ -14,6 +14,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("operation", 1),
     ("trace", 2),
     ("dialect", 2),
+    ("document", 2),
     ("otlp", 2),
     ("run", 3),
     ("transcript", 3),

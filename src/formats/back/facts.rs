@@ -1,12 +1,12 @@
 //! Metadata that our own documents write beside an event, read into operations again: the other direction of
-//! `formats/facts.rs`.
+//! `transcript/facts.rs`.
 
 use serde_json::{Map, Value};
 
 use super::at::At;
 use super::error::DisassembleError;
-use crate::formats::fact_groups::FactGroup;
 use crate::operation::{Cost, Evaluation, Failure, Kind, Operation, TokenCount, ToolDefinition, Training};
+use crate::transcript::fact_groups::FactGroup;
 
 /// Reads what it knows; what it does not know, or what has another type, stays in the map.
 pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {

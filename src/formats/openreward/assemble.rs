@@ -9,10 +9,10 @@ use super::list::List;
 use super::plan::{Item, Plan};
 use super::words::words;
 use super::write::BlockWriter;
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::Text;
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::json::Text;
-use crate::formats::loss::{Loss, LossReason};
 use crate::operation::Message;
 use crate::run::{EntryKind, Run};
 

@@ -6,7 +6,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// Blocks in insertion order: a JSON array, or `{"blocks": [...]}`.
 #[derive(Debug, Clone, Default, PartialEq)]

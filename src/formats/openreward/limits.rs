@@ -1,7 +1,7 @@
 //! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
 
-use crate::formats::choice::Options;
-use crate::formats::json::Json;
+use crate::document::choice::Options;
+use crate::document::json::Json;
 
 /// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

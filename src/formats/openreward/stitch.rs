@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::document::{Block, SubType};
-use crate::formats::json::Json;
+use crate::document::json::Json;
 use serde::{Deserialize, Serialize};
 
 /// The tree.

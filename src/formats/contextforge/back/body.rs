@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::super::deserialize::as_whole;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, read_model_output, read_thoughts};
-use crate::formats::shape::kind_of;
 use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
 /// The operation of a step of a known type.

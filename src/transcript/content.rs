@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::calls;
-use super::json::{Json, Object, Text};
-use super::json_read::recorded;
-use super::text::compact;
+use crate::document::json::{Json, Object, Text};
+use crate::document::json_read::recorded;
+use crate::document::text::compact;
 use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message, Operation, Part};
 use crate::run::{Run, Step};
+use crate::transcript::calls;
 
 /// Text as it is, any other value as compact JSON.
 pub(crate) fn text(value: &Value) -> Text<'_> {

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::json::{Json, Text, trimmed};
-use super::text::compact;
-use super::{calls, io, json_read};
 use crate::dialect::messages::{self, Direction};
+use crate::document::json::{Json, Text, trimmed};
+use crate::document::json_read;
+use crate::document::text::compact;
 use crate::hash::HashSet;
 use crate::operation::{Form, Message, Operation, Recorded, Role};
 use crate::run::{EntryKind, Run, Step};
+use crate::transcript::{calls, content};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
@@ -130,7 +131,7 @@ fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
     let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
     members.filter_map(Value::as_str).for_each(|words| tell(words.into()));
-    tell(io::content(message));
+    tell(content::content(message));
     // The name on a result is that of its call.
     if let Some(name) = message.name.as_ref().filter(|_| message.role != Role::Tool) {
         tell(name.into());
@@ -153,6 +154,6 @@ fn asked<'a>(tool: &'a Step, tell: &mut impl FnMut(Text<'a>)) {
 fn text(value: &Value) -> Text<'_> {
     match value {
         Value::Null => Text::default(),
-        other => io::text(other),
+        other => content::text(other),
     }
 }

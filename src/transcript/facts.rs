@@ -2,12 +2,12 @@
 //!
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
-use super::calls::Results;
-use super::fact_groups::FactGroup as _;
-use super::io;
-use super::json::{Json, Object};
+use crate::document::json::{Json, Object};
 use crate::operation::{Document, Evaluation, Failure, Kind, Operation, ToolDefinition};
 use crate::run::{Observed, Run, Step};
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup as _;
 
 /// Most of what an operation may say it does not say: nothing is made of that.
 #[inline]
@@ -157,7 +157,7 @@ fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
 }
 
-/// What went in and what came out in a form that [`io::input`] and [`io::output`] do not look for in operations of this kind.
+/// What went in and what came out in a form that [`content::input`] and [`content::output`] do not look for in operations of this kind.
 fn in_and_out_of_another_kind<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     let kind = operation.kind;
     if kind != Kind::Embedding && !operation.embedded_texts.is_empty() {
@@ -168,15 +168,15 @@ fn in_and_out_of_another_kind<'a>(operation: &'a Operation, out: &mut Object<'a>
         put(out, "arguments", tool.arguments.as_ref());
         put(out, "result", tool.result.as_ref());
     }
-    if let Some(search) = operation.search.as_ref().filter(|_| !io::is_search(kind)) {
+    if let Some(search) = operation.search.as_ref().filter(|_| !content::is_search(kind)) {
         put(out, "query", search.query.as_ref());
         put(out, "documents", search.documents.as_deref().map(documents));
     }
-    if !io::has_messages_for_input(kind) {
-        put(out, "input_messages", operation.input_messages.as_deref().map(io::chats));
+    if !content::has_messages_for_input(kind) {
+        put(out, "input_messages", operation.input_messages.as_deref().map(content::chats));
     }
-    if !io::has_messages_for_output(kind) {
-        put(out, "output_messages", operation.output_messages.as_deref().map(io::chats));
+    if !content::has_messages_for_output(kind) {
+        put(out, "output_messages", operation.output_messages.as_deref().map(content::chats));
     }
 }
 
@@ -190,7 +190,7 @@ fn tool_definition(tool: &ToolDefinition) -> Object<'_> {
 }
 
 /// Documents that were found.
-pub(in crate::formats) fn documents(documents: &[Document]) -> Json<'_> {
+pub(crate) fn documents(documents: &[Document]) -> Json<'_> {
     let told = documents.iter().map(|document| {
         filled([
             ("id", document.id.as_ref().into()),
@@ -206,7 +206,7 @@ pub(in crate::formats) fn documents(documents: &[Document]) -> Json<'_> {
 pub(crate) fn error(failure: &Failure) -> Object<'_> {
     let mut out = Object::new();
     put(&mut out, "type", failure.error_type.as_deref());
-    out.add("message", super::calls::error_text(failure));
+    out.add("message", crate::transcript::calls::error_text(failure));
     put(&mut out, "stacktrace", failure.stacktrace.as_deref());
     out
 }
@@ -230,8 +230,8 @@ pub(crate) fn identity(step: &Step) -> Object<'_> {
 /// What went in and what came out, as `input` and `output`.
 pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step) -> Object<'a> {
     let mut out = Object::new();
-    put(&mut out, "input", io::input(run, step));
-    put(&mut out, "output", io::output(results, step));
+    put(&mut out, "input", content::input(run, step));
+    put(&mut out, "output", content::output(results, step));
     out
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
 }
 
 /// Why the run failed, and where.
-pub(in crate::formats) fn run_failure(run: &Run) -> Option<Object<'_>> {
+pub(crate) fn run_failure(run: &Run) -> Option<Object<'_>> {
     let failed = run.failure.as_ref()?;
     Some(filled([
         ("message", failed.failure.text().into()),
@@ -293,7 +293,7 @@ pub(crate) fn of_run_and_agent(run: &Run) -> Object<'_> {
 }
 
 /// An object of the values that are there.
-pub(in crate::formats) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
+pub(crate) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
     let mut out = Object::new();
     for (key, value) in pairs {
         out.add_filled(key, value);
@@ -302,6 +302,6 @@ pub(in crate::formats) fn filled<'a, const N: usize>(pairs: [(&'static str, Json
 }
 
 /// A list of the texts of these.
-pub(in crate::formats) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
+pub(crate) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
     list.iter().map(ToString::to_string).collect()
 }

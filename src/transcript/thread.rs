@@ -1,16 +1,16 @@
 //! A scope's conversation as a graph of messages: each message once, with the one that it follows. Where a history was edited
 //! or cut, a branch begins.
 
-use super::calls::Results;
-use super::ids::Ids;
-use super::json::{Json, Text, trimmed};
-use super::loss::{Loss, LossReason};
-use super::{chat, io};
+use crate::document::json::{Json, Text, trimmed};
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{self, Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::calls::Results;
+use crate::transcript::ids::Ids;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId};
+use crate::transcript::{chat, content};
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ impl<'a> Thread<'a> {
     }
 
     fn around(&mut self, utterance: &'a run::Utterance, is_user: bool) {
-        let text = io::text(&utterance.content);
+        let text = content::text(&utterance.content);
         self.node(self.tip, Words::OfOperation { is_user, text }, utterance.at, None);
     }
 
@@ -252,7 +252,7 @@ pub(crate) fn message_words<'a>(exchanges: &[Exchange<'a>]) -> HashSet<Text<'a>>
 
 /// What a person or the agent said, as the operation itself tells.
 pub(crate) fn operation_words<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
-    let (input, output) = (io::input(run, step), io::output(results, step));
+    let (input, output) = (content::input(run, step), content::output(results, step));
     let words = match (step.operation.kind, is_user) {
         // What was asked is no answer.
         (Kind::Interrupt, _) => output,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::json::{Object, Text};
-use super::text::compact;
+use crate::document::json::{Object, Text};
+use crate::document::text::compact;
 use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};

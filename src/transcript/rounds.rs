@@ -1,31 +1,31 @@
 //! A conversation by rounds: what a person said, and what was done until the person spoke again.
 
-use super::{chat, io};
 use crate::operation::{Message, Role};
 use crate::transcript::{Exchange, ExchangeKind};
+use crate::transcript::{chat, content};
 
 /// A person's words and what followed them.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Round<'a, 'p> {
+pub(crate) struct Round<'a, 'p> {
     /// The messages of the person, or of who stands in for one; empty where an agent began without any.
-    pub(in crate::formats) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
+    pub(crate) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
     /// What was said and done then.
-    pub(in crate::formats) done: Vec<&'p Exchange<'a>>,
+    pub(crate) done: Vec<&'p Exchange<'a>>,
 }
 
 /// The rounds of a conversation, and what stands outside them.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Rounds<'a, 'p> {
+pub(crate) struct Rounds<'a, 'p> {
     /// What the system said, wherever it stood.
-    pub(in crate::formats) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
-    pub(in crate::formats) list: Vec<Round<'a, 'p>>,
+    pub(crate) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
+    pub(crate) list: Vec<Round<'a, 'p>>,
     /// Results that came as messages and answer no call.
-    pub(in crate::formats) strays: Vec<&'p Exchange<'a>>,
+    pub(crate) strays: Vec<&'p Exchange<'a>>,
 }
 
 impl<'a, 'p> Rounds<'a, 'p> {
     /// The rounds of these exchanges. Messages without words are left out.
-    pub(in crate::formats) fn of(exchanges: &'p [Exchange<'a>]) -> Self {
+    pub(crate) fn of(exchanges: &'p [Exchange<'a>]) -> Self {
         let mut out = Self::default();
         for exchange in exchanges {
             let message = match exchange.kind {
@@ -57,12 +57,12 @@ impl<'a, 'p> Rounds<'a, 'p> {
 
 impl Round<'_, '_> {
     /// Whether all of it came as the input of a model call: it was said before the run.
-    pub(in crate::formats) fn is_old(&self) -> bool {
+    pub(crate) fn is_old(&self) -> bool {
         !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
     }
 
     /// The place in `done` of the answer: the last words, if beside them stand no calls but those that the provider answered.
-    pub(in crate::formats) fn answer(&self) -> Option<usize> {
+    pub(crate) fn answer(&self) -> Option<usize> {
         let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
             let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());
             (words || !exchange.calls.is_empty()).then_some((at, exchange, words))
@@ -76,7 +76,7 @@ impl Round<'_, '_> {
 }
 
 /// What the assistant says in an exchange.
-pub(in crate::formats) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Message> {
+pub(crate) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Message> {
     match exchange.kind {
         ExchangeKind::Turn(message) | ExchangeKind::Message(message) => Some(message),
         _ => None,
@@ -84,7 +84,7 @@ pub(in crate::formats) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Opti
 }
 
 /// The words of a run's question or answer, where no message holds them.
-pub(in crate::formats) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::formats::json::Text<'_>> {
+pub(crate) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::document::json::Text<'_>> {
     let utterance = utterance.filter(|utterance| !utterance.in_conversation)?;
-    Some(io::text(&utterance.content)).filter(|words| !words.trim().is_empty())
+    Some(content::text(&utterance.content)).filter(|words| !words.trim().is_empty())
 }

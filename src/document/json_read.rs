@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use super::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::operation::{Form, Recorded};
 
@@ -22,7 +22,7 @@ pub(crate) fn recorded(recorded: &Recorded) -> Option<Json<'_>> {
 }
 
 /// The value of a JSON text, as [`serde_json::Value`] reads it.
-pub(super) fn read(text: &str) -> serde_json::Result<Json<'_>> {
+pub(crate) fn read(text: &str) -> serde_json::Result<Json<'_>> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Reading.deserialize(&mut reader)?;
     reader.end()?;
@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    use super::*;
+    use crate::document::json_read::*;
 
     proptest! {
         /// The same verdict, the same value and the same order of keys as serde_json's own value has.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 impl<'a, const N: usize> From<[(&'a str, Json<'a>); N]> for Object<'a> {
     fn from(fields: [(&'a str, Json<'a>); N]) -> Self {

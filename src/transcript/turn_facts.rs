@@ -2,18 +2,18 @@
 
 use std::cell::OnceCell;
 
-use super::calls;
-use super::conversation_words::ConversationWords;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Form, Kind, Recorded, ToolDefinition};
 use crate::run::{Run, Step, Utterance};
+use crate::transcript::calls;
+use crate::transcript::conversation_words::ConversationWords;
 
 /// More definitions of one tool are not told apart: a client that writes each call another one would cost the square of their number.
 const DEFINITIONS: usize = 16;
 
 /// What the turns of a run tell, looked up when an operation first needs it.
-pub(in crate::formats) struct TurnFacts<'a> {
-    pub(in crate::formats) run: &'a Run,
+pub(crate) struct TurnFacts<'a> {
+    pub(crate) run: &'a Run,
     words: OnceCell<ConversationWords<'a>>,
     of_model_calls: OnceCell<ModelCalls<'a>>,
 }
@@ -27,7 +27,7 @@ struct ModelCalls<'a> {
 }
 
 impl<'a> TurnFacts<'a> {
-    pub(in crate::formats) fn of(run: &'a Run) -> Self {
+    pub(crate) fn of(run: &'a Run) -> Self {
         Self {
             run,
             words: OnceCell::new(),
@@ -35,8 +35,8 @@ impl<'a> TurnFacts<'a> {
         }
     }
 
-    /// Whether a model call of the run tells this fact of an operation too, by its name in [`facts::all`](super::facts::all).
-    pub(in crate::formats) fn tell(&self, fact: &str, step: &Step) -> bool {
+    /// Whether a model call of the run tells this fact of an operation too, by its name in [`facts::all`](crate::transcript::facts::all).
+    pub(crate) fn tell(&self, fact: &str, step: &Step) -> bool {
         match fact {
             "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
             "model" => step
@@ -55,7 +55,7 @@ impl<'a> TurnFacts<'a> {
     }
 
     /// What of an agent or a chain no turn tells, in words.
-    pub(in crate::formats) fn untold(&self, step: &Step) -> Option<&'static str> {
+    pub(crate) fn untold(&self, step: &Step) -> Option<&'static str> {
         let operation = &step.operation;
         // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
         let (question, answer) = (self.run.question.as_ref(), self.run.answer.as_ref());
@@ -100,6 +100,6 @@ fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
 }
 
 /// Whether what operations of this kind get and give is mostly what the turns in them say.
-pub(in crate::formats) fn hands_on(kind: Kind) -> bool {
+pub(crate) fn hands_on(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Choices, by `<format>.<name>` (for example `openreward.subagents=inline`). Each is one that a format declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options(pub(in crate::formats) BTreeMap<String, String>);
+pub struct Options(pub(crate) BTreeMap<String, String>);
 
 /// A choice that a format declares.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub enum Values {
 }
 
 impl Values {
-    pub(in crate::formats) fn has(self, value: &str) -> bool {
+    pub(crate) fn has(self, value: &str) -> bool {
         match self {
             Self::Words(words) => words.contains(&value),
             Self::Bytes => value.trim().parse::<usize>().is_ok_and(|bytes| bytes > 0),

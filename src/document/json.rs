@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
 /// A text that a run holds, or one of its own.
-pub type Text<'a> = Cow<'a, str>;
+pub(crate) type Text<'a> = Cow<'a, str>;
 
 /// A text without blanks around it.
 pub(crate) fn trimmed(words: Text<'_>) -> Text<'_> {
@@ -105,7 +105,7 @@ impl<'a> Json<'a> {
     }
 
     fn compact(&self) -> String {
-        super::text::compact(self)
+        crate::document::text::compact(self)
     }
 
     /// Adds to a list; what is no list becomes the first item of one.
@@ -137,7 +137,7 @@ impl<'a> Object<'a> {
     }
 
     /// The object with these fields, each key once.
-    pub(super) const fn of_fields(fields: Fields<'a>) -> Self {
+    pub(crate) const fn of_fields(fields: Fields<'a>) -> Self {
         Self {
             own: Some(fields),
             run: None,
@@ -145,7 +145,7 @@ impl<'a> Object<'a> {
     }
 
     /// The object as a run holds it.
-    pub(super) const fn of_run(map: &'a Map<String, Value>) -> Self {
+    pub(crate) const fn of_run(map: &'a Map<String, Value>) -> Self {
         Self { own: None, run: Some(map) }
     }
 

@@ -43,7 +43,7 @@ impl Violations {
     }
 
     /// The list of them, and how many more there are.
-    pub(super) fn into_list(self) -> (Vec<Violation>, usize) {
+    pub(crate) fn into_list(self) -> (Vec<Violation>, usize) {
         (self.kept, self.more)
     }
 

@@ -73,7 +73,7 @@ impl ParsedSize {
 
     /// Both together.
     #[must_use]
-    pub(super) fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self {
             text: self.text.saturating_add(other.text),
             lists: self.lists.saturating_add(other.lists),
@@ -181,12 +181,12 @@ impl DocumentSizes {
 
 /// The values that stand one after another in a text.
 #[derive(Debug)]
-pub(super) struct Values<'a> {
+pub(crate) struct Values<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn in_text(text: &'a [u8]) -> Self {
+    pub(crate) fn in_text(text: &'a [u8]) -> Self {
         Self {
             rest: text.trim_ascii_start(),
         }
@@ -277,7 +277,7 @@ impl Iterator for Values<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::document::parsed_size::*;
 
     #[test]
     fn no_value_takes_more_than_is_counted_nor_much_less() {

@@ -8,12 +8,12 @@ use serde_json::to_writer;
 use sonic_rs::to_writer;
 
 /// A value's compact text, after what stands there.
-pub(super) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
+pub(crate) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
     to_writer(text, value).map_err(|error| error.to_string())
 }
 
 /// A value's text. Its keys are texts, and memory takes what is written.
-pub(super) fn compact(value: &impl Serialize) -> String {
+pub(crate) fn compact(value: &impl Serialize) -> String {
     let mut text = Vec::new();
     let written = write(value, &mut text);
     String::from_utf8(text).ok().filter(|_| written.is_ok()).unwrap_or_default()
@@ -24,8 +24,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    use super::*;
-    use crate::formats::json::Json;
+    use crate::document::json::Json;
+    use crate::document::text::*;
 
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![

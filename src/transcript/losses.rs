@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::json::Json;
-use super::loss::{Loss, LossReason};
-use super::turn_facts::{self, TurnFacts};
-use super::{facts, io};
+use crate::document::json::Json;
+use crate::document::loss::{Loss, LossReason};
 use crate::operation::{Message, Part};
 use crate::run::{Entry, EntryKind, Run, Step, Utterance};
 use crate::span::SpanId;
+use crate::transcript::turn_facts;
+use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall};
+use crate::transcript::{content, facts};
 
 /// The losses of a document.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Losses {
+pub(crate) struct Losses {
     losses: Vec<Loss>,
     /// Facts of operations without a place, each named once.
     facts: BTreeSet<String>,
@@ -23,21 +24,21 @@ pub(in crate::formats) struct Losses {
 
 impl Losses {
     /// Nothing lost yet. `placed`: the facts that the format has a place for, by their names in [`facts::all`].
-    pub(in crate::formats) fn new(placed: &'static [&'static str]) -> Self {
+    pub(crate) fn new(placed: &'static [&'static str]) -> Self {
         Self { placed, ..Self::default() }
     }
 
-    pub(in crate::formats) fn add(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
+    pub(crate) fn add(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
         self.losses.push(Loss::new(span, what, reason));
     }
 
     /// A fact, of however many operations.
-    pub(in crate::formats) fn fact(&mut self, name: impl Into<String>) {
+    pub(crate) fn fact(&mut self, name: impl Into<String>) {
         self.facts.insert(name.into());
     }
 
     /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
-    pub(in crate::formats) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+    pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
         for (key, value) in facts::all(run, step).iter() {
             if !self.placed.contains(&key) {
                 if !self.facts.contains(key) {
@@ -53,7 +54,7 @@ impl Losses {
     }
 
     /// An operation that no turn tells of: its facts, and what goes in and comes out, but for what the turns tell too.
-    pub(in crate::formats) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+    pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
         self.step(turns.run, step, is_told);
         let kind = step.operation.kind;
         if !turn_facts::hands_on(kind) {
@@ -64,11 +65,11 @@ impl Losses {
     }
 
     /// The run's question or answer, where the document has no place for it; `what` says so. Nothing is lost where a message says it.
-    pub(in crate::formats) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
+    pub(crate) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
         let Some(utterance) = utterance else { return };
-        let words = io::text(&utterance.content);
+        let words = content::text(&utterance.content);
         let says_it = |entry: &Entry| match &entry.kind {
-            EntryKind::Message(message) | EntryKind::Turn(message) => io::content(message).trim() == words.trim(),
+            EntryKind::Message(message) | EntryKind::Turn(message) => content::content(message).trim() == words.trim(),
             _ => false,
         };
         if !run.scopes.iter().flat_map(|scope| &scope.conversation).any(says_it) {
@@ -78,7 +79,7 @@ impl Losses {
     }
 
     /// Reasoning that only the provider can read.
-    pub(in crate::formats) fn opaque(&mut self, message: &Message, span: Option<SpanId>) {
+    pub(crate) fn opaque(&mut self, message: &Message, span: Option<SpanId>) {
         let is_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
         if message.parts.iter().any(is_opaque) {
             self.add(span, "opaque reasoning", LossReason::NoPlace);
@@ -86,14 +87,14 @@ impl Losses {
     }
 
     /// An edited history before an exchange.
-    pub(in crate::formats) fn branch(&mut self, exchange: &Exchange<'_>, span: Option<SpanId>) {
+    pub(crate) fn branch(&mut self, exchange: &Exchange<'_>, span: Option<SpanId>) {
         if exchange.branch {
             self.add(span, "the history was edited before this message", LossReason::Ambiguous);
         }
     }
 
     /// A call of which the last result is told, as a call of this agent. `wrapped`: whether an object was put around its arguments.
-    pub(in crate::formats) fn call(
+    pub(crate) fn call(
         &mut self,
         turns: &TurnFacts<'_>,
         asked: &ExchangeCall<'_>,
@@ -128,7 +129,7 @@ impl Losses {
         }
     }
 
-    pub(in crate::formats) fn finish(self) -> Vec<Loss> {
+    pub(crate) fn finish(self) -> Vec<Loss> {
         let facts = self.facts.into_iter().map(|fact| Loss::new(None, fact, LossReason::NoPlace));
         self.losses.into_iter().chain(facts).collect()
     }

@@ -5,15 +5,15 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::violations::JsonPath;
+use crate::document::violations::JsonPath;
 
 /// Keys that stand twice in one object of a value, by their JSON path.
 #[derive(Default)]
-pub(super) struct RepeatedKeys {
+pub(crate) struct RepeatedKeys {
     /// The first of them.
-    pub(super) paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// How many more there are.
-    pub(super) more: usize,
+    pub(crate) more: usize,
 }
 
 /// So many are named.

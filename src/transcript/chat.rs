@@ -4,12 +4,13 @@ use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
-use super::calls::{self, Results};
-use super::io;
-use super::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Part, ToolDefinition};
 use crate::run::{Run, Step};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::transcript::{CallResult, ExchangeCall};
 
 /// The tool that a call names.
@@ -22,7 +23,7 @@ pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
 /// The arguments of a call as an object. The flag says whether one was put around.
 pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'a>, bool) {
     let Some(call) = asked.call else {
-        let input = asked.tool.and_then(|tool| io::input(run, tool.of(run)?));
+        let input = asked.tool.and_then(|tool| content::input(run, tool.of(run)?));
         return match input.unwrap_or_default() {
             Json::Object(object) => (object, false),
             Json::Null => (Object::new(), false),
@@ -46,7 +47,7 @@ pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallR
     let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);
     let value = match given.entry.map(|entry| &entry.result).filter(|value| !value.is_null()) {
         Some(value) => Json::from(value),
-        None => step.and_then(|step| io::output(results, step)).unwrap_or_default(),
+        None => step.and_then(|step| content::output(results, step)).unwrap_or_default(),
     };
     let says_no_more = |error: &str| match &value {
         Json::Text(text) => text.trim().is_empty() || text.trim() == error.trim(),
@@ -108,13 +109,13 @@ impl<'a> OfferedTools<'a> {
 pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
     if !message.has_media() {
         let of_result = message.result.as_ref().filter(|_| message.parts.is_empty());
-        return (of_result.map_or_else(|| io::content(message), io::text), false);
+        return (of_result.map_or_else(|| content::content(message), content::text), false);
     }
     let parts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.into()),
         Part::Reasoning { .. } => None,
-        Part::Media(media) => Some(io::media_mark(media)),
-        Part::Other(value) => Some(io::part_mark(value)),
+        Part::Media(media) => Some(content::media_mark(media)),
+        Part::Other(value) => Some(content::part_mark(value)),
     });
     (parts.collect::<Vec<String>>().join("\n").into(), true)
 }

@@ -4,11 +4,11 @@
 
 use serde_json::Value;
 
-use super::json::{Json, Object};
+use crate::document::json::{Json, Object};
 use crate::operation::{Cost, Evaluation, Interrupt, Memory, Prompt, ResourceImpact, StateChange, Task, TokenCount, Training};
 
 /// Facts that stand together.
-pub(in crate::formats) trait FactGroup {
+pub(crate) trait FactGroup {
     /// The names in order.
     const NAMES: &'static [&'static str];
 
@@ -119,7 +119,7 @@ fact_groups! {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use crate::transcript::fact_groups::*;
 
     #[test]
     fn what_is_written_is_read() {

@@ -1,13 +1,13 @@
-//! The types of documents as data, for [`check`](super::check): what a field may hold, which fields an object has.
+//! The types of documents as data, for [`check`](crate::formats::check): what a field may hold, which fields an object has.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::violations::{JsonPath, Violations};
+use crate::document::violations::{JsonPath, Violations};
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::formats) enum Shape {
+pub(crate) enum Shape {
     /// Any value, null too.
     Any,
     Text,
@@ -34,24 +34,24 @@ pub(in crate::formats) enum Shape {
 
 /// An object with known fields.
 #[derive(Debug)]
-pub(in crate::formats) struct Record {
+pub(crate) struct Record {
     /// With its article: `a step`.
-    pub(in crate::formats) what: &'static str,
-    pub(in crate::formats) fields: &'static [Field],
+    pub(crate) what: &'static str,
+    pub(crate) fields: &'static [Field],
     /// What becomes of other fields, if they are not to stand there.
-    pub(in crate::formats) others: Option<&'static str>,
+    pub(crate) others: Option<&'static str>,
 }
 
 /// A field of an object.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::formats) struct Field {
+pub(crate) struct Field {
     name: &'static str,
     is_needed: bool,
     shape: Shape,
 }
 
 /// A field that must stand there.
-pub(in crate::formats) const fn need(name: &'static str, shape: Shape) -> Field {
+pub(crate) const fn need(name: &'static str, shape: Shape) -> Field {
     Field {
         name,
         is_needed: true,
@@ -60,7 +60,7 @@ pub(in crate::formats) const fn need(name: &'static str, shape: Shape) -> Field 
 }
 
 /// A field that may be left out.
-pub(in crate::formats) const fn may(name: &'static str, shape: Shape) -> Field {
+pub(crate) const fn may(name: &'static str, shape: Shape) -> Field {
     Field {
         name,
         is_needed: false,
@@ -107,7 +107,7 @@ impl Shape {
     }
 
     /// Notes where a value is not of this shape. Whether it is.
-    pub(in crate::formats) fn check(self, value: &Value, place: JsonPath<'_>, found: &mut Violations) -> bool {
+    pub(crate) fn check(self, value: &Value, place: JsonPath<'_>, found: &mut Violations) -> bool {
         let before = found.len();
         if !self.fits(value) {
             found.add(place, format!("expected {}, found {}", self.words(), shown(value)));
@@ -146,12 +146,12 @@ impl Shape {
 
 impl Record {
     /// Notes which fields are missing, of another shape, or not known.
-    pub(in crate::formats) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
+    pub(crate) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
         self.check_with(object, &[], place, found);
     }
 
     /// The same, with more fields.
-    pub(in crate::formats) fn check_with(&self, object: &Map<String, Value>, more: &[Field], place: JsonPath<'_>, found: &mut Violations) {
+    pub(crate) fn check_with(&self, object: &Map<String, Value>, more: &[Field], place: JsonPath<'_>, found: &mut Violations) {
         for Field { name, is_needed, shape } in self.fields.iter().chain(more) {
             match object.get(*name) {
                 Some(value) => {
@@ -177,7 +177,7 @@ fn is_large_integer(value: &Value) -> bool {
 }
 
 /// A value's type, for people.
-pub(in crate::formats) fn kind_of(value: &Value) -> &'static str {
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -189,7 +189,7 @@ pub(in crate::formats) fn kind_of(value: &Value) -> &'static str {
 }
 
 /// A value for people: short texts and numbers as they are.
-pub(in crate::formats) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     const LONGEST: usize = 60;
     match value {
         Value::String(text) if text.chars().count() <= LONGEST => value.to_string(),
@@ -200,19 +200,19 @@ pub(in crate::formats) fn shown(value: &Value) -> String {
 }
 
 /// The instant of a zoned time that a span may have: from 1970 to 2554.
-pub(in crate::formats) fn time(value: &Value) -> Option<Timestamp> {
+pub(crate) fn time(value: &Value) -> Option<Timestamp> {
     let time: Timestamp = value.as_str()?.trim().parse().ok()?;
     u64::try_from(time.as_nanosecond()).is_ok().then_some(time)
 }
 
 /// The first of these texts that stood before, each with its place.
-pub(in crate::formats) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) -> Vec<(usize, &'a str)> {
+pub(crate) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) -> Vec<(usize, &'a str)> {
     let mut known = std::collections::HashSet::new();
     texts.into_iter().filter(|(_, text)| !known.insert(*text)).collect()
 }
 
 /// Which items are their own ancestors, by the place of each item's parent. One item of each cycle.
-pub(in crate::formats) fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
+pub(crate) fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
         No,

@@ -1,16 +1,16 @@
 //! Ids, each once.
 
-use super::json::Text;
+use crate::document::json::Text;
 use crate::hash::HashMap;
 
 /// Ids that are taken, each with the number of its last copy: thousands of equal ones are told apart.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Ids<'a>(HashMap<Text<'a>, u32>);
+pub(crate) struct Ids<'a>(HashMap<Text<'a>, u32>);
 
 impl<'a> Ids<'a> {
     /// An id that is not taken: the id itself, else with the separator and the first number from 2 on that nobody has. It is
     /// taken then.
-    pub(in crate::formats) fn numbered(&mut self, id: impl Into<Text<'a>>, separator: char) -> Text<'a> {
+    pub(crate) fn numbered(&mut self, id: impl Into<Text<'a>>, separator: char) -> Text<'a> {
         let id = id.into();
         let Some(mut count) = self.0.get(&id).copied() else {
             self.0.insert(id.clone(), 1);
@@ -28,7 +28,7 @@ impl<'a> Ids<'a> {
     }
 
     /// An id that is not taken: the id itself, else with the prefix, else numbered. It is taken then.
-    pub(in crate::formats) fn prefixed(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
+    pub(crate) fn prefixed(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
         if self.0.contains_key(id) {
             return self.numbered(format!("{}/{id}", prefix()), '#');
         }
@@ -38,7 +38,7 @@ impl<'a> Ids<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::transcript::ids::*;
 
     #[test]
     fn each_is_once() {
