@@ -192,6 +192,7 @@ const QUESTION: usize = 160;
 fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     let mut table = Table::new(&[
         "TRACE",
+        "NAME",
         "STARTED",
         "TOOK",
         "STATUS",
@@ -222,6 +223,7 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
         }
         table.row(vec![
             (out::shown(&id, 32), Style::Dim),
+            (out::shown(summary.name.as_deref().unwrap_or_default(), 32), Style::Plain),
             (started, Style::Plain),
             (took(listed), Style::Plain),
             (out::shown(&status_words(summary), 16), style),
@@ -245,7 +247,17 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     }
     table.drop_empty();
     let left_out = ["SPANS", "TOOLS", "CALLS", "SESSION", "TOKENS", "MODEL", "REWARD", "COST", "TOOK"];
-    table.fit(width, &["AGENT OR ROOT", "MODEL", "SESSION", "QUESTION"], &left_out);
+    table.fit_with(
+        width,
+        &[
+            ("AGENT OR ROOT", 13),
+            ("NAME", 13),
+            ("MODEL", 13),
+            ("SESSION", 13),
+            ("QUESTION", 28),
+        ],
+        &left_out,
+    );
     table
 }
 

@@ -41,6 +41,7 @@ mod tail;
 mod target;
 mod time;
 mod token;
+mod units;
 mod variables;
 mod vocabulary;
 

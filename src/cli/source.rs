@@ -224,6 +224,14 @@ impl Source {
         Ok(found)
     }
 
+    /// Whether there is a trace of this id.
+    pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
+        match &self.kind {
+            Kind::Directory { store, .. } => Ok(store.row(id)?.is_some()),
+            Kind::Server(server) => Ok(server.get_ok(&format!("/api/v1/traces/{id}"))?.is_some()),
+        }
+    }
+
     /// The run of a trace; `None` if there is no such trace.
     pub(super) fn run(&self, id: TraceId) -> Result<Option<Run>, Failure> {
         let Some(stored) = self.trace(id)? else { return Ok(None) };

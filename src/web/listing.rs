@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::documents::{Vocabulary, awaits_root};
-use crate::formats::io;
+use crate::formats;
 use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, TraceRow};
+use crate::transcript::content as io;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
@@ -69,6 +70,8 @@ pub struct Summary {
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no span says how much.
     pub cost_usd: Option<f64>,
+    /// What the document or the client that it came from calls it, where that is no trace id.
+    pub name: Option<String>,
     /// The run's reward; `None`: no span says one.
     pub reward: Option<f64>,
     /// Operations that failed, also those after which the run went on.
@@ -151,6 +154,7 @@ impl Summary {
             input_tokens: metered().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: metered().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
             cost_usd: totals.cost,
+            name: formats::name_of(run).map(|name| one_line(name, Self::WORDS)),
             reward: run.reward(),
             failures: totals.failures,
             question: run.question.as_ref().map(|asked| words(&asked.content)),

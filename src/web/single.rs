@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use super::answer::Answer;
+use super::blocks::Name;
 use super::cost::{self, Purpose};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
@@ -24,7 +25,10 @@ const WHOLE_INPUTS: usize = 3;
 const TRACE: usize = 16 << 10;
 
 fn trace_id(text: &str) -> Result<TraceId, Problem> {
+    // `tr_` begins the names that clients give the traces of their blocks.
+    let named = || text.starts_with("tr_").then(|| Name::of(text).id);
     TraceId::from_hex(text)
+        .or_else(named)
         .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 

@@ -16,8 +16,8 @@ pub(crate) use words::{Piece, Side, differences};
 use super::outline;
 use super::totals::{self, Totals};
 use super::{errors, step};
-use crate::formats::io;
 use crate::run::{Run, Step, Utterance};
+use crate::transcript::content as io;
 
 /// Two runs, step by step.
 #[derive(Debug, Clone, Serialize)]

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::{Numbers, Whole};
-use crate::formats::io;
 use crate::hash::Keyed;
 use crate::run::Run;
+use crate::transcript::content as io;
 
 /// By what the runs of two sets are paired.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::conversation::{beside, conversations};
 use super::step;
 use super::text::{dollars, elapsed, many, one_line};
 use super::totals::{self, Group, Totals};
+use crate::formats;
 use crate::run::{Run, Utterance};
 use crate::transcript::content;
 use parts::text;
@@ -30,6 +31,56 @@ pub fn is_page(head: &[u8]) -> bool {
 #[must_use]
 pub fn page(run: &Run) -> String {
     let title = run.agent.name.as_deref().unwrap_or("trace");
+    whole(&format!("{} {}", one_line(title, 80), run.trace_id), &body(run))
+}
+
+/// The page of a session: its runs, one below the other, behind a list of what was asked in each.
+#[must_use]
+pub fn session_page(session: &str, runs: &[Run]) -> String {
+    let totals = Totals::of_all(runs);
+    let counts = format!(
+        "{}, {}",
+        many(totals.model_calls, "model call"),
+        many(totals.tool_calls, "tool call")
+    );
+    let facts = [
+        ("runs", Some(runs.len().to_string())),
+        ("calls", Some(counts)),
+        ("tokens", step::tokens(&totals.tokens)),
+        ("cost", totals.cost.map(dollars)),
+    ];
+    let markup = html! {
+        header {
+            h1 { "session " code { (text(session)) } }
+            dl.facts {
+                @for (what, value) in facts {
+                    @if let Some(value) = value { div { dt { (what) } dd { (text(&value)) } } }
+                }
+            }
+            ol {
+                @for run in runs {
+                    @let asked = run.question.as_ref().map(|asked| content::text(&asked.content));
+                    li { code { (run.trace_id) } " " (text(&one_line(asked.as_deref().unwrap_or_default(), 200))) }
+                }
+            }
+        }
+        @for run in runs { (body(run)) }
+    };
+    whole(&format!("session {}", one_line(session, 80)), &markup)
+}
+
+fn body(run: &Run) -> Markup {
+    html! {
+        (head(run))
+        (parts::outline(run))
+        (conversation_sections(run))
+        (beside_section(run))
+        (totals_section(run))
+        (findings(run))
+    }
+}
+
+fn whole(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,17 +89,10 @@ pub fn page(run: &Run) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="referrer" content="no-referrer";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (one_line(title, 80)) " " (run.trace_id) }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                (head(run))
-                (parts::outline(run))
-                (conversation_sections(run))
-                (beside_section(run))
-                (totals_section(run))
-                (findings(run))
-            }
+            body { (body) }
         }
     };
     markup.into_string()
@@ -74,6 +118,8 @@ fn head(run: &Run) -> Markup {
         ),
         ("tokens", step::tokens(&totals.tokens)),
         ("cost", totals.cost.map(dollars)),
+        ("reward", run.reward().map(|reward| reward.to_string())),
+        ("name", formats::name_of(run).map(ToOwned::to_owned)),
     ];
     html! {
         header {
@@ -85,7 +131,39 @@ fn head(run: &Run) -> Markup {
             }
             (said("Question", run.question.as_ref()))
             (said("Answer", run.answer.as_ref()))
+            (judgements(run))
             @if let Some(failure) = &run.failure { (parts::failure(&failure.failure)) }
+        }
+    }
+}
+
+/// Reference outputs and judgements, with the step that they are about.
+fn judgements(run: &Run) -> Markup {
+    let ideals = run.steps.iter().filter_map(|of| Some((of, of.operation.training.ideal.as_ref()?)));
+    let scores = run
+        .steps
+        .iter()
+        .flat_map(|of| of.operation.evaluations.iter().map(move |judged| (of, judged)));
+    let (ideals, scores): (Vec<_>, Vec<_>) = (ideals.collect(), scores.collect());
+    html! {
+        @for (of, ideal) in ideals {
+            div.said { h2 { "Ideal of " (text(step::name(run, of))) } (parts::value(&content::text(ideal))) }
+        }
+        @if !scores.is_empty() {
+            table {
+                thead { tr { @for head in ["score", "of", "value", "by", "why"] { th { (head) } } } }
+                tbody {
+                    @for (of, judged) in scores {
+                        tr {
+                            td { (text(judged.name.as_deref().unwrap_or("(not named)"))) }
+                            td { (text(step::name(run, of))) }
+                            td { (text(judged.label.as_deref().unwrap_or_default())) " " @if let Some(score) = judged.score { (score) } }
+                            td { (text(judged.annotator_kind.as_deref().unwrap_or_default())) }
+                            td { (text(judged.explanation.as_deref().unwrap_or_default())) }
+                        }
+                    }
+                }
+            }
         }
     }
 }
