@@ -62,6 +62,7 @@
 
 #[cfg(feature = "server")]
 pub mod access;
+pub mod blocks;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "client")]

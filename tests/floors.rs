@@ -18,6 +18,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("otlp", 2),
     ("run", 3),
     ("transcript", 3),
+    ("blocks", 3),
     ("formats", 4),
     ("documents", 4),
     ("access", 5),

@@ -38,6 +38,7 @@ pub(crate) use back::{ids_of_name, name_of};
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format};
+pub(crate) use openreward::written::as_conversations;
 pub use options::OptionError;
 pub use recognise::{is_document, is_export_request, recognised};
 pub use registry::{FORMATS, by_id};

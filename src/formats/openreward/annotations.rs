@@ -1,9 +1,9 @@
 //! Judgements, guardrails and operations without a block: facts in the metadata of the blocks around them.
 
-use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
 use super::write::BlockWriter;
+use crate::blocks::document::SubType;
 use crate::document::json::{Json, Object};
 use crate::document::loss::LossReason;
 use crate::hash::HashMap;

@@ -1,10 +1,10 @@
 //! TOOL_CALL blocks: ids that are unique in the trace, arguments that fit.
 
 use super::digest::sha256;
-use super::document::SubType;
-use super::limits::above;
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
+use crate::blocks::document::SubType;
+use crate::blocks::limits::above;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::document::text::compact;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::limits::Limits;
-use super::rules::{self, Code};
+use crate::blocks::limits::Limits;
+use crate::blocks::rules::{self, Code};
 use crate::document::choice::Options;
 use crate::document::shape::Shape::{Maybe, Text};
 use crate::document::shape::shown;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Block, SubType};
+use crate::blocks::document::{Block, SubType};
 use crate::document::json::{Json, Text};
 use crate::hash::{HashMap, HashSet};
 use crate::run::{ScopeId, StepId};

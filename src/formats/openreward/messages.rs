@@ -1,10 +1,10 @@
 //! MESSAGE blocks, and the thoughts and calls that hang under them.
 
-use super::document::SubType;
-use super::limits::pieces;
 use super::list::List;
 use super::words::{Words, opaque, words};
 use super::write::{BlockWriter, Conversation, Made};
+use crate::blocks::document::SubType;
+use crate::blocks::limits::pieces;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::operation::{Message, Role};

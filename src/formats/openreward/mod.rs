@@ -50,10 +50,6 @@
 //! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
 pub mod digest;
-pub mod document;
-pub mod limits;
-pub mod rules;
-pub mod stitch;
 pub mod written;
 
 mod annotations;
@@ -128,7 +124,7 @@ impl Format for OpenReward {
             variable: Some("LIMIT_TOOL_RESULT_BYTES"),
         },
     ];
-    type Document<'a> = document::Document<'a>;
+    type Document<'a> = crate::blocks::document::Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)

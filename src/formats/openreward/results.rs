@@ -1,10 +1,10 @@
 //! TOOL_RESULT blocks, and pairs of call and result made of one operation.
 
-use super::document::SubType;
 use super::facts;
-use super::limits::{above, pieces};
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
+use crate::blocks::document::SubType;
+use crate::blocks::limits::{above, pieces};
 use crate::document::json::{Json, Object};
 use crate::document::loss::LossReason;
 use crate::operation::{Failure, Operation};

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::digest::block_id;
-use super::document::{Block, SubType};
 use super::facts;
-use super::limits::Limits;
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
 use super::words::{Words, text_of};
+use crate::blocks::document::{Block, SubType};
+use crate::blocks::limits::Limits;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};

@@ -15,10 +15,10 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::OpenReward;
-use super::document::{Block, SubType};
-use super::limits::Limits;
-use super::rules::{self, Accepted, KnownBlock, Seen};
-use super::stitch::{Stitched, stitch};
+use crate::blocks::document::{Block, SubType};
+use crate::blocks::limits::Limits;
+use crate::blocks::rules::{self, Accepted, KnownBlock, Seen};
+use crate::blocks::stitch::{Stitched, stitch};
 use crate::document::json::Object;
 use crate::formats::back::trace_id;
 use crate::formats::disassemble::disassemble_by;

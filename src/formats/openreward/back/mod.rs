@@ -16,8 +16,8 @@ mod facts;
 
 use serde_json::{Value, json};
 
-use super::limits::Limits;
-use super::rules;
+use crate::blocks::limits::Limits;
+use crate::blocks::rules;
 use crate::document::choice::Options;
 use crate::formats::back::{At, Result, Story, trace_id};
 use crate::hash::Keyed;

@@ -78,7 +78,7 @@ pub fn size(value: &Json<'_>) -> usize {
 }
 
 /// How many bytes a value counts, if those are more than the limit.
-pub(super) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
+pub(crate) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
     // Counting means writing: nearly every value is far from its limit.
     if at_most(value) <= limit {
         return None;
