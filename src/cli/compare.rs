@@ -204,7 +204,13 @@ fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
     facts.extend(both(tokens));
     facts.extend(both(|step| step.cost_usd.map(dollars)));
     facts.extend(both(|step| step.duration_nanos.map(elapsed)));
-    facts.extend(both(|step| step.failed.then(|| "FAILED".to_owned())));
+    let failed = |side: &Option<StepSide>| side.as_ref().is_some_and(|step| step.failed);
+    facts.extend(match (failed(&pair.left), failed(&pair.right), pair.change) {
+        (false, false, _) => None,
+        (true, false, Change::Changed) => Some("FAILED in A".to_owned()),
+        (false, true, Change::Changed) => Some("FAILED in B".to_owned()),
+        _ => Some("FAILED".to_owned()),
+    });
     let line = format!("{mark} {indent}{}  {}", step.kind, facts.join("  "));
     let mut lines = vec![styled(&line, style)];
     for Difference { of, words } in &pair.differences {
@@ -291,16 +297,14 @@ fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &st
             row(name, &count(one), &count(other), &change);
         }
     }
-    let parts: [(&str, Option<f64>, Option<f64>, fn(f64) -> String); 2] = [
-        ("cost", left.cost_usd, right.cost_usd, dollars),
-        ("reward", left.reward, right.reward, |number| number.to_string()),
-    ];
-    for (name, one, other, text) in parts {
+    let mut amount = |name: &str, one: Option<f64>, other: Option<f64>, text: fn(f64) -> String| {
         let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), text);
         if one.is_some() || other.is_some() {
             row(name, &of(one), &of(other), "");
         }
-    }
+    };
+    amount("cost", left.cost_usd, right.cost_usd, dollars);
+    amount("reward", left.reward, right.reward, |number| number.to_string());
     let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), elapsed);
     row("took", &time(left.duration_nanos), &time(right.duration_nanos), "");
 }

@@ -70,7 +70,10 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
         [] => Err(Failure::missing(format!(
             "no trace id starts with {text}; `spanbridge ls` lists the traces"
         ))),
-        [_, ..] => Err(Failure::usage(ambiguous(text, &found))),
+        [_, ..] => Err(Failure::usage(ambiguous(
+            &format!("trace ids start with {text}; pass more digits"),
+            &found,
+        ))),
     }
 }
 
@@ -90,7 +93,10 @@ fn of_name(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
     match found.as_slice() {
         [] => of_session(source, text),
         [one] => Ok(TraceId::from_hex(&one.trace_id)),
-        several => Err(Failure::usage(ambiguous(text, several))),
+        several => Err(Failure::usage(ambiguous(
+            &format!("traces are called {text}; pass the id of one"),
+            several,
+        ))),
     }
 }
 
@@ -113,11 +119,8 @@ fn of_session(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
 /// So many of the traces that a prefix may mean are listed.
 const CANDIDATES: usize = 10;
 
-fn ambiguous(text: &str, found: &[Listed]) -> String {
-    let mut message = format!(
-        "{} traces have ids or names that start with {text}; pass more of the id:",
-        found.len()
-    );
+fn ambiguous(what: &str, found: &[Listed]) -> String {
+    let mut message = format!("{} {what}:", found.len());
     for listed in found.iter().take(CANDIDATES) {
         let name = listed.root.as_deref().or(listed.service.as_deref()).unwrap_or("-");
         let (id, started) = (shown(&listed.trace_id, 32), second(UnixNanos(listed.start_unix_nano)));

@@ -3,6 +3,7 @@
 mod full;
 mod line;
 mod overview;
+mod session;
 mod spans;
 mod tree;
 
@@ -134,7 +135,7 @@ impl Show {
             let page = view::html::session_page(session, &runs);
             write_page(path, self.force, &page, &format!("session {}", out::shown(session, 64)))?;
         } else {
-            print_lines(&overview::session(session, &runs, out::width(), self.full))?;
+            print_lines(&session::lines(session, &runs, out::width(), self.full))?;
         }
         Ok(exit_status(clean))
     }

@@ -12,7 +12,7 @@ use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
 
 /// How wide a name may be.
-const NAME: usize = 100;
+pub(super) const NAME: usize = 100;
 /// Without --full: so many lines of a message, so many of a stack, so many errors.
 const MESSAGE_LINES: usize = 6;
 const STACK_LINES: usize = 8;
@@ -76,36 +76,6 @@ pub(super) fn indented(text: &str, blanks: usize, width: Option<usize>) -> Vec<S
         .collect()
 }
 
-/// The runs of a session: sums, then what was asked and answered in each, with its steps.
-pub(super) fn session(session: &str, runs: &[Run], width: Option<usize>, full: bool) -> Vec<String> {
-    let mut lines = vec![styled(&format!("session {}", shown(session, NAME)), Style::Strong)];
-    let all = Totals::of_all(runs);
-    let failed = runs.iter().filter(|run| run.failure.is_some()).count();
-    let mut about = vec![many(runs.len(), "run")];
-    about.extend(runs.first().map(|run| run.started_at.rfc3339()));
-    let end = runs.iter().filter_map(|run| run.ended_at).max();
-    about.extend(
-        runs.first()
-            .zip(end)
-            .map(|(first, end)| elapsed(end.0.saturating_sub(first.started_at.0))),
-    );
-    if failed > 0 {
-        about.push(many(failed, "failed run"));
-    }
-    lines.extend(facts(&about, "  ", width));
-    lines.extend(facts(&counts(&all), "  ", width));
-    for run in runs {
-        lines.push(String::new());
-        lines.extend(head(run, width, full));
-        lines.extend(super::tree::lines(run, width));
-        lines.extend(errors(run, width, full));
-        if full {
-            lines.extend(super::full::lines(run, width));
-        }
-    }
-    lines
-}
-
 /// Rewards, reference outputs and judgements, with the step that they are about where that is not the run.
 fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     let mut lines = Vec::new();
@@ -146,7 +116,7 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
 }
 
 /// Calls, tokens, money, each only where something says it.
-fn counts(totals: &Totals) -> Vec<String> {
+pub(super) fn counts(totals: &Totals) -> Vec<String> {
     let mut counts = vec![many(totals.model_calls, "model call"), many(totals.tool_calls, "tool call")];
     if let Some(tokens) = step::tokens(&totals.tokens) {
         let unmetered = match totals.unmetered_calls {

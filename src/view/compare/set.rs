@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{Numbers, Whole};
+use super::whole::{Numbers, Whole};
 use crate::hash::Keyed;
 use crate::run::Run;
 use crate::transcript::content as io;
