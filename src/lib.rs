@@ -88,6 +88,8 @@ pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod sessions;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;
@@ -128,6 +130,8 @@ pub mod docs {
     pub mod operating {}
     #[doc = include_str!("docs/forward.md")]
     pub mod forward {}
+    #[doc = include_str!("docs/sessions.md")]
+    pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
 }

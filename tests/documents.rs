@@ -14,6 +14,7 @@ mod import;
 mod limits;
 mod options;
 mod runs;
+mod session_files;
 mod sessions;
 mod unknown_dialects;
 mod way_back;

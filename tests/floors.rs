@@ -26,6 +26,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("dataset", 5),
     ("redact", 5),
     ("layer", 5),
+    ("sessions", 5),
     ("store", 5),
     ("view", 5),
     ("receiver", 6),
