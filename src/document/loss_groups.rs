@@ -92,6 +92,8 @@ impl Loss {
                     group.push_str("[]");
                 }
                 ']' => depth = depth.saturating_sub(1),
+                // Two places that are told in one are one kind.
+                ',' if depth == 0 => break,
                 _ if depth == 0 => group.push(letter),
                 _ => {}
             }
