@@ -10,12 +10,12 @@ use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, TraceRow};
-use crate::transcript::content as io;
+use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+4");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -74,11 +74,7 @@ pub struct Summary {
     pub name: Option<String>,
     /// The run's reward; `None`: no span says one.
     pub reward: Option<f64>,
-    /// Operations that failed, also those after which the run went on.
-    pub failures: u64,
-    /// What the run was asked, on one line of [`Summary::WORDS`] columns at most.
-    pub question: Option<String>,
-    /// What it answered, cut in the same way.
+    /// What was answered last, cut as the question is.
     pub answer: Option<String>,
     /// The judgements of the run and its operations, [`Summary::SCORES`] at most.
     pub scores: Vec<Score>,
@@ -86,6 +82,12 @@ pub struct Summary {
     pub agents: Vec<String>,
     /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
     pub models: Vec<String>,
+    /// What was asked first, cut to [`Summary::WORDS`] columns on one line.
+    pub question: Option<String>,
+    /// How many operations failed.
+    pub failures: u64,
+    /// How many oddities of the data were found.
+    pub findings: u64,
     /// The program that computed this: another one may see more.
     pub computed_by: String,
 }
@@ -104,7 +106,7 @@ pub struct Score {
 
 impl Summary {
     /// Of a trace that takes more memory than reading may.
-    pub(super) fn too_large() -> Self {
+    pub(crate) fn too_large() -> Self {
         Self {
             status: "too_large".to_owned(),
             ..Self::default()
@@ -114,7 +116,7 @@ impl Summary {
     /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
     pub const NAMES: usize = 64;
     /// Questions and answers are cut to so many columns.
-    pub const WORDS: usize = 240;
+    pub const WORDS: usize = 200;
     /// So many judgements are listed.
     pub const SCORES: usize = 16;
     /// The longest name of an agent or a model in the lists of them, in bytes.
@@ -156,8 +158,6 @@ impl Summary {
             cost_usd: totals.cost,
             name: formats::name_of(run).map(|name| one_line(name, Self::WORDS)),
             reward: run.reward(),
-            failures: totals.failures,
-            question: run.question.as_ref().map(|asked| words(&asked.content)),
             answer: run.answer.as_ref().map(|said| words(&said.content)),
             scores: scores(run),
             agents: distinct({
@@ -169,13 +169,16 @@ impl Summary {
                 let model = &step.operation.model;
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
             })),
+            question: run.question.as_ref().map(|said| words(&said.content)),
+            failures: totals.failures,
+            findings: run.findings.len() as u64,
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
 }
 
-fn words(content: &Value) -> String {
-    one_line(&io::text(content), Summary::WORDS)
+fn words(said: &Value) -> String {
+    one_line(&content::text(said), Summary::WORDS)
 }
 
 /// The judgements, with names and labels that are no longer than those of agents.
@@ -244,13 +247,13 @@ fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result
 }
 
 /// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.
-pub(super) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
+pub(crate) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
     if let Ok(text) = serde_json::to_string(summary) {
         let _ = store.put_summary(row.trace_id, row.revision, &text);
     }
 }
 
-pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
+pub(crate) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     Listed {
         trace_id: row.trace_id.to_string(),
         root: row.root,
@@ -267,7 +270,7 @@ pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-pub(super) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
+pub(crate) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
     let Some(text) = store.summary(row.trace_id, row.revision)? else {
         return Ok(None);
     };

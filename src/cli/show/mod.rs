@@ -18,6 +18,7 @@ use super::failure::{Failure, exit_status};
 use super::select::trace_id;
 use super::source::{Source, Where};
 use super::{complete, new_file, out};
+use crate::pages;
 use crate::run::Run;
 use crate::span::{LogRecord, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
@@ -132,7 +133,7 @@ impl Show {
             let runs: Vec<_> = runs.iter().map(|run| view::json::run(run, &[])).collect();
             print(&serde_json::to_string_pretty(&json!({ "session": session, "runs": runs })).unwrap_or_default())?;
         } else if let Some(path) = &self.html {
-            let page = view::html::session_page(session, &runs);
+            let page = pages::session_page(session, &runs);
             write_page(path, self.force, &page, &format!("session {}", out::shown(session, 64)))?;
         } else {
             print_lines(&session::lines(session, &runs, out::width(), self.full))?;
@@ -146,7 +147,7 @@ impl Show {
             return print(&text);
         }
         if let Some(path) = &self.html {
-            return write_page(path, self.force, &view::html::page(run), &format!("trace {}", run.trace_id));
+            return write_page(path, self.force, &pages::page(run), &format!("trace {}", run.trace_id));
         }
         let width = out::width();
         let mut lines = overview::head(run, width, self.full);
@@ -188,7 +189,7 @@ fn write_page(path: &Path, force: bool, page: &str, what: &str) -> Result<(), Fa
     if path == Path::new("-") {
         return print_lines(&[page.to_owned()]);
     }
-    let mut file = new_file::named(path, force, view::html::is_page)?;
+    let mut file = new_file::named(path, force, pages::is_page)?;
     file.write_all(page.as_bytes()).map_err(|source| Failure::Write {
         path: path.to_owned(),
         source,
