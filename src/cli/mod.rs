@@ -22,6 +22,7 @@ mod input;
 mod listed;
 mod log;
 mod ls;
+mod mcp;
 mod new_file;
 mod offer;
 mod out;
@@ -76,6 +77,7 @@ enum Command {
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),
+    Mcp(mcp::Mcp),
     Show(show::Show),
     Compare(compare::Compare),
     Tail(tail::Tail),
@@ -114,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Show(show) => show.run(),
         Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
