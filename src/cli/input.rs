@@ -252,11 +252,11 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the spans of the sessions that were found.
-    pub(super) fn add_sessions(&mut self) {
+    /// The spans of the sessions that were found.
+    pub(super) fn sessions(&mut self) -> Vec<Span> {
         let mut spans = Vec::new();
         self.read_sessions(&mut |mut read| spans.append(&mut read));
-        self.spans.append(&mut spans);
+        spans
     }
 
     /// Whether there are sessions to read.
