@@ -74,6 +74,11 @@ impl Files {
         vocabulary(self.semconv.as_deref())
     }
 
+    /// Reads these too.
+    pub(super) fn extend(&mut self, files: Vec<PathBuf>) {
+        self.files.extend(files);
+    }
+
     /// Reads them, and reports on standard error what could not be read.
     pub(super) fn read<'r>(&self) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);

@@ -16,6 +16,7 @@ mod formats;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
+mod home;
 mod import;
 mod input;
 mod listed;
@@ -27,6 +28,7 @@ mod out;
 mod pages;
 mod parts;
 mod problem;
+mod redaction;
 mod reindex;
 mod select;
 mod send;
@@ -71,6 +73,7 @@ enum Command {
     Serve(serve::Serve),
     Convert(convert::Convert),
     Check(check::Check),
+    #[command(mut_arg("files", |files| files.required(false).required_unless_present("sessions")))]
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),

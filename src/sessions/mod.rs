@@ -28,6 +28,7 @@ mod recognise;
 mod recording;
 mod spans;
 
+pub(crate) use client::Client;
 pub(crate) use error::SessionError;
 pub(crate) use files::below;
 pub(crate) use group::{Imported, Sessions};
