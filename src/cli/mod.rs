@@ -11,6 +11,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod foreign;
 mod format_options;
 mod formats;
 mod forward;
