@@ -12,7 +12,7 @@ use fields::{FIELDS, MARK, NUMBER};
 use serde_json::json;
 use spanbridge::dialect::Registry;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use spanbridge::formats::{AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
+use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
 use spanbridge::operation::{Kind, Message, Operation, Role, ToolCall, ToolCallId};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
@@ -197,6 +197,77 @@ fn every_field_is_told_or_reported() {
     assert!(
         lines.is_empty(),
         "of {count} cases these are dropped silently:\n{}",
+        lines.join("\n")
+    );
+}
+
+/// Whether a field of an operation has the mark: what no field has is in one of the maps.
+fn has_marked_field(runs: &[Run]) -> bool {
+    runs.iter().flat_map(|run| &run.steps).any(|step| {
+        let mut operation = step.operation.clone();
+        operation.metadata.clear();
+        operation.unmapped.clear();
+        operation.format_extras.clear();
+        is_marked(&format!("{operation:?}"))
+    })
+}
+
+/// What does not come back as a field yet, and as what it does.
+const OTHERWISE: [(&str, &str, &str); 4] = [
+    (
+        "openreward",
+        "agent.name",
+        "an agent beside the messages of a run is read as the run's own, whose name the run has",
+    ),
+    (
+        "invariant",
+        "interrupt.prompt",
+        "the call of a tool that waits has metadata of its own, which are the model call's",
+    ),
+    ("invariant", "interrupt.response", "the same"),
+    ("invariant", "interrupt.wait_ms", "the same"),
+];
+
+/// A field that a document has comes back as a field, whatever format the document has.
+#[test]
+fn what_a_document_has_of_a_field_is_read_as_this_field() {
+    const MAPS: [&str; 3] = ["metadata", "format_extras", "unmapped"];
+    let writer = AttributeWriter::new(Vocabulary::OpenInference);
+    let registry = Registry::built_in();
+    let (mut count, mut lost) = (0, Silent::new());
+    let kinds = [Kind::Llm, Kind::Tool, Kind::Agent, Kind::Chain, Kind::Retrieval];
+    for kind in kinds.into_iter().take(if is_long() { kinds.len() } else { 2 }) {
+        for (field, set) in FIELDS.iter().filter(|(field, _)| !MAPS.contains(field)) {
+            let mut operation = operation(kind, "step");
+            set(&mut operation);
+            let runs = run::from_batch(spans(&writer, &operation, Place::InAgent), Vec::new(), &registry);
+            if !has_marked_field(&runs) {
+                continue;
+            }
+            for format in &FORMATS {
+                let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
+                for made in documents.iter().filter(|made| is_marked(&made.document)) {
+                    let Ok(read) = formats::disassemble(Some(format), &made.document) else {
+                        continue;
+                    };
+                    count += 1;
+                    let again = run::from_batch(read.spans, Vec::new(), &registry);
+                    let is_known = |(of, name, _): &(&str, &str, &str)| (*of, *name) == (format.id, *field);
+                    if !has_marked_field(&again) && !OTHERWISE.iter().any(is_known) {
+                        lost.entry((format.id, field)).or_default().push(kind.name().to_owned());
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > if is_long() { 2_000 } else { 800 }, "only {count} cases");
+    let lines: Vec<String> = lost
+        .iter()
+        .map(|((format, field), kinds)| format!("{format} {field}: {}", kinds.join(", ")))
+        .collect();
+    assert!(
+        lines.is_empty(),
+        "of {count} cases these come back as something else:\n{}",
         lines.join("\n")
     );
 }

@@ -96,7 +96,9 @@ pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     if step.operation.kind == Kind::Tool {
         all.remove("tool_call_id");
     }
-    if let Some(server) = all.remove("mcp_server") {
+    if step.operation.kind == Kind::Tool
+        && let Some(server) = all.remove("mcp_server")
+    {
         out.add("server", server);
     }
     // The analyzer's users look for text here.

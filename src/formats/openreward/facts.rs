@@ -108,7 +108,8 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
         map.add_filled("tool_call_id", tool.call_id.as_ref());
         map.add_filled("arguments", tool.arguments.as_ref());
         map.add_filled("result", tool.result.as_ref());
-        map.add_filled("server", tool.mcp_server.as_ref());
+        let server = if operation.kind == Kind::Tool { "server" } else { "mcp_server" };
+        map.add_filled(server, tool.mcp_server.as_ref());
     }
     // Where messages may be the input or the output, they are told as such.
     if !content::has_messages_for_input(operation.kind) {

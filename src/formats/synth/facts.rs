@@ -66,8 +66,8 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Obje
                 }
                 map.add("memory", memory);
             }
-            ("agent_description", value) => map.add("description", value),
-            ("mcp_server", value) => map.add("server", value),
+            ("agent_description", value) if operation.kind == Kind::Agent => map.add("description", value),
+            ("mcp_server", value) if operation.kind == Kind::Tool => map.add("server", value),
             ("spanbridge", value) => map.add("format_extras", value),
             (fact, value) if Training::NAMES.contains(&fact) => training.add(name, value),
             (_, value) => map.add(name, value),

@@ -79,6 +79,9 @@ pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation
         Kind::Llm => read_thoughts(metadata, operation),
         _ => {}
     }
+    if matches!(operation.kind, Kind::Retrieval | Kind::Rerank) && operation.output.is_none() {
+        operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
+    }
     // What is derived when the document is written.
     for key in ["latency_ms", "evidence", "recorded_timestamp"] {
         metadata.shift_remove(key);

@@ -300,6 +300,11 @@ impl Reader<'_> {
         if let Some(extras) = metadata.shift_remove("format_extras") {
             metadata.entry("spanbridge").or_insert(extras);
         }
+        if operation.kind == Kind::Agent
+            && let Some(description) = metadata.shift_remove("description")
+        {
+            metadata.entry("agent_description").or_insert(description);
+        }
         if let Some(cost) = metadata.get("cost_usd").and_then(Value::as_f64) {
             operation.cost.total = Some(cost);
             metadata.shift_remove("cost_usd");
