@@ -2,6 +2,7 @@
 
 mod address;
 mod check;
+mod compare;
 mod complete;
 mod convert;
 mod data_dir;
@@ -44,6 +45,7 @@ mod tail;
 mod target;
 mod time;
 mod token;
+mod units;
 mod variables;
 mod vocabulary;
 
@@ -81,6 +83,7 @@ enum Command {
     Ls(ls::Ls),
     Mcp(mcp::Mcp),
     Show(show::Show),
+    Compare(compare::Compare),
     Tail(tail::Tail),
     Send(send::Send),
     Formats(formats::Formats),
@@ -119,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Ls(ls) => ls.run(),
         Command::Mcp(mcp) => mcp.run(),
         Command::Show(show) => show.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
