@@ -499,3 +499,203 @@ fn tags_and_attributes(page: &str) -> (BTreeSet<String>, BTreeSet<(String, Strin
     }
     (tags, attributes)
 }
+
+/// Two recordings of one question: of two frameworks' versions, with a tool that failed in one of them.
+fn two_recordings() -> [String; 2] {
+    ["oi-langchain-toolerror/001.traces.bin", "oi-langchain-agent/001.traces.json"].map(|name| {
+        let path = root().join("corpus").join(name);
+        path.to_str().expect("text").to_owned()
+    })
+}
+
+#[test]
+fn compare_shows_what_differs_between_two_runs() {
+    let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
+    let [one, other] = two_recordings();
+    let mut wrong = Vec::new();
+    for (name, more) in [
+        ("compare.txt", &[][..]),
+        ("compare-full.txt", &["--full"]),
+        ("compare.json", &["--json"]),
+    ] {
+        let printed = stdout(&[&["compare", &one, &other][..], more].concat());
+        let golden = root().join("looking").join(name);
+        if update {
+            fs::write(&golden, &printed).expect("writes");
+        } else if fs::read_to_string(&golden).ok().as_deref() != Some(&printed) {
+            wrong.push(format!("{}\n{printed}", golden.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "UPDATE=1 rewrites them:\n{}", wrong.join("\n"));
+
+    let same: Value = serde_json::from_str(&stdout(&["compare", &one, &one, "--json"])).expect("JSON");
+    let steps = same["steps"].as_array().expect("steps");
+    assert!(!steps.is_empty() && steps.iter().all(|pair| pair["change"] == "same"), "{same}");
+}
+
+#[test]
+fn compare_pairs_the_runs_of_two_sets() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let from = ["--data-dir", data_of(&directory)];
+    for file in two_recordings() {
+        stdout(&[&["import", &file][..], &from].concat());
+    }
+    let sets = ["compare", "failures = 0", "failures > 0", "--by", "question"];
+    let compared: Value = serde_json::from_str(&stdout(&[&sets[..], &["--json"], &from].concat())).expect("JSON");
+    let pairs = compared["pairs"].as_array().expect("pairs");
+    assert_eq!(pairs.len(), 1, "{compared}");
+    assert!(
+        pairs[0]["key"].as_str().is_some_and(|key| key.starts_with("What is the weather")),
+        "{compared}"
+    );
+    assert_eq!(pairs[0]["same_answer"], false, "{compared}");
+    assert_eq!(
+        (&compared["left"]["failures"], &compared["right"]["failures"]),
+        (&0.into(), &1.into())
+    );
+    let printed = stdout(&[&sets[..], &from].concat());
+    assert!(printed.contains("differs") && printed.contains("tool calls"), "{printed}");
+    for (arguments, words) in [
+        (&["compare", "failures = 0", "failures > 0", "--by", "answer"][..], "metadata.NAME"),
+        (&["compare", "failures == 0", "failures > 0", "--by", "question"], "write `=` here"),
+        (&["compare", "ffff", "eeee"], "no trace id starts with ffff"),
+    ] {
+        let output = run(&[arguments, &from].concat());
+        assert!(
+            !output.status.success() && text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn ls_says_what_was_asked_and_takes_expressions() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let from = ["--data-dir", data_of(&directory)];
+    for file in two_recordings() {
+        stdout(&[&["import", &file][..], &from].concat());
+    }
+    let all = stdout(&[&["ls", "--wide"][..], &from].concat());
+    assert!(
+        all.contains("QUESTION") && all.contains("What is the weather in Paris and Tokyo, and the time?"),
+        "{all}"
+    );
+    assert!(all.contains("ok, 1 failed"), "{all}");
+    let narrow = stdout(&[&["ls"][..], &from].concat());
+    assert!(narrow.contains("What is the") && narrow.contains("Z  "), "{narrow}");
+    let failed = stdout(&[&["ls", "--json", "--where", "failures > 0 and tool = get_weather"][..], &from].concat());
+    let failed: Vec<Value> = failed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(failed[0]["failures"], 1);
+    assert_eq!(failed[0]["question"], "What is the weather in Paris and Tokyo, and the time?");
+    assert!(
+        failed[0]["answer"].as_str().is_some_and(|answer| answer.contains("no such city")),
+        "{failed:?}"
+    );
+    for (expression, words) in [
+        ("failures == 1", "write `=` here"),
+        ("tool contains weather", "write `~ '*TEXT*'` here"),
+        ("failures = 1 && cost > 0", "write `and` here"),
+    ] {
+        let output = run(&[&["ls", "--where", expression][..], &from].concat());
+        assert!(
+            output.status.code() == Some(2) && text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_session_is_looked_at_as_one() {
+    let directory = store(&["made-session"]);
+    let from = ["--data-dir", data_of(&directory)];
+    let made = traces("made-session");
+    let shown = stdout(&[&["show", "--session", "talk-1"][..], &from].concat());
+    assert!(
+        shown.starts_with("session talk-1\n") && made.iter().all(|id| shown.contains(&format!("trace {id}"))),
+        "{shown}"
+    );
+    assert!(shown.lines().all(|line| line.width() <= 80), "{shown}");
+    let json: Value = serde_json::from_str(&stdout(&[&["show", "--session", "talk-1", "--json"][..], &from].concat())).expect("JSON");
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(made.len()), "{json}");
+    let page = stdout(&[&["show", "--session", "talk-1", "--html", "-"][..], &from].concat());
+    assert!(
+        page.contains("<title>session talk-1</title>") && made.iter().all(|id| page.contains(id.as_str())),
+        "{page}"
+    );
+    assert_eq!(page.matches("<html").count(), 1);
+    let output = run(&[&["show", "talk-1"][..], &from].concat());
+    assert!(
+        output.status.code() == Some(2) && text(&output.stderr).contains("--session"),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = run(&[&["show", "--session", "other"][..], &from].concat());
+    assert!(
+        output.status.code() == Some(1) && text(&output.stderr).contains("ls --sessions"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+/// Documents and clients call runs as they like.
+#[test]
+fn names_that_people_gave_find_their_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let documents = directory.path().join("run.json");
+    let run_document = r#"{"run_id":"my-run-7","started_at":"2026-11-01T10:00:00Z","agent_info":{"name":"a"},
+        "steps":[{"step_id":"s1","step_type":"user_input","timestamp":"2026-11-01T10:00:00Z","content":"hi"}]}"#;
+    fs::write(&documents, run_document).expect("writes");
+    let data = directory.path().join("data");
+    let from = ["--data-dir", data.to_str().expect("text")];
+    stdout(&[&["import", documents.to_str().expect("text")][..], &from].concat());
+    let shown = stdout(&[&["show", "my-run-7"][..], &from].concat());
+    assert!(shown.contains("name my-run-7"), "{shown}");
+    let listed = stdout(&[&["ls", "--wide"][..], &from].concat());
+    assert!(listed.contains("NAME") && listed.contains("my-run-7"), "{listed}");
+
+    let serving = Serving::start(&data);
+    let block = r#"{"block_type":"MESSAGE","sub_type":"MESSAGE","payload":{"role":"user","content":"hello"}}"#;
+    let posted = ureq::post(format!("{}/v1/organizations/default/traces/tr_1/blocks", serving.api))
+        .header("content-type", "application/json")
+        .send(block);
+    let status = posted.expect("an answer").status().as_u16();
+    assert!((200..300).contains(&status), "{status}");
+    for from in [["--server", &serving.api], from] {
+        let shown = stdout(&[&["show", "tr_1"][..], &from].concat());
+        assert!(shown.contains("asked hello"), "{shown}");
+    }
+    let document = ureq::get(format!("{}/api/v1/traces/tr_1/atif", serving.api))
+        .call()
+        .expect("an answer");
+    assert_eq!(document.status(), 200);
+    let listed = stdout(&["ls", "--wide", "--server", &serving.api]);
+    assert!(listed.contains("tr_1"), "{listed}");
+    serving.stop();
+}
+
+/// Dozens of losses of one document are a line: content first.
+#[test]
+fn losses_are_grouped_on_one_line() {
+    let [file, _] = two_recordings();
+    let output = run(&["convert", "--to", "deepeval", &file]);
+    let said = text(&output.stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("the documents lack")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    let (content, metadata) = (lines[0].find("of content"), lines[0].find("of metadata"));
+    assert!(content.is_none() || content < metadata, "{said}");
+    assert!(lines[0].contains(" × ") && lines[0].contains("--losses FILE lists each"), "{said}");
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let atif = root().join("corpus/made-session/5b8efff798038103d2690000001a0001.atif.json");
+    let losses = directory.path().join("losses.ndjson");
+    let [atif, losses_path] = [&atif, &losses].map(|path| path.to_str().expect("text"));
+    stdout(&["import", "--data-dir", data_of(&directory), "--losses", losses_path, atif]);
+    let listed = fs::read_to_string(&losses).expect("the file");
+    assert!(
+        listed.lines().count() > 0 && listed.lines().all(|line| line.starts_with("{\"file\":")),
+        "{listed}"
+    );
+}

@@ -112,13 +112,12 @@ impl Flags {
         if self.parquet {
             parquet::offers(format).map_err(|error| Failure::usage(format!("--parquet: {error}")))?;
         }
-        let parse = |text: &String| Expression::parse(text, &moment).map_err(|error| Failure::usage(format!("--where: {error}")));
         let by = match self.split_by {
             By::Session => SplitBy::Session,
             By::Trace => SplitBy::Trace,
             By::Question => SplitBy::Question,
         };
-        let filter = self.filter.as_ref().map(parse).transpose()?;
+        let filter = self.filter.as_deref().map(|text| expression("--where", text)).transpose()?;
         let mut selection = Selection::new(filter, self.split.map(|split| (split, by)));
         if self.dedup {
             selection = selection.without_duplicates();
@@ -142,6 +141,11 @@ impl Flags {
             output,
         }))
     }
+}
+
+/// The expression that a flag or an argument of this name gives.
+pub(super) fn expression(of: &str, text: &str) -> Result<Expression, Failure> {
+    Expression::parse(text, &moment).map_err(|error| Failure::usage(format!("{of}: {error}")))
 }
 
 /// A data set that is being written.

@@ -6,7 +6,18 @@ use crate::formats::{AnyFormat, Options};
 
 /// The format of this id.
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
-    documents::format(id).map_err(|_| format!("the formats are {}", UnknownFormat::known()))
+    documents::format(id).map_err(|_| unknown(id, &UnknownFormat::known()))
+}
+
+/// What is said of a word that names no format: what it may mean, and those that there are.
+pub(super) fn unknown(id: &str, known: &str) -> String {
+    let near = known
+        .split(", ")
+        .map(|name| (strsim::damerau_levenshtein(name, &id.to_lowercase()), name))
+        .min();
+    let hint = near.filter(|(distance, name)| *distance <= 1 + name.len() / 4);
+    let hint = hint.map_or_else(String::new, |(_, name)| format!("did you mean {name}? "));
+    format!("{hint}the formats are {known}")
 }
 
 /// One option of a format: `NAME=VALUE`.

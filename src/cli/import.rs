@@ -2,16 +2,19 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::json;
 
 use super::data_dir::default_data_dir;
 use super::failure::{Failure, exit_status};
 use super::input::{Batch, Files};
 use super::out;
+use super::target::LossesOutput;
 use crate::access::Project;
 use crate::formats::Disassembled;
 use crate::otlp;
@@ -42,12 +45,19 @@ pub(super) struct Import {
     /// The project to store the spans in.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
+    /// Write to this file what spans cannot express as the documents do, one JSON object per line. `-` is standard error.
+    #[arg(long, value_name = "FILE")]
+    losses: Option<PathBuf>,
+    /// Let --losses replace a file that spanbridge did not write.
+    #[arg(long, requires = "losses")]
+    force: bool,
     #[command(flatten)]
     files: Files,
 }
 
 impl Import {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let mut losses = self.losses.clone().map(|path| LossesOutput::open(path, self.force)).transpose()?;
         // Rows are read twice: first whether all of a file can be, then a part at a time into the store.
         let counted = Cell::new(0_usize);
         let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
@@ -57,6 +67,20 @@ impl Import {
             self.files.read_rows(&mut counting)
         };
         batch.report_documents();
+        for (file, note) in &batch.documents {
+            let Some((path, output)) = &mut losses else { break };
+            let line = json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail });
+            writeln!(output, "{line}").map_err(|source| Failure::Write {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        if let Some((path, output)) = &mut losses {
+            output.flush().map_err(|source| Failure::Write {
+                path: path.clone(),
+                source,
+            })?;
+        }
         if !batch.logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
@@ -103,7 +127,11 @@ impl Import {
             session_keys: self.files.vocabulary()?.session_keys(),
             ..OpenOptions::new(&self.project.directory(&directory))
         };
-        let opened = store::open(&options)?;
+        let opened = store::open(&options).inspect_err(|error| {
+            if matches!(error, store::Error::Locked { .. }) {
+                out::note(BESIDE_A_SERVER);
+            }
+        })?;
         out::recovery(&opened.recovery);
         Ok(Stored {
             store: opened.store,
@@ -112,6 +140,9 @@ impl Import {
     }
 }
 
+/// What else there is to do where a server has the directory.
+const BESIDE_A_SERVER: &str = "a server is running; send it the documents: spanbridge send --to http://127.0.0.1:4318 FILE, or \
+                               POST them to http://127.0.0.1:4319/api/v1/import/FORMAT (docs: blocks)";
 /// Stores each session as it is read.
 fn store_sessions(batch: &mut Batch<'_>, opened: &Stored, receipt: &mut Receipt) -> Result<(), Failure> {
     let mut failed = None;

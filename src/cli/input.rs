@@ -8,11 +8,13 @@ use clap::Args;
 
 use super::decompress::{affordable, plain, read_plain};
 use super::failure::Failure;
+use super::format_options::unknown;
 use super::problem::Problem;
 use super::vocabulary::vocabulary;
 use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
+use crate::hash::Keyed;
 use crate::otlp;
 use crate::sessions::{self, Imported, SessionError, Sessions};
 use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
@@ -70,6 +72,17 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// One file whose content tells what it is.
+    pub(super) fn one(path: &Path, semconv: Option<&Path>) -> Self {
+        Self {
+            from: From::Auto,
+            semconv: semconv.map(Path::to_owned),
+            max_bytes: DEFAULT_LIMIT,
+            max_memory: None,
+            files: vec![path.to_owned()],
+        }
+    }
+
     pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
         vocabulary(self.semconv.as_deref())
     }
@@ -147,7 +160,7 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
         return Ok(From::Auto);
     }
     let format = documents::format(word).map(From::Documents);
-    format.map_err(|_| format!("the formats are auto, {}", UnknownFormat::known()))
+    format.map_err(|_| unknown(word, &format!("auto, {}", UnknownFormat::known())))
 }
 
 /// The format whose documents are rows of data sets.
@@ -177,16 +190,22 @@ impl Batch<'_> {
     /// Reports on standard error what the spans of documents do not say as the documents did.
     pub(super) fn report_documents(&self) {
         let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
-        for (file, note) in others.iter().take(TOLD) {
-            out::note(&format!("{file}: {}: {}", note.path, note.detail));
+        // One line a kind, with the first of its notes: a document of nine steps may have dozens.
+        let mut kinds: Keyed<NoteKind, (usize, &(String, Note))> = Keyed::default();
+        for told in others {
+            kinds.get_or_insert_with(&told.1.kind, || (0, told)).0 += 1;
         }
-        if others.len() > TOLD {
-            out::note(&format!("and {} more notes like these", others.len() - TOLD));
+        for (_, (count, (file, note))) in kinds.into_list() {
+            let more = match count {
+                1 => String::new(),
+                count => format!(" (and {} more like this)", count - 1),
+            };
+            out::note(&format!("{file}: {}: {}{more}", note.path, note.detail));
         }
         if !beside.is_empty() {
             let values = out::many(beside.len(), "value");
             out::note(&format!(
-                "{values} in the documents cannot be expressed as spans; only an export in the same format restores them"
+                "{values} in the documents cannot be expressed as spans; only an export in the same format restores them (import --losses FILE lists them)"
             ));
         }
     }

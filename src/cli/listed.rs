@@ -14,6 +14,14 @@ pub(super) fn status(summary: &Summary) -> &str {
     }
 }
 
+/// The same for people: with what failed in a run that went on.
+pub(super) fn status_words(summary: &Summary) -> String {
+    match (status(summary), summary.failures) {
+        (status @ ("ok" | "running"), failures) if failures > 0 => format!("{status}, {failures} failed"),
+        (status, _) => status.to_owned(),
+    }
+}
+
 /// The agent; where none did anything, the root span or the service.
 pub(super) fn who(listed: &Listed) -> String {
     let agent = listed.summary.agent.as_deref().filter(|_| listed.summary.agent_work);

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::complete;
+use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
-use super::listed::{status, took, who};
+use super::listed::{status, status_words, took, who};
 use super::out::{self, Style, Table};
 use super::select::Select;
 use super::source::{Session, Where};
@@ -17,17 +18,21 @@ use crate::view::text::dollars;
 use crate::web::listing::{Listed, Summary};
 
 const EXAMPLES: &str = "\
+STATUS: error means that the run itself failed. `ok, 2 failed` means that two of its operations failed, and the run went on and \
+ended well. `-` means that no agent did anything in the trace.
+
 Examples:
   spanbridge ls
   spanbridge ls --since 1h --service shop
   spanbridge ls --status error --agent 'travel*'
   spanbridge ls --model gpt-4o-mini -n 0
+  spanbridge ls --where 'tool = get_weather and cost > 0.01'
   spanbridge ls --sessions
   spanbridge ls --json | jq -r 'select(.status == \"error\") | .trace_id'";
 
 /// List recent traces, newest first.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXPRESSIONS}"))]
 pub(super) struct Ls {
     #[command(flatten)]
     select: Select,
@@ -36,8 +41,12 @@ pub(super) struct Ls {
     session: Option<String>,
     #[command(flatten)]
     work: Work,
+    /// Only runs for which this holds, in the language of data sets: "status = ok and reward > 0". It reads each trace, so it takes
+    /// longer than the flags above. The end of this help lists fields and operators.
+    #[arg(long = "where", value_name = "EXPRESSION")]
+    filter: Option<String>,
     /// List sessions instead of traces.
-    #[arg(long, conflicts_with_all = ["since", "until", "service", "session", "status", "agent", "model"])]
+    #[arg(long, conflicts_with_all = ["since", "until", "service", "session", "status", "agent", "model", "filter"])]
     sessions: bool,
     /// The maximum number of traces or sessions; 0 lists all.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
@@ -76,6 +85,12 @@ enum Status {
 }
 
 impl Work {
+    /// What the agent did, by names.
+    pub(super) fn named(status: Option<&str>, agent: Option<String>, model: Option<String>) -> Result<Self, String> {
+        let status = status.map(|word| Status::from_str(word, true)).transpose()?;
+        Ok(Self { status, agent, model })
+    }
+
     /// Whether what the agent did has to be known.
     fn is_empty(&self) -> bool {
         self.status.is_none() && self.agent.is_none() && self.model.is_none()
@@ -136,7 +151,10 @@ impl Ls {
             limit,
             ..self.select.filter()
         };
-        let traces = if self.work.is_empty() {
+        let traces = if let Some(text) = &self.filter {
+            let expression = expression("--where", text)?;
+            source.list_of_runs(&filter, &|listed| self.work.holds(listed), &expression)?
+        } else if self.work.is_empty() {
             source.list(&filter)?
         } else {
             source.list_where(&filter, true, &|listed| self.work.holds(listed))?
@@ -174,9 +192,13 @@ fn id_length(traces: &[Listed]) -> usize {
     ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
+/// How wide a question may be where nothing limits a line.
+const QUESTION: usize = 160;
+
 fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     let mut table = Table::new(&[
         "TRACE",
+        "NAME",
         "STARTED",
         "TOOK",
         "STATUS",
@@ -186,8 +208,10 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
         "TOOLS",
         "TOKENS",
         "COST",
+        "REWARD",
         "SPANS",
         "SESSION",
+        "QUESTION",
     ]);
     let digits = if width.is_some() { id_length(traces) } else { 32 };
     for listed in traces {
@@ -201,26 +225,45 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
         let mut started = second(UnixNanos(listed.start_unix_nano));
         if width.is_some() {
             // Without the year: `2026-11-23 06:23:43Z`.
-            started = started.get(5..19).map_or(started.clone(), str::to_owned);
+            started = started.get(5..20).map_or(started.clone(), str::to_owned);
         }
         table.row(vec![
             (out::shown(&id, 32), Style::Dim),
+            (out::shown(summary.name.as_deref().unwrap_or_default(), 32), Style::Plain),
             (started, Style::Plain),
             (took(listed), Style::Plain),
-            (out::shown(status(summary), 16), style),
+            (out::shown(&status_words(summary), 16), style),
             (out::shown(&who(listed), 32), Style::Strong),
             (out::shown(summary.model.as_deref().unwrap_or("-"), 24), Style::Plain),
             (summary.model_calls.to_string(), Style::Plain),
             (summary.tool_calls.to_string(), Style::Plain),
             (tokens(summary), Style::Plain),
             (summary.cost_usd.map_or_else(String::new, dollars), Style::Plain),
+            (summary.reward.map_or_else(String::new, |reward| reward.to_string()), Style::Plain),
             (listed.spans.to_string(), Style::Plain),
-            (out::shown(listed.session.as_deref().unwrap_or("-"), 24), Style::Plain),
+            (out::shown(listed.session.as_deref().unwrap_or_default(), 24), Style::Plain),
+            (
+                summary
+                    .question
+                    .as_deref()
+                    .map_or_else(String::new, |asked| out::shown(asked, QUESTION)),
+                Style::Plain,
+            ),
         ]);
     }
     table.drop_empty();
-    let left_out = ["SPANS", "SESSION", "COST", "TOOLS", "CALLS", "TOKENS", "MODEL"];
-    table.fit(width, &["AGENT OR ROOT", "MODEL", "SESSION"], &left_out);
+    let left_out = ["SPANS", "TOOLS", "CALLS", "SESSION", "TOKENS", "MODEL", "REWARD", "COST", "TOOK"];
+    table.fit_with(
+        width,
+        &[
+            ("AGENT OR ROOT", 13),
+            ("NAME", 13),
+            ("MODEL", 13),
+            ("SESSION", 13),
+            ("QUESTION", 28),
+        ],
+        &left_out,
+    );
     table
 }
 

@@ -2,6 +2,7 @@
 
 mod address;
 mod check;
+mod compare;
 mod complete;
 mod convert;
 mod data_dir;
@@ -21,6 +22,7 @@ mod input;
 mod listed;
 mod log;
 mod ls;
+mod mcp;
 mod new_file;
 mod offer;
 mod out;
@@ -40,6 +42,7 @@ mod tail;
 mod target;
 mod time;
 mod token;
+mod units;
 mod variables;
 mod vocabulary;
 
@@ -74,7 +77,9 @@ enum Command {
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),
+    Mcp(mcp::Mcp),
     Show(show::Show),
+    Compare(compare::Compare),
     Tail(tail::Tail),
     Send(send::Send),
     Formats(formats::Formats),
@@ -111,7 +116,9 @@ pub fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Show(show) => show.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),

@@ -160,13 +160,20 @@ impl Table {
 
     /// Makes the table no wider than this: leaves columns out, the first named first, and cuts cells of those that may be cut.
     pub(super) fn fit(&mut self, width: Option<usize>, cut: &[&str], leave_out: &[&str]) {
+        let cut: Vec<(&str, usize)> = cut.iter().map(|head| (*head, USUAL)).collect();
+        self.fit_with(width, &cut, leave_out);
+    }
+
+    /// The same, with the width of each column that may be cut to less only when no more can be left out.
+    pub(super) fn fit_with(&mut self, width: Option<usize>, cut: &[(&str, usize)], leave_out: &[&str]) {
         let Some(width) = width else { return };
-        let is_cut = |head: &str| cut.contains(&head);
+        let usual = |head: &str| cut.iter().find(|(name, _)| *name == head).map(|(_, usual)| *usual);
+        let is_cut = |head: &str| usual(head).is_some();
         for head in leave_out {
             let heads = self.heads();
             let least = self.widths().into_iter().zip(&heads);
             let least = least
-                .map(|(width, head)| if is_cut(head) { width.min(USUAL) } else { width } + 2)
+                .map(|(width, head)| usual(head).map_or(width, |usual| width.min(usual)) + 2)
                 .sum::<usize>();
             if least > width + 2 {
                 let at = heads.iter().position(|have| have == head);

@@ -8,6 +8,7 @@ use super::source::Source;
 use super::time::{moment, second};
 use crate::dataset::Source as Selected;
 use crate::dataset::expression::moment_text;
+use crate::formats;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::Filter;
 use crate::web::listing::Listed;
@@ -53,10 +54,13 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
     if let Some(id) = TraceId::from_hex(text) {
         return Ok(id);
     }
+    if let Some(id) = of_name(source, text)? {
+        return Ok(id);
+    }
     let digits = text.to_ascii_lowercase();
     if digits.len() < 4 || digits.len() >= 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(Failure::usage(format!(
-            "{text} is not a trace id; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
+            "{text} is not a trace id, and no run or session is called so; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
     let mut found = source.bare(&Filter::default())?;
@@ -66,15 +70,57 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
         [] => Err(Failure::missing(format!(
             "no trace id starts with {text}; `spanbridge ls` lists the traces"
         ))),
-        [_, ..] => Err(Failure::usage(ambiguous(text, &found))),
+        [_, ..] => Err(Failure::usage(ambiguous(
+            &format!("trace ids start with {text}; pass more digits"),
+            &found,
+        ))),
+    }
+}
+
+/// The trace that people call so: by the name of the document or of the blocks that it came from.
+fn of_name(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
+    for id in formats::ids_of_name(text) {
+        if source.has(id)? {
+            return Ok(Some(id));
+        }
+    }
+    // Digits are looked for among the ids first: what agents did in all traces takes longer to ask for.
+    if text.len() >= 4 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let named = |listed: &Listed| listed.summary.name.as_deref() == Some(text);
+    let found = source.list_where(&Filter::default(), true, &named)?;
+    match found.as_slice() {
+        [] => of_session(source, text),
+        [one] => Ok(TraceId::from_hex(&one.trace_id)),
+        several => Err(Failure::usage(ambiguous(
+            &format!("traces are called {text}; pass the id of one"),
+            several,
+        ))),
+    }
+}
+
+/// The only trace of a session that is called so.
+fn of_session(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
+    let filter = Filter {
+        session: Some(text.to_owned()),
+        ..Filter::default()
+    };
+    match source.ids(&filter)?.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => Err(Failure::usage(format!(
+            "{text} is a session of {} traces; `spanbridge show --session` shows it, and `spanbridge ls --session` lists them",
+            several.len()
+        ))),
     }
 }
 
 /// So many of the traces that a prefix may mean are listed.
 const CANDIDATES: usize = 10;
 
-fn ambiguous(text: &str, found: &[Listed]) -> String {
-    let mut message = format!("{} trace ids start with {text}; pass more digits:", found.len());
+fn ambiguous(what: &str, found: &[Listed]) -> String {
+    let mut message = format!("{} {what}:", found.len());
     for listed in found.iter().take(CANDIDATES) {
         let name = listed.root.as_deref().or(listed.service.as_deref()).unwrap_or("-");
         let (id, started) = (shown(&listed.trace_id, 32), second(UnixNanos(listed.start_unix_nano)));

@@ -14,7 +14,7 @@ use super::failure::{Failure, exit_status};
 use super::input::Files;
 use super::out;
 use crate::forward::send::send;
-use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
+use crate::forward::{DestinationText, Dialect, Health, Logs, Protocol, Sample};
 
 const EXAMPLES: &str = "\
 The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are \
@@ -91,7 +91,15 @@ impl Send {
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let (stopping, stop) = watch::channel(false);
         let mut told = Instant::now();
+        let (mut told_down, give_up) = (false, self.give_up_seconds);
         let mut progress = |sample: &Sample| {
+            if let Health::Down(reason) = &sample.health {
+                if !std::mem::replace(&mut told_down, true) {
+                    let reason = refusal_explained(reason.clone());
+                    out::note(&format!("{}: {reason}; trying again for {give_up} s", self.to));
+                }
+                return;
+            }
             if told.elapsed() >= PROGRESS {
                 told = Instant::now();
                 out::note(&format!("{} of {} sent", sample.sent.iter().sum::<u64>(), all.iter().sum::<u64>()));

@@ -14,6 +14,7 @@ use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::format_options::option_of;
 use super::log::{Form, Level};
+use super::units::{bytes, hours};
 use super::vocabulary::vocabulary;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
 use crate::documents::Vocabulary;
@@ -74,11 +75,12 @@ pub(super) struct Settings {
     /// An additional host name that clients may use when no token is required, besides localhost and IP addresses. Repeatable.
     #[arg(long, value_name = "NAME", env = "SPANBRIDGE_ALLOWED_HOST", value_delimiter = ',')]
     pub(super) allowed_host: Option<Vec<String>>,
-    /// Remove spans after this many hours, in whole segments [default: keep forever].
-    #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS")]
+    /// Remove spans after this many hours, in whole segments [default: keep forever]. `7d` is 7 days, `2w` two weeks.
+    #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS", value_parser = hours)]
     pub(super) retain_hours: Option<NonZeroU64>,
-    /// Remove the oldest segments of a project when its log is larger than this [default: no limit].
-    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_RETAIN_BYTES")]
+    /// Remove the oldest segments of a project when its log is larger than this [default: no limit]. `10GB` is 10^10 bytes,
+    /// `10GiB` is 10 * 2^30.
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_RETAIN_BYTES", value_parser = bytes)]
     pub(super) retain_bytes: Option<NonZeroU64>,
     /// The zstd level for log segments that are complete, 1 to 19; 0 disables compression [default: 3].
     #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_COMPRESSION_LEVEL", value_parser = clap::value_parser!(u8).range(0..=19))]

@@ -15,9 +15,11 @@ use super::failure::Failure;
 use super::out;
 use super::vocabulary::vocabulary;
 use crate::access::Project;
+use crate::dataset::Expression;
 use crate::documents::Vocabulary;
-use crate::span::TraceId;
+use crate::run::Run;
 use crate::span::json::Message;
+use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
 use crate::store::{self, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
 use crate::web::listing::{self, Listed};
@@ -70,6 +72,11 @@ enum Kind {
 }
 
 impl Where {
+    /// A file with attribute keys of the user.
+    pub(super) fn semconv(&self) -> Option<&Path> {
+        self.semconv.as_deref()
+    }
+
     pub(super) fn open(&self) -> Result<Source, Failure> {
         self.open_telling(out::recovery)
     }
@@ -191,6 +198,45 @@ impl Source {
         }
         listed.truncate(filter.limit.unwrap_or(usize::MAX));
         Ok(listed)
+    }
+
+    /// The same of the runs for which an expression holds, too. Each trace is read.
+    pub(super) fn list_of_runs(
+        &self,
+        filter: &Filter,
+        holds: &dyn Fn(&Listed) -> bool,
+        expression: &Expression,
+    ) -> Result<Vec<Listed>, Failure> {
+        let all = Filter {
+            limit: None,
+            ..filter.clone()
+        };
+        let mut found = Vec::new();
+        for listed in self.list_where(&all, true, holds)? {
+            if filter.limit.is_some_and(|limit| found.len() >= limit) {
+                break;
+            }
+            let run = TraceId::from_hex(&listed.trace_id).map(|id| self.run(id)).transpose()?.flatten();
+            if run.is_some_and(|run| expression.holds(&run)) {
+                found.push(listed);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether there is a trace of this id.
+    pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
+        match &self.kind {
+            Kind::Directory { store, .. } => Ok(store.row(id)?.is_some()),
+            Kind::Server(server) => Ok(server.get_ok(&format!("/api/v1/traces/{id}"))?.is_some()),
+        }
+    }
+
+    /// The run of a trace; `None` if there is no such trace.
+    pub(super) fn run(&self, id: TraceId) -> Result<Option<Run>, Failure> {
+        let Some(stored) = self.trace(id)? else { return Ok(None) };
+        let runs = self.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
+        Ok(runs.into_iter().next())
     }
 
     /// The traces that came last, at most as many as a page of a server holds.

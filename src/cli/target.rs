@@ -14,6 +14,7 @@ use super::format_options::{format_of, option_of, options_of_environment};
 use super::offer::{formats, offering, options};
 use super::{new_file, out};
 use crate::dataset::{Skipped, Source};
+use crate::document::loss_groups::LossGroups;
 use crate::documents::{self, Document, Outcome};
 use crate::formats::{AnyFormat, Layout, Options};
 use crate::run::Run;
@@ -66,14 +67,7 @@ impl Target {
                 options = default.with(options);
             }
         }
-        let losses = match self.losses {
-            None => None,
-            Some(path) if path.as_os_str() == "-" => Some((path, LossesOutput::StandardError(io::stderr()))),
-            Some(path) => {
-                let file = new_file::named(&path, self.force, |head| head.starts_with(b"{\""))?;
-                Some((path, LossesOutput::File(io::BufWriter::new(file))))
-            }
-        };
+        let losses = self.losses.map(|path| LossesOutput::open(path, self.force)).transpose()?;
         let set = self.set.open(self.to, &options, self.output.as_ref())?;
         Ok(DocumentWriter {
             format: self.to,
@@ -81,6 +75,7 @@ impl Target {
             options,
             output: self.output,
             losses,
+            groups: LossGroups::default(),
             written: 0,
             replaced: 0,
         })
@@ -89,9 +84,20 @@ impl Target {
 
 /// Where `--losses` goes.
 #[derive(Debug)]
-enum LossesOutput {
+pub(super) enum LossesOutput {
     File(io::BufWriter<fs::File>),
     StandardError(io::Stderr),
+}
+
+impl LossesOutput {
+    /// What `--losses` names: `-` is standard error.
+    pub(super) fn open(path: PathBuf, force: bool) -> Result<(PathBuf, Self), Failure> {
+        if path.as_os_str() == "-" {
+            return Ok((path, Self::StandardError(io::stderr())));
+        }
+        let file = new_file::named(&path, force, |head| head.starts_with(b"{\""))?;
+        Ok((path, Self::File(io::BufWriter::new(file))))
+    }
 }
 
 impl io::Write for LossesOutput {
@@ -118,6 +124,7 @@ pub(super) struct DocumentWriter {
     set: Option<DataSet>,
     output: Option<PathBuf>,
     losses: Option<(PathBuf, LossesOutput)>,
+    groups: LossGroups,
     pub(super) written: usize,
     /// How many files of the same names there were before.
     replaced: usize,
@@ -232,6 +239,7 @@ impl DocumentWriter {
         }
         for document in &outcome.documents {
             for loss in &document.losses {
+                self.groups.add(loss);
                 let format = self.format.id;
                 self.note_loss(|| {
                     let span_id = loss.span_id.map(|id| id.to_string());
@@ -286,6 +294,14 @@ impl DocumentWriter {
         }
         if let Some(set) = self.set.take() {
             set.finish()?;
+        }
+        if let Some(line) = self.groups.line() {
+            let list = match &self.losses {
+                None => "--losses FILE lists each".to_owned(),
+                Some((_, LossesOutput::StandardError(_))) => "each is listed above".to_owned(),
+                Some((path, LossesOutput::File(_))) => format!("{} lists each", path.display()),
+            };
+            out::note(&format!("the documents lack {line}; {list}"));
         }
         match &mut self.losses {
             None => Ok(()),

@@ -1,5 +1,7 @@
 //! How documents are laid out as text.
 
+use std::io::{self, Write};
+
 /// How several documents follow one another in one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
@@ -18,4 +20,57 @@ pub enum Layout {
     Compact,
     /// Indented by two spaces.
     Indented,
+}
+
+/// Letters that JSON lets stand in a text, and at which readers of lines may end one (Python's `splitlines`).
+const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+/// The same JSON, on one line for every reader of lines.
+pub(crate) fn on_one_line(json: String) -> String {
+    if !json.contains(LINE_ENDS) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for letter in json.chars() {
+        // Outside of texts there is no such letter.
+        if LINE_ENDS.contains(&letter) {
+            out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+/// Writes JSON as [`on_one_line`] has it.
+#[derive(Debug)]
+pub(crate) struct OneLine;
+
+impl serde_json::ser::Formatter for OneLine {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        if !fragment.contains(LINE_ENDS) {
+            return writer.write_all(fragment.as_bytes());
+        }
+        writer.write_all(on_one_line(fragment.to_owned()).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize as _;
+
+    use super::*;
+
+    #[test]
+    fn no_letter_of_a_text_ends_a_line() {
+        let value = serde_json::json!({ "a\u{2028}": "b\u{2029}c\u{85}d\n" });
+        let text = on_one_line(value.to_string());
+        assert_eq!(text, "{\"a\\u2028\":\"b\\u2029c\\u0085d\\n\"}");
+        let mut written = Vec::new();
+        value
+            .serialize(&mut serde_json::Serializer::with_formatter(&mut written, OneLine))
+            .expect("is written");
+        assert_eq!(written, text.as_bytes());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+    }
 }

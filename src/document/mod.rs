@@ -8,6 +8,8 @@ pub(crate) mod json_from;
 pub(crate) mod json_read;
 pub(crate) mod layout;
 pub(crate) mod loss;
+#[cfg(feature = "server")]
+pub(crate) mod loss_groups;
 pub(crate) mod parsed_size;
 pub(crate) mod repeated_keys;
 pub(crate) mod shape;

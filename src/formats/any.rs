@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::back::{Gather, Reader, Restored};
 use super::format::{Assembled, Container, Files, Format};
 use crate::document::choice::{Choice, Options};
-use crate::document::layout::Layout;
+use crate::document::layout::{Layout, OneLine, on_one_line};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
@@ -167,7 +167,7 @@ impl Content for Restored {
 
     fn text(&self, layout: Layout, _: usize) -> Result<String, String> {
         let text = match layout {
-            Layout::Compact => serde_json::to_string(self),
+            Layout::Compact => serde_json::to_string(self).map(on_one_line),
             Layout::Indented => serde_json::to_string_pretty(self),
         };
         text.map_err(|error| error.to_string())
@@ -186,12 +186,16 @@ fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -
         Layout::Compact => F::write(document, &mut text)?,
         Layout::Indented => serde_json::to_writer_pretty(&mut text, document).map_err(|error| error.to_string())?,
     }
-    String::from_utf8(text).map_err(|error| error.to_string())
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+    Ok(match layout {
+        Layout::Compact => on_one_line(text),
+        Layout::Indented => text,
+    })
 }
 
 fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
     match layout {
-        Layout::Compact => serde_json::to_writer(out, document)?,
+        Layout::Compact => document.serialize(&mut serde_json::Serializer::with_formatter(out, OneLine))?,
         Layout::Indented => serde_json::to_writer_pretty(out, document)?,
     }
     Ok(())

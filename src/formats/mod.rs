@@ -33,6 +33,8 @@ pub use crate::document::loss::{Loss, LossReason};
 pub use crate::document::parsed_size::{DocumentSizes, ParsedSize};
 pub use any::{AnyDocument, AnyFormat};
 pub use back::{Beside, DisassembleError, Note, NoteKind};
+#[cfg(feature = "server")]
+pub(crate) use back::{ids_of_name, name_of};
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format};

@@ -37,7 +37,8 @@ pub struct Outcome {
 }
 
 /// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
-/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` says so. `progress` gets the counts after each request.
+/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` says so. `progress` gets the counts after each request, and again and
+/// again while the destination accepts nothing.
 ///
 /// # Errors
 ///
@@ -65,6 +66,7 @@ pub async fn send(
     for payload in payloads(&destination, spans, logs, registry, &counts) {
         let delivered = tokio::select! {
             delivered = delivery.deliver(payload, false, &mut refused) => delivered,
+            () = refusals(&counts, &destination, &mut progress) => break,
             () = silence(&counts, give_up) => {
                 let reason = match counts.health() {
                     Health::Down(reason) => reason,
@@ -90,6 +92,20 @@ pub async fn send(
         gave_up,
     })
 }
+
+/// Never ends. Shows the counts once when the destination stops to accept requests: that may go on until it is given up.
+async fn refusals(counts: &Counts, destination: &Destination, progress: &mut impl FnMut(&Sample)) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let sample = counts.sample(destination);
+        if matches!(sample.health, Health::Down(_)) {
+            progress(&sample);
+        }
+    }
+}
+
+/// How often to look whether the destination refuses what it is sent.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Waits until no request was accepted for this time. A payload may be divided into many requests.
 async fn silence(counts: &Counts, time: Duration) {

@@ -17,6 +17,7 @@ use super::timeline;
 use super::words::line;
 use super::{conversation, findings};
 use crate::run::Run;
+use crate::transcript::content;
 
 /// The modules, in the order in which they need one another.
 const MODULES: [&str; 6] = ["format.js", "skeleton.js", "tree.js", "page.js", "control.js", "file.js"];
@@ -63,6 +64,48 @@ pub fn page(run: &Run) -> String {
                 }
                 @if let Some(skeleton) = skeleton { script type="text/plain" id="skeleton" { (skeleton) } }
                 script type="module" { (PreEscaped(&script)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// The page of a session: its runs, one below the other, behind a list of what was asked in each. It has no scripts.
+#[must_use]
+pub fn session_page(session: &str, runs: &[Run]) -> String {
+    let around = Around::default();
+    let style = assets::named("ui.css").map_or("", |asset| asset.text);
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(style)
+    );
+    let asked = |run: &Run| {
+        run.question
+            .as_ref()
+            .map(|said| line(&content::text(&said.content), 200))
+            .unwrap_or_default()
+    };
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="referrer" content="no-referrer";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "session " (line(session, 80)) }
+                style { (PreEscaped(style)) }
+            }
+            body.file {
+                main.full {
+                    h1 { "session " (line(session, 200)) }
+                    ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
+                    @for run in runs {
+                        (head::head(run, Tab::Timeline, &around))
+                        section.part { (conversation::view(run, 0, false)) }
+                        section.part { (findings::view(run, &around)) }
+                    }
+                }
             }
         }
     };

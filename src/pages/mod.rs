@@ -50,7 +50,7 @@ mod timeline;
 mod value;
 mod words;
 
-pub use file::{is_page, page};
+pub use file::{is_page, page, session_page};
 pub(crate) use reply::page_reply;
 pub use reply::{addressed, dressed};
 pub use routes::{Addresses, routes};

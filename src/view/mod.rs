@@ -3,6 +3,7 @@
 //!
 //! Everything that spans say comes from others, who may mean harm: text goes through `view::text` before it is shown.
 
+pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod errors;
 pub mod json;

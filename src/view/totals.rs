@@ -74,6 +74,31 @@ impl Totals {
         totals
     }
 
+    /// Of several runs.
+    pub(crate) fn of_all(runs: &[Run]) -> Self {
+        let mut all = Self::default();
+        for totals in runs.iter().map(Self::of) {
+            all.model_calls += totals.model_calls;
+            all.unmetered_calls += totals.unmetered_calls;
+            all.tool_calls += totals.tool_calls;
+            all.failures += totals.failures;
+            all.busy_nanos = all.busy_nanos.saturating_add(totals.busy_nanos);
+            let (sums, more) = (&mut all.tokens, &totals.tokens);
+            for (sum, value) in [
+                (&mut sums.input, more.input),
+                (&mut sums.output, more.output),
+                (&mut sums.total, more.total),
+                (&mut sums.cache_read, more.cache_read),
+                (&mut sums.cache_write, more.cache_write),
+                (&mut sums.reasoning, more.reasoning),
+            ] {
+                add(sum, value, u64::saturating_add);
+            }
+            add(&mut all.cost, totals.cost, |one, other| one + other);
+        }
+        all
+    }
+
     fn take(&mut self, step: &Step) {
         let operation = &step.operation;
         self.failures += u64::from(operation.failure.is_some());

@@ -1,8 +1,10 @@
 //! Lists of traces with what the agent did in each.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::documents::{Vocabulary, awaits_root};
+use crate::formats;
 use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
@@ -13,7 +15,7 @@ use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+4");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +70,14 @@ pub struct Summary {
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no span says how much.
     pub cost_usd: Option<f64>,
+    /// What the document or the client that it came from calls it, where that is no trace id.
+    pub name: Option<String>,
+    /// The run's reward; `None`: no span says one.
+    pub reward: Option<f64>,
+    /// What was answered last, cut as the question is.
+    pub answer: Option<String>,
+    /// The judgements of the run and its operations, [`Summary::SCORES`] at most.
+    pub scores: Vec<Score>,
     /// The names of all agents that did something, [`Summary::NAMES`] at most.
     pub agents: Vec<String>,
     /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
@@ -82,6 +92,18 @@ pub struct Summary {
     pub computed_by: String,
 }
 
+/// A judgement of a run or of one of its operations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Score {
+    /// What was judged.
+    pub name: Option<String>,
+    /// How good.
+    pub score: Option<f64>,
+    /// For example `pass`.
+    pub label: Option<String>,
+}
+
 impl Summary {
     /// Of a trace that takes more memory than reading may.
     pub(crate) fn too_large() -> Self {
@@ -93,8 +115,10 @@ impl Summary {
 
     /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
     pub const NAMES: usize = 64;
-    /// Columns of the question.
+    /// Questions and answers are cut to so many columns.
     pub const WORDS: usize = 200;
+    /// So many judgements are listed.
+    pub const SCORES: usize = 16;
     /// The longest name of an agent or a model in the lists of them, in bytes.
     pub const NAME: usize = 256;
 
@@ -121,6 +145,7 @@ impl Summary {
             (None, None) => "running",
             (None, Some(_)) => "ok",
         };
+        let totals = Totals::of(run);
         Self {
             agent_work: run.has_agent_work(),
             agent: run.agent.name.clone(),
@@ -130,7 +155,11 @@ impl Summary {
             tool_calls: count(Kind::Tool),
             input_tokens: metered().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: metered().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
-            cost_usd: Totals::of(run).cost,
+            cost_usd: totals.cost,
+            name: formats::name_of(run).map(|name| one_line(name, Self::WORDS)),
+            reward: run.reward(),
+            answer: run.answer.as_ref().map(|said| words(&said.content)),
+            scores: scores(run),
             agents: distinct({
                 let of_scopes = run.scopes.iter().filter_map(|scope| scope.agent.as_deref());
                 let of_work = totals::by_agent(run).into_iter().filter_map(|group| group.name);
@@ -140,15 +169,28 @@ impl Summary {
                 let model = &step.operation.model;
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
             })),
-            question: run
-                .question
-                .as_ref()
-                .map(|said| one_line(&content::text(&said.content), Self::WORDS)),
-            failures: Totals::of(run).failures,
+            question: run.question.as_ref().map(|said| words(&said.content)),
+            failures: totals.failures,
             findings: run.findings.len() as u64,
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
+}
+
+fn words(said: &Value) -> String {
+    one_line(&content::text(said), Summary::WORDS)
+}
+
+/// The judgements, with names and labels that are no longer than those of agents.
+fn scores(run: &Run) -> Vec<Score> {
+    let all = run.steps.iter().flat_map(|step| &step.operation.evaluations);
+    let short = |text: &Option<String>| text.as_deref().map(|text| one_line(text, Summary::WORDS));
+    let scores = all.take(Summary::SCORES).map(|judged| Score {
+        name: short(&judged.name),
+        score: judged.score.filter(|score| score.is_finite()),
+        label: short(&judged.label),
+    });
+    scores.collect()
 }
 
 /// Each name once, in order.

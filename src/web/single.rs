@@ -12,6 +12,7 @@ use super::runs::Built;
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
+use crate::formats::openreward::written;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
@@ -24,7 +25,10 @@ const WHOLE_INPUTS: usize = 3;
 const TRACE: usize = 16 << 10;
 
 pub(crate) fn trace_id(text: &str) -> Result<TraceId, Problem> {
+    // `tr_` begins the names that clients give the traces of their blocks.
+    let named = || text.starts_with("tr_").then(|| written::trace_id_of(text));
     TraceId::from_hex(text)
+        .or_else(named)
         .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 

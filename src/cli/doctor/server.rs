@@ -1,6 +1,6 @@
 //! The ports, who answers on them, and whether that is a bridge of this version which takes spans.
 
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use super::finding::Findings;
@@ -11,11 +11,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the ports are free, or the bridge's that writes to the data directory.
 pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findings) {
-    for (address, flag, other) in [
-        (&config.grpc, "--otlp-grpc", "14317"),
-        (&config.http, "--otlp-http", "14318"),
-        (&config.api, "--http", "14319"),
+    for (address, flag, usual) in [
+        (&config.grpc, "--otlp-grpc", 4_317),
+        (&config.http, "--otlp-http", 4_318),
+        (&config.api, "--http", 4_319),
     ] {
+        let other = free(usual);
         let Ok(resolved) = address.to_socket_addrs() else {
             let what = format!("{address} ({flag}) is not an address of this machine, or its name cannot be resolved");
             found.wrong(what, "serve does not start", format!("{flag} 127.0.0.1:{other}"));
@@ -53,6 +54,13 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
             }
         }
     }
+}
+
+/// A port that ends as the usual one and is free.
+fn free(usual: u16) -> u16 {
+    let candidates = (1..6).map(|thousands| usual + thousands * 10_000);
+    let mut free = candidates.clone().filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().or_else(|| candidates.clone().next()).unwrap_or(usual)
 }
 
 /// Whether a bridge answers there, of which version, and whether it takes spans.

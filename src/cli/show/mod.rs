@@ -3,6 +3,7 @@
 mod full;
 mod line;
 mod overview;
+mod session;
 mod spans;
 mod tree;
 
@@ -11,15 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::failure::{Failure, exit_status};
 use super::select::trace_id;
-use super::source::Where;
+use super::source::{Source, Where};
 use super::{complete, new_file, out};
 use crate::pages;
 use crate::run::Run;
-use crate::span::{LogRecord, TraceId, UnixNanos, json};
-use crate::store::{self, Stored};
+use crate::span::{LogRecord, UnixNanos, json as otlp};
+use crate::store::{self, Filter, Order, Stored};
 use crate::trace::Trace;
 use crate::view;
 
@@ -34,15 +36,19 @@ Examples:
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
   spanbridge show 5b8e --html run.html
+  spanbridge show --session chat-17     the runs of a session
   spanbridge show 5b8e --json | jq '.models[] | {name, cost_usd}'";
 
 /// Show one trace as a tree of agents, model calls, tools and errors.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// The trace's id, or at least its first four digits.
-    #[arg(value_name = "TRACE", add = complete::traces())]
-    trace: String,
+    /// The trace's id, or at least its first four digits; or the name that a document or a client gave it.
+    #[arg(value_name = "TRACE", add = complete::traces(), required_unless_present = "session", conflicts_with = "session")]
+    trace: Option<String>,
+    /// Show the runs of this session, oldest first: what was asked and answered in each, its steps, and their sums.
+    #[arg(long, value_name = "ID", add = complete::sessions(), conflicts_with_all = ["spans", "verbose"])]
+    session: Option<String>,
     /// Show messages, results and errors in full.
     #[arg(long)]
     full: bool,
@@ -68,7 +74,10 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let source = self.from.open()?;
-        let id = trace_id(&source, &self.trace)?;
+        let Some(name) = &self.trace else {
+            return self.show_session(&source, self.session.as_deref().unwrap_or_default());
+        };
+        let id = trace_id(&source, name)?;
         let Some(stored) = source.trace(id)? else {
             return Err(Failure::missing(format!(
                 "there is no trace {id}; `spanbridge ls` lists the traces"
@@ -98,36 +107,81 @@ impl Show {
         Ok(exit_status(clean))
     }
 
+    /// The runs of a session that did agent work, oldest first.
+    fn show_session(&self, source: &Source, session: &str) -> Result<ExitCode, Failure> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            order: Order::OldestFirst,
+            ..Filter::default()
+        };
+        let ids = source.ids(&filter)?;
+        if ids.is_empty() {
+            return Err(Failure::missing(format!(
+                "there is no session {session}; `spanbridge ls --sessions` lists the sessions"
+            )));
+        }
+        let (mut spans, mut logs, mut clean) = (Vec::new(), Vec::new(), true);
+        for id in ids {
+            let stored = source.trace(id)?.unwrap_or_default();
+            clean &= stored.damaged.is_empty();
+            spans.extend(stored.spans);
+            logs.extend(stored.logs);
+        }
+        let mut runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
+        runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        if self.json {
+            let runs: Vec<_> = runs.iter().map(|run| view::json::run(run, &[])).collect();
+            print(&serde_json::to_string_pretty(&json!({ "session": session, "runs": runs })).unwrap_or_default())?;
+        } else if let Some(path) = &self.html {
+            let page = pages::session_page(session, &runs);
+            write_page(path, self.force, &page, &format!("session {}", out::shown(session, 64)))?;
+        } else {
+            print_lines(&session::lines(session, &runs, out::width(), self.full))?;
+        }
+        Ok(exit_status(clean))
+    }
+
     fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {
         if self.json {
             let text = serde_json::to_string_pretty(&view::json::run(run, logs)).unwrap_or_default();
             return print(&text);
         }
         if let Some(path) = &self.html {
-            return write_page(path, self.force, &pages::page(run), run.trace_id);
+            return write_page(path, self.force, &pages::page(run), &format!("trace {}", run.trace_id));
         }
         let width = out::width();
-        let mut lines = overview::head(run, width, self.full);
-        lines.push(String::new());
-        lines.extend(tree::lines(run, width));
-        if !run.has_agent_work() {
-            lines.push("This trace has no agent operations, so it has no document.".to_owned());
-            lines.push("Use --spans to see its spans.".to_owned());
-        }
-        lines.extend(overview::errors(run, width, self.full));
-        lines.extend(overview::totals(run, width));
+        let mut lines = overview(run, width, self.full);
         if self.full {
-            lines.extend(full::lines(run, width));
+            lines.extend(conversations(run, width));
         }
         lines.extend(overview::hints(run, logs));
         print_lines(&lines)
     }
 }
 
+/// A run on one page: who, what was asked and answered, the tree, errors, totals.
+pub(super) fn overview(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = overview::head(run, width, full);
+    lines.push(String::new());
+    lines.extend(tree::lines(run, width));
+    if !run.has_agent_work() {
+        lines.push("This trace has no agent operations, so it has no document.".to_owned());
+        lines.push("Use --spans to see its spans.".to_owned());
+    }
+    lines.extend(overview::errors(run, width, full));
+    lines.extend(overview::totals(run, width));
+    lines
+}
+
+/// All conversations of a run, each message whole.
+pub(super) fn conversations(run: &Run, width: Option<usize>) -> Vec<String> {
+    full::lines(run, width)
+}
+
 fn otlp_json(stored: &Stored) -> String {
     let mut text = Vec::new();
     // A vector takes everything.
-    let _ = json::write_trace(&stored.spans, &stored.logs, &stored.damaged, &mut text);
+    let _ = otlp::write_trace(&stored.spans, &stored.logs, &stored.damaged, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -142,7 +196,7 @@ fn print_lines(lines: &[String]) -> Result<(), Failure> {
     written.map_err(|source| Failure::Output { source })
 }
 
-fn write_page(path: &Path, force: bool, page: &str, id: TraceId) -> Result<(), Failure> {
+fn write_page(path: &Path, force: bool, page: &str, what: &str) -> Result<(), Failure> {
     if path == Path::new("-") {
         return print_lines(&[page.to_owned()]);
     }
@@ -151,6 +205,6 @@ fn write_page(path: &Path, force: bool, page: &str, id: TraceId) -> Result<(), F
         path: path.to_owned(),
         source,
     })?;
-    out::note(&format!("trace {id} is in {}; open it in a browser", path.display()));
+    out::note(&format!("{what} is in {}; open it in a browser", path.display()));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
+use crate::formats;
 use crate::operation::Failure;
 use crate::run::{Run, Utterance};
 use crate::span::LogRecord;
@@ -11,7 +12,7 @@ use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
 
 /// How wide a name may be.
-const NAME: usize = 100;
+pub(super) const NAME: usize = 100;
 /// Without --full: so many lines of a message, so many of a stack, so many errors.
 const MESSAGE_LINES: usize = 6;
 const STACK_LINES: usize = 8;
@@ -20,6 +21,7 @@ const ERRORS: usize = 10;
 pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     let mut lines = vec![styled(&format!("trace {}", run.trace_id), Style::Strong)];
     let mut who = Vec::new();
+    who.extend(formats::name_of(run).map(|name| format!("name {}", shown(name, NAME))));
     let named = [("agent", &run.agent.name), ("session", &run.session_id), ("user", &run.user_id)];
     who.extend(
         named
@@ -38,6 +40,7 @@ pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
             lines.extend(spoken(what, said, width, full));
         }
     }
+    lines.extend(judgements(run, width, full));
     if let Some(failure) = &run.failure {
         let mut line = Line::default();
         let room = width.unwrap_or(2 * NAME);
@@ -73,8 +76,47 @@ pub(super) fn indented(text: &str, blanks: usize, width: Option<usize>) -> Vec<S
         .collect()
 }
 
+/// Rewards, reference outputs and judgements, with the step that they are about where that is not the run.
+fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let room = width.unwrap_or(2 * NAME);
+    let mut add = |text: String| {
+        let text = if full { block(&text) } else { shown(&text, room.saturating_sub(2)) };
+        lines.extend(indented(&text, 2, width));
+    };
+    if let Some(reward) = run.reward() {
+        add(format!("reward {reward}"));
+    }
+    for (at, of) in run.steps.enumerate() {
+        let about = match run.root {
+            Some(root) if root == at => String::new(),
+            _ => format!(" of {} {}", of.operation.kind.name(), step::name(run, of)),
+        };
+        if let Some(ideal) = &of.operation.training.ideal {
+            add(format!("ideal{about}: {}", content::text(ideal)));
+        }
+        for judged in &of.operation.evaluations {
+            let score = judged.score.map(|score| score.to_string());
+            let said = [judged.label.clone(), score].into_iter().flatten().collect::<Vec<_>>().join(" ");
+            let why = judged.explanation.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+            let by = judged.annotator_kind.as_deref().map_or_else(String::new, |by| format!(" ({by})"));
+            add(format!(
+                "score{about} {} {said}{by}{why}",
+                judged.name.as_deref().unwrap_or("(not named)")
+            ));
+        }
+    }
+    let most = if full { usize::MAX } else { ERRORS };
+    if lines.len() > most {
+        let hidden = lines.len() - most;
+        lines.truncate(most);
+        lines.push(styled(&format!("  {} more; --full shows all", hidden), Style::Dim));
+    }
+    lines
+}
+
 /// Calls, tokens, money, each only where something says it.
-fn counts(totals: &Totals) -> Vec<String> {
+pub(super) fn counts(totals: &Totals) -> Vec<String> {
     let mut counts = vec![many(totals.model_calls, "model call"), many(totals.tool_calls, "tool call")];
     if let Some(tokens) = step::tokens(&totals.tokens) {
         let unmetered = match totals.unmetered_calls {

@@ -24,6 +24,11 @@ pub enum Fault {
         /// What.
         wanted: &'static str,
     },
+    /// Another language writes it so.
+    Meant {
+        /// What stands for it here.
+        meant: &'static str,
+    },
     /// No token has this letter.
     Letter {
         /// Which.
@@ -90,6 +95,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Empty => f.write_str("the expression is empty"),
             Self::Expected { wanted } => write!(f, "expected {wanted}"),
+            Self::Meant { meant } => write!(f, "write `{meant}` here"),
             Self::Letter { letter } => write!(f, "`{letter}` is not an operator"),
             Self::OpenQuote => f.write_str("the quote is not closed"),
             Self::QuoteInWord => f.write_str("a quote within a word: put the whole text in quotes"),

@@ -21,6 +21,18 @@ pub(super) enum TokenKind {
     Close,
 }
 
+/// Operators of other languages, with what stands for them here. Longer ones first.
+const MEANT: [(&str, &str); 8] = [
+    ("===", "="),
+    ("==", "="),
+    ("=~", "~"),
+    ("~=", "~"),
+    ("<>", "!="),
+    ("&&", "and"),
+    ("||", "or"),
+    ("!", "not"),
+];
+
 /// Longer ones first.
 const OPERATORS: [&str; 7] = ["!=", "<=", ">=", "=", "<", ">", "~"];
 
@@ -31,6 +43,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         && let Some(letter) = rest.chars().next()
     {
         let start = at;
+        let meant = MEANT.into_iter().find(|(written, _)| rest.starts_with(written));
+        if let Some((written, meant)) = meant.filter(|_| !rest.starts_with("!=")) {
+            let place = at..at + written.len();
+            return Err(ExpressionError::new(text, place, Fault::Meant { meant }));
+        }
         let kind = match letter {
             _ if letter.is_whitespace() => {
                 at += letter.len_utf8();

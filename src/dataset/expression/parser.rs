@@ -37,6 +37,17 @@ impl Expression {
     }
 }
 
+/// Words of other languages where an operator has to stand, with what stands for them here.
+const WORDS: [(&str, &str); 7] = [
+    ("is", "="),
+    ("eq", "="),
+    ("equals", "="),
+    ("contains", "~ '*TEXT*'"),
+    ("like", "~ 'PATTERN'"),
+    ("matches", "~ 'PATTERN'"),
+    ("in", "= for each value, with `or` between"),
+];
+
 struct Parser<'t> {
     text: &'t str,
     tokens: &'t [Token],
@@ -155,7 +166,14 @@ impl<'t> Parser<'t> {
         let (field, name) = self.field()?;
         let operator_place = self.place();
         let Some(TokenKind::Operator(operator)) = self.tokens.first().map(|token| &token.kind) else {
-            return Err(self.expected("an operator: = != < <= > >= ~"));
+            let word = self.tokens.first().and_then(|token| match &token.kind {
+                TokenKind::Word(word) => WORDS.iter().find(|(written, _)| word.eq_ignore_ascii_case(written)),
+                _ => None,
+            });
+            return Err(match word {
+                Some((_, meant)) => self.error(self.place(), Fault::Meant { meant }),
+                None => self.expected("an operator: = != < <= > >= ~"),
+            });
         };
         let _ = self.next();
         let value_place = self.place();

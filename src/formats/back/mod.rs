@@ -27,6 +27,10 @@ mod times;
 pub use error::DisassembleError;
 pub use note::{Note, NoteKind};
 pub use reader::Beside;
+#[cfg(feature = "server")]
+pub(crate) use remainder::name_of;
+#[cfg(feature = "server")]
+pub(crate) use story::ids_of_name;
 
 pub(in crate::formats) use at::{At, time};
 pub(in crate::formats) use error::Result;

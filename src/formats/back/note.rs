@@ -14,7 +14,7 @@ pub struct Note {
 }
 
 /// What became of a part of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
     /// It was read as another type, as the format's own reader does.

@@ -66,6 +66,14 @@ pub(in crate::formats) fn trace_id(format: &str, own: &str) -> TraceId {
     TraceId::from_bytes(bytes).unwrap_or_else(|| trace_id(format, &format!("{own}+")))
 }
 
+/// The traces that documents and written blocks of this name may have become.
+#[cfg(feature = "server")]
+pub(crate) fn ids_of_name(name: &str) -> Vec<TraceId> {
+    ["openreward", "contextforge", "synth"]
+        .map(|format| trace_id(format, name))
+        .to_vec()
+}
+
 /// A start for what has no times: after what ended, but in the order of the list, so before the next start that is known.
 fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos, u64)>) -> UnixNanos {
     let free = UnixNanos(ended.0.saturating_add(UNKNOWN_STEP));

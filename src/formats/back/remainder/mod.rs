@@ -104,6 +104,40 @@ pub(in crate::formats) fn is_in(runs: &[Run]) -> bool {
     extras.any(|extras| extras.values().any(|extra| extra.get(MEMBER).is_some()))
 }
 
+/// Where documents have their own id, by format.
+#[cfg(feature = "server")]
+const NAMES: &[(&str, &[&str])] = &[
+    ("contextforge", &["/run_id"]),
+    ("openreward", &["/0/trace_id", "/blocks/0/trace_id"]),
+    ("synth", &["/session_id"]),
+    ("reflex", &["/trace_id", "/id"]),
+    ("atif", &["/trajectory_id", "/session_id"]),
+    ("invariant", &["/id", "/metadata/id"]),
+];
+
+/// What a document that a run was made of calls itself, where that is no trace id.
+#[cfg(feature = "server")]
+pub(crate) fn name_of(run: &Run) -> Option<&str> {
+    let extras = run.steps.iter().flat_map(|step| &step.operation.format_extras);
+    for (format, extra) in extras {
+        let Some((_, places)) = NAMES.iter().find(|(known, _)| known == format) else {
+            continue;
+        };
+        let edits = extra.pointer(&format!("/{MEMBER}/edits")).and_then(Value::as_array);
+        for edit in edits.into_iter().flatten() {
+            let at = edit.get("at").and_then(Value::as_str);
+            if let Some(name) = edit
+                .get("is")
+                .and_then(Value::as_str)
+                .filter(|_| at.is_some_and(|at| places.contains(&at)))
+            {
+                return Some(name);
+            }
+        }
+    }
+    None
+}
+
 /// Takes the remainders out of a run: the one of this format, the digits of all, and a loss for what else those of others hold.
 pub(in crate::formats) fn take(run: &mut Run, format: &str, numbers: &mut Numbers, losses: &mut Vec<Loss>) -> Option<Remainder> {
     let mut found = None;

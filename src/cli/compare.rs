@@ -1,0 +1,369 @@
+//! `spanbridge compare`: two runs step by step, or two sets of runs by a key.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::complete;
+use super::data_set::{EXPRESSIONS, expression};
+use super::failure::Failure;
+use super::input::Files;
+use super::out::{self, Style, Table, shown, styled};
+use super::select::{Select, trace_id};
+use super::source::{Source, Where};
+use crate::run::Run;
+use crate::store::{Filter, Order};
+use crate::view::compare::{self, Change, Comparison, Difference, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole};
+use crate::view::text::{dollars, elapsed, many};
+
+const EXAMPLES: &str = "\
+A and B are traces, by their ids or names, or files with one run each. Steps are aligned by kind and name. [-words-] are those of A \
+alone, {+words+} those of B alone.
+
+With --by, A and B are sets of runs: expressions as --where of `export` has them, or files. Runs with the same key are paired in the \
+order of their start.
+
+Examples:
+  spanbridge compare 5b8e 77aa
+  spanbridge compare 5b8e 77aa --json | jq '.steps[] | select(.change != \"same\")'
+  spanbridge compare before.json after.json
+  spanbridge compare 'tag = v1' 'tag = v2' --by question
+  spanbridge compare 'model = gpt-4o' 'model = gpt-4o-mini' --by metadata.example_id --since 1d";
+
+/// Compare two runs step by step, or two sets of runs.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXPRESSIONS}"))]
+pub(super) struct Compare {
+    /// The first run or set.
+    #[arg(value_name = "A", add = complete::traces())]
+    left: String,
+    /// The second run or set.
+    #[arg(value_name = "B", add = complete::traces())]
+    right: String,
+    /// Compare sets, and pair their runs by this: question, session, user or metadata.NAME.
+    #[arg(long, value_name = "KEY")]
+    by: Option<Key>,
+    #[command(flatten)]
+    select: Select,
+    /// Show steps that are the same one by one, and texts in full.
+    #[arg(long)]
+    full: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    from: Where,
+}
+
+impl Compare {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let sides = [&self.left, &self.right];
+        let is_file = |text: &&String| Path::new(text.as_str()).is_file();
+        let source = if sides.iter().all(is_file) { None } else { Some(self.from.open()?) };
+        if let Some(by) = &self.by {
+            let [left, right] = sides.map(|side| self.members(side, by, source.as_ref()));
+            let compared = compare::sets(by, left?, right?);
+            return self.print(&compared, |full| set_lines(&compared, full));
+        }
+        let [left, right] = sides.map(|side| self.one(side, source.as_ref()));
+        let compared = compare::runs(&left?, &right?);
+        self.print(&compared, |full| lines(&compared, full))
+    }
+
+    fn print(&self, compared: &impl serde::Serialize, lines: impl Fn(bool) -> Vec<String>) -> Result<ExitCode, Failure> {
+        let written = if self.json {
+            out::json(serde_json::to_string_pretty(compared).unwrap_or_default())
+        } else {
+            out::line(&lines(self.full).join("\n"))
+        };
+        let written = written.and_then(|()| out::flush());
+        written.map_err(|source| Failure::Output { source })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The runs of a file.
+    fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
+        let files = Files::one(path, self.from.semconv());
+        let batch = files.read();
+        if !batch.problems.is_empty() {
+            return Err(Failure::missing(format!(
+                "{} cannot be compared, because not all of it could be read",
+                path.display()
+            )));
+        }
+        let mut runs = files.vocabulary()?.runs(batch.spans, batch.logs);
+        runs.retain(Run::has_agent_work);
+        Ok(runs)
+    }
+
+    fn one(&self, text: &str, source: Option<&Source>) -> Result<Run, Failure> {
+        let Some(source) = source.filter(|_| !Path::new(text).is_file()) else {
+            let mut runs = self.runs_of_file(Path::new(text))?;
+            return match (runs.pop(), runs.len()) {
+                (Some(run), 0) => Ok(run),
+                (None, _) => Err(Failure::missing(format!("{text} has no run of an agent"))),
+                (Some(_), more) => Err(Failure::usage(format!("{text} has {} runs; pair them with --by KEY", more + 1))),
+            };
+        };
+        let id = trace_id(source, text)?;
+        let run = source.run(id)?;
+        run.ok_or_else(|| Failure::missing(format!("there is no trace {id}; `spanbridge ls` lists the traces")))
+    }
+
+    fn members(&self, text: &str, by: &Key, source: Option<&Source>) -> Result<Vec<Member>, Failure> {
+        let Some(source) = source.filter(|_| !Path::new(text).is_file()) else {
+            let runs = self.runs_of_file(Path::new(text))?;
+            return Ok(runs.iter().map(|run| Member::of(run, by)).collect());
+        };
+        let expression = expression(text, text)?;
+        let filter = Filter {
+            order: Order::OldestFirst,
+            ..self.select.filter()
+        };
+        let mut members = Vec::new();
+        for id in source.ids(&filter)? {
+            let run = source.run(id)?.filter(|run| run.has_agent_work() && expression.holds(run));
+            members.extend(run.map(|run| Member::of(&run, by)));
+        }
+        Ok(members)
+    }
+}
+
+/// Wider than this, words are cut where a line has no end.
+const WIDE: usize = 100;
+/// So many columns of words that are the same stand before and behind those that differ.
+const AROUND: usize = 24;
+/// More steps in a row that are the same are counted instead.
+const SAME: usize = 3;
+
+fn lines(compared: &Comparison, full: bool) -> Vec<String> {
+    let mut lines = head(&compared.left, &compared.right);
+    for (what, words, same) in [
+        ("asked", &compared.question, &compared.left.question),
+        ("answered", &compared.answer, &compared.left.answer),
+    ] {
+        let said = match (words, same) {
+            (Some(words), _) => words_line(words, full),
+            (None, Some(same)) => format!(
+                "{} {}",
+                styled("same:", Style::Dim),
+                shown(same, if full { usize::MAX } else { WIDE })
+            ),
+            (None, None) => continue,
+        };
+        lines.push(format!("{what}  {said}"));
+    }
+    lines.push(String::new());
+    let mut steps = compared.steps.as_slice();
+    while let Some((first, rest)) = steps.split_first() {
+        let same = steps.iter().take_while(|pair| pair.change == Change::Same).count();
+        if same > SAME && !full {
+            lines.push(styled(
+                &format!("  … {} that are the same; --full shows them", many(same, "step")),
+                Style::Dim,
+            ));
+            steps = steps.get(same..).unwrap_or_default();
+            continue;
+        }
+        lines.extend(step_lines(first, full));
+        steps = rest;
+    }
+    let count = |change| compared.steps.iter().filter(|pair| pair.change == change).count();
+    lines.push(String::new());
+    lines.push(format!(
+        "{} the same, {} changed, {} in A alone, {} in B alone",
+        many(count(Change::Same), "step"),
+        count(Change::Changed),
+        count(Change::OnlyLeft),
+        count(Change::OnlyRight)
+    ));
+    lines
+}
+
+fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
+    let (mark, style) = match pair.change {
+        Change::Same => (" ", Style::Dim),
+        Change::Changed => ("~", Style::Busy),
+        Change::OnlyLeft => ("-", Style::Bad),
+        Change::OnlyRight => ("+", Style::Kind),
+    };
+    let Some(step) = pair.left.as_ref().or(pair.right.as_ref()) else {
+        return Vec::new();
+    };
+    let indent = "  ".repeat(step.depth.min(20));
+    let mut facts = Vec::new();
+    let both = |of: fn(&StepSide) -> Option<String>| {
+        let (left, right) = (pair.left.as_ref().and_then(of), pair.right.as_ref().and_then(of));
+        match (left, right) {
+            (Some(left), Some(right)) if left != right => Some(format!("{left} → {right}")),
+            (left, right) => left.or(right),
+        }
+    };
+    facts.extend(both(|step| Some(shown(&step.name, 48))));
+    facts.extend(both(tokens));
+    facts.extend(both(|step| step.cost_usd.map(dollars)));
+    facts.extend(both(|step| step.duration_nanos.map(elapsed)));
+    let failed = |side: &Option<StepSide>| side.as_ref().is_some_and(|step| step.failed);
+    facts.extend(match (failed(&pair.left), failed(&pair.right), pair.change) {
+        (false, false, _) => None,
+        (true, false, Change::Changed) => Some("FAILED in A".to_owned()),
+        (false, true, Change::Changed) => Some("FAILED in B".to_owned()),
+        _ => Some("FAILED".to_owned()),
+    });
+    let line = format!("{mark} {indent}{}  {}", step.kind, facts.join("  "));
+    let mut lines = vec![styled(&line, style)];
+    for Difference { of, words } in &pair.differences {
+        lines.push(format!("  {indent}  {of}: {}", words_line(words, full)));
+    }
+    lines
+}
+
+fn tokens(step: &StepSide) -> Option<String> {
+    match (step.input_tokens, step.output_tokens) {
+        (None, None) => None,
+        (Some(input), None) => Some(format!("{input} in")),
+        (None, Some(output)) => Some(format!("{output} out")),
+        (Some(input), Some(output)) => Some(format!("{input} in, {output} out")),
+    }
+}
+
+/// Words of two texts on one line, as `git diff --word-diff` writes them.
+fn words_line(words: &[Piece], full: bool) -> String {
+    let last = words.len().saturating_sub(1);
+    let mut line = String::new();
+    for (at, piece) in words.iter().enumerate() {
+        let text = piece.text.replace(['\n', '\r', '\t'], " ");
+        match piece.side {
+            Side::Both if full => line.push_str(&out::harmless(&text)),
+            Side::Both => line.push_str(&around(&text, at == 0, at == last)),
+            Side::Left => line.push_str(&styled(&format!("[-{}-]", cut(&text, full)), Style::Bad)),
+            Side::Right => line.push_str(&styled(&format!("{{+{}+}}", cut(&text, full)), Style::Kind)),
+        }
+    }
+    line
+}
+
+fn cut(text: &str, full: bool) -> String {
+    let text = out::harmless(text);
+    match text.char_indices().nth(WIDE) {
+        Some((end, _)) if !full => format!("{}…", text.get(..end).unwrap_or_default()),
+        _ => text.into_owned(),
+    }
+}
+
+/// The ends of a text that both have; what is far from a difference is left out.
+fn around(text: &str, is_first: bool, is_last: bool) -> String {
+    let text = out::harmless(text);
+    let letters: Vec<char> = text.chars().collect();
+    let (front, back) = (if is_first { 0 } else { AROUND }, if is_last { 0 } else { AROUND });
+    if letters.len() <= front + back + 1 {
+        return text.into_owned();
+    }
+    let begin: String = letters.iter().take(front).collect();
+    let end: String = letters.iter().skip(letters.len() - back).collect();
+    format!("{begin}…{end}")
+}
+
+/// The numbers of two runs or sets, one below the other.
+fn head(left: &Whole, right: &Whole) -> Vec<String> {
+    let mut table = Table::new(&["", "A", "B", ""]);
+    let mut row = |name: &str, left: &str, right: &str, change: &str| {
+        let cell = |text: &str| (shown(text, 48), Style::Plain);
+        let name = (name.to_owned(), Style::Dim);
+        table.row(vec![name, cell(left), cell(right), (change.to_owned(), Style::Dim)]);
+    };
+    row("trace", &left.trace_id, &right.trace_id, "");
+    let name = |whole: &Whole| whole.agent.clone().unwrap_or_else(|| "-".to_owned());
+    row("agent", &name(left), &name(right), "");
+    row("status", left.status, right.status, "");
+    numbers(&left.numbers, &right.numbers, &mut row);
+    table.lines()
+}
+
+fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &str, &str)) {
+    let count = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+    for (name, one, other) in [
+        ("model calls", Some(left.model_calls), Some(right.model_calls)),
+        ("tool calls", Some(left.tool_calls), Some(right.tool_calls)),
+        ("failures", Some(left.failures), Some(right.failures)),
+        ("tokens in", left.input_tokens, right.input_tokens),
+        ("tokens out", left.output_tokens, right.output_tokens),
+    ] {
+        if one.is_some() || other.is_some() {
+            let change = one
+                .zip(other)
+                .map_or_else(String::new, |(one, other)| signed(i128::from(other) - i128::from(one)));
+            row(name, &count(one), &count(other), &change);
+        }
+    }
+    let mut amount = |name: &str, one: Option<f64>, other: Option<f64>, text: fn(f64) -> String| {
+        let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), text);
+        if one.is_some() || other.is_some() {
+            row(name, &of(one), &of(other), "");
+        }
+    };
+    amount("cost", left.cost_usd, right.cost_usd, dollars);
+    amount("reward", left.reward, right.reward, |number| number.to_string());
+    let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), elapsed);
+    row("took", &time(left.duration_nanos), &time(right.duration_nanos), "");
+}
+
+fn signed(number: i128) -> String {
+    if number == 0 { String::new() } else { format!("{number:+}") }
+}
+
+fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
+    let key = compared.by.to_uppercase();
+    let mut table = Table::new(&[
+        &key, "STATUS A", "STATUS B", "ANSWER", "TOKENS A", "TOKENS B", "COST A", "COST B", "REWARD A", "REWARD B",
+    ]);
+    for pair in &compared.pairs {
+        let of = |text: fn(&Whole) -> String| {
+            let side = |side: &Option<Whole>| (side.as_ref().map_or_else(String::new, text), Style::Plain);
+            [side(&pair.left), side(&pair.right)]
+        };
+        let answer = match (pair.same_answer, pair.left.is_some(), pair.right.is_some()) {
+            (_, true, false) => ("only in A", Style::Bad),
+            (_, false, _) => ("only in B", Style::Kind),
+            (Some(true), ..) => ("same", Style::Dim),
+            (Some(false), ..) => ("differs", Style::Busy),
+            (None, ..) => ("", Style::Plain),
+        };
+        let mut row = vec![(shown(&pair.key, if full { 1_000 } else { 64 }), Style::Plain)];
+        row.extend(of(|whole| whole.status.to_owned()));
+        row.push((answer.0.to_owned(), answer.1));
+        row.extend(of(|whole| {
+            let sum = |one: Option<u64>, other: Option<u64>| one.or(other).map(|_| one.unwrap_or(0) + other.unwrap_or(0));
+            sum(whole.numbers.input_tokens, whole.numbers.output_tokens).map_or_else(String::new, |sum| sum.to_string())
+        }));
+        row.extend(of(|whole| whole.numbers.cost_usd.map_or_else(String::new, dollars)));
+        row.extend(of(|whole| {
+            whole.numbers.reward.map_or_else(String::new, |reward| reward.to_string())
+        }));
+        table.row(row);
+    }
+    table.drop_empty();
+    table.fit(out::width(), &[&key], &["COST A", "COST B", "TOKENS A", "TOKENS B"]);
+    let mut lines = table.lines();
+    lines.push(String::new());
+    let mut sums = Table::new(&["", "A", "B", ""]);
+    let mut row = |name: &str, left: &str, right: &str, change: &str| {
+        let cells = [left, right].map(|text| (text.to_owned(), Style::Plain));
+        let [left, right] = cells;
+        sums.row(vec![(name.to_owned(), Style::Dim), left, right, (change.to_owned(), Style::Dim)]);
+    };
+    let (left, right) = (&compared.left, &compared.right);
+    row("runs", &left.runs.to_string(), &right.runs.to_string(), "");
+    row("failed", &left.failed.to_string(), &right.failed.to_string(), "");
+    numbers(&left.numbers, &right.numbers, &mut row);
+    lines.extend(sums.lines());
+    if compared.without_key > 0 {
+        lines.push(format!(
+            "{} of no {}, so they are paired with none",
+            many(compared.without_key, "run"),
+            compared.by
+        ));
+    }
+    lines
+}

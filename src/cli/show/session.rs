@@ -1,0 +1,39 @@
+//! The runs of a session, as one.
+
+use super::full as full_view;
+use super::line::facts;
+use super::{overview, tree};
+use crate::cli::out::{Style, many, shown, styled};
+use crate::run::Run;
+use crate::view::text::elapsed;
+use crate::view::totals::Totals;
+
+/// The runs of a session: sums, then what was asked and answered in each, with its steps.
+pub(super) fn lines(session: &str, runs: &[Run], width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = vec![styled(&format!("session {}", shown(session, overview::NAME)), Style::Strong)];
+    let all = Totals::of_all(runs);
+    let failed = runs.iter().filter(|run| run.failure.is_some()).count();
+    let mut about = vec![many(runs.len(), "run")];
+    about.extend(runs.first().map(|run| run.started_at.rfc3339()));
+    let end = runs.iter().filter_map(|run| run.ended_at).max();
+    about.extend(
+        runs.first()
+            .zip(end)
+            .map(|(first, end)| elapsed(end.0.saturating_sub(first.started_at.0))),
+    );
+    if failed > 0 {
+        about.push(many(failed, "failed run"));
+    }
+    lines.extend(facts(&about, "  ", width));
+    lines.extend(facts(&overview::counts(&all), "  ", width));
+    for run in runs {
+        lines.push(String::new());
+        lines.extend(overview::head(run, width, full));
+        lines.extend(tree::lines(run, width));
+        lines.extend(overview::errors(run, width, full));
+        if full {
+            lines.extend(full_view::lines(run, width));
+        }
+    }
+    lines
+}

@@ -1,0 +1,204 @@
+//! Two runs side by side: which steps they share, and in what these differ. The command line prints it; pages show the same.
+//!
+//! Times always differ, so they make no step another one: they are told beside it.
+
+mod align;
+mod set;
+mod whole;
+mod words;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+pub(crate) use set::{Key, Member, SetComparison, sets};
+pub(crate) use whole::{Numbers, Whole};
+pub(crate) use words::{Piece, Side, differences};
+
+use super::outline;
+use super::totals;
+use super::{errors, step};
+use crate::run::{Run, Step};
+
+/// Two runs, step by step.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Comparison {
+    /// The first run as one.
+    pub(crate) left: Whole,
+    /// The second.
+    pub(crate) right: Whole,
+    /// Where the questions differ; `None`: they are the same, or both say none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<Vec<Piece>>,
+    /// The same of the answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<Vec<Piece>>,
+    /// The steps of both, in the order of the first run; those of the second alone stand where it has them.
+    pub(crate) steps: Vec<Pair>,
+}
+
+/// What becomes of a step from the first run to the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// It is in both, and says the same.
+    Same,
+    /// It is in both, and something of it differs.
+    Changed,
+    /// Only the first run has it.
+    OnlyLeft,
+    /// Only the second run has it.
+    OnlyRight,
+}
+
+/// One step, of one run or of both.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Pair {
+    /// How the two differ.
+    pub(crate) change: Change,
+    /// The step of the first run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left: Option<StepSide>,
+    /// The step of the second run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) right: Option<StepSide>,
+    /// What differs, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// A text of a step that differs.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Difference {
+    /// `input`, `output`, `error` or `model`.
+    pub(crate) of: &'static str,
+    /// The words of both.
+    pub(crate) words: Vec<Piece>,
+}
+
+/// A step of one of the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct StepSide {
+    /// Its id, as documents and `show --json` have it.
+    pub(crate) id: String,
+    /// The kind of operation.
+    pub(crate) kind: &'static str,
+    /// The tool, the agent, the model, else the span's name.
+    pub(crate) name: String,
+    /// 0 at the top.
+    pub(crate) depth: usize,
+    /// Tokens that went in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input_tokens: Option<u64>,
+    /// Tokens that came out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_tokens: Option<u64>,
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<f64>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_nanos: Option<u64>,
+    /// Whether it failed.
+    pub(crate) failed: bool,
+}
+
+/// A step with the texts that are compared.
+struct Told<'a> {
+    side: StepSide,
+    input: Option<Cow<'a, str>>,
+    output: Option<Cow<'a, str>>,
+    error: Option<Cow<'a, str>>,
+    model: Option<&'a str>,
+}
+
+fn told(run: &Run) -> Vec<Told<'_>> {
+    let rows = outline::rows(run).into_iter();
+    rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
+        .map(|(depth, step)| of_step(run, step, depth))
+        .collect()
+}
+
+fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> Told<'a> {
+    use crate::operation::Kind;
+    let operation = &step.operation;
+    // Two models at the same place are one step that changed.
+    let model = matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank).then(|| operation.model.name());
+    Told {
+        side: StepSide {
+            id: step.id.clone(),
+            kind: operation.kind.name(),
+            name: step::name(run, step).to_owned(),
+            depth,
+            input_tokens: operation.usage.input,
+            output_tokens: operation.usage.output,
+            cost_usd: totals::cost(operation),
+            duration_nanos: step::nanos(step),
+            failed: operation.failure.is_some(),
+        },
+        input: step::arguments(run, step),
+        output: step::said(operation),
+        error: operation.failure.as_ref().map(errors::words),
+        model: model.flatten(),
+    }
+}
+
+impl Told<'_> {
+    /// What has to be the same for two steps to be one: models may differ.
+    fn key(&self) -> (&'static str, &str) {
+        let name = if self.model.is_some() { "" } else { self.side.name.as_str() };
+        (self.side.kind, name)
+    }
+}
+
+fn differ(of: &'static str, left: Option<&str>, right: Option<&str>) -> Option<Difference> {
+    let words = differences(left.unwrap_or_default(), right.unwrap_or_default())?;
+    Some(Difference { of, words })
+}
+
+/// Two runs side by side. Work and memory are linear in the runs.
+pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
+    let (told_left, told_right) = (told(left), told(right));
+    let keys = |told: &[Told<'_>]| -> Vec<(&'static str, String)> {
+        let keys = told.iter().map(|told| (told.key().0, told.key().1.to_owned()));
+        keys.collect()
+    };
+    let aligned = align::align(&keys(&told_left), &keys(&told_right));
+    let steps = aligned.into_iter().filter_map(|(one, other)| {
+        let one = one.and_then(|one| told_left.get(one));
+        let other = other.and_then(|other| told_right.get(other));
+        let (change, differences) = match (one, other) {
+            (None, None) => return None,
+            (Some(_), None) => (Change::OnlyLeft, Vec::new()),
+            (None, Some(_)) => (Change::OnlyRight, Vec::new()),
+            (Some(one), Some(other)) => {
+                let found = [
+                    differ("model", one.model, other.model),
+                    differ("input", one.input.as_deref(), other.input.as_deref()),
+                    differ("output", one.output.as_deref(), other.output.as_deref()),
+                    differ("error", one.error.as_deref(), other.error.as_deref()),
+                ];
+                let found: Vec<Difference> = found.into_iter().flatten().collect();
+                (if found.is_empty() { Change::Same } else { Change::Changed }, found)
+            }
+        };
+        Some(Pair {
+            change,
+            left: one.map(|told| told.side.clone()),
+            right: other.map(|told| told.side.clone()),
+            differences,
+        })
+    });
+    let steps = steps.collect();
+    let (left, right) = (Whole::of(left), Whole::of(right));
+    let words = |one: &Option<String>, other: &Option<String>| {
+        differences(one.as_deref().unwrap_or_default(), other.as_deref().unwrap_or_default())
+    };
+    Comparison {
+        question: words(&left.question, &right.question),
+        answer: words(&left.answer, &right.answer),
+        left,
+        right,
+        steps,
+    }
+}

@@ -1,0 +1,83 @@
+//! What is compared of a run as one.
+
+use serde::Serialize;
+
+use crate::run::{Run, Utterance};
+use crate::transcript::content as io;
+use crate::view::totals::Totals;
+
+/// What a run says as one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Whole {
+    /// The trace, in hexadecimal digits.
+    pub(crate) trace_id: String,
+    /// `ok`, `error` or `running`.
+    pub(crate) status: &'static str,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// What was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<String>,
+    /// What was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<String>,
+    /// Numbers.
+    #[serde(flatten)]
+    pub(crate) numbers: Numbers,
+}
+
+/// Sums of a run. What no span says is left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Numbers {
+    /// Calls of language models.
+    pub(crate) model_calls: u64,
+    /// Executions of tools.
+    pub(crate) tool_calls: u64,
+    /// Operations that failed.
+    pub(crate) failures: u64,
+    /// Tokens that went into models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input_tokens: Option<u64>,
+    /// Tokens that came out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_tokens: Option<u64>,
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<f64>,
+    /// From start to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_nanos: Option<u64>,
+    /// The run's reward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reward: Option<f64>,
+}
+
+impl Whole {
+    pub(crate) fn of(run: &Run) -> Self {
+        let status = match (&run.failure, run.ended_at) {
+            (Some(_), _) => "error",
+            (None, None) => "running",
+            (None, Some(_)) => "ok",
+        };
+        let said = |said: &Option<Utterance>| said.as_ref().map(|said| io::text(&said.content).into_owned());
+        let totals = Totals::of(run);
+        Self {
+            trace_id: run.trace_id.to_string(),
+            status,
+            agent: run.agent.name.clone(),
+            question: said(&run.question),
+            answer: said(&run.answer),
+            numbers: Numbers {
+                model_calls: totals.model_calls,
+                tool_calls: totals.tool_calls,
+                failures: totals.failures,
+                input_tokens: totals.tokens.input,
+                output_tokens: totals.tokens.output,
+                cost_usd: totals.cost,
+                duration_nanos: run.ended_at.map(|end| end.0.saturating_sub(run.started_at.0)),
+                reward: run.reward(),
+            },
+        }
+    }
+}
