@@ -13,6 +13,7 @@ use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
+use crate::sessions::join;
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -63,7 +64,7 @@ impl Convert {
             }
         };
         let mut batch = self.files.read_rows(&mut rows);
-        batch.add_sessions();
+        let mut sessions = batch.sessions();
         let Batch {
             mut spans,
             mut logs,
@@ -85,11 +86,17 @@ impl Convert {
                 .note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
         let clean = problems.is_empty();
-        if spans.is_empty() && writer.written == 0 && clean {
+        if spans.is_empty() && sessions.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
         }
         writer.redact(&mut spans, &mut logs)?;
+        writer.redact(&mut sessions, &mut Vec::new())?;
         let mut runs = vocabulary.runs(spans, logs);
+        if !sessions.is_empty() {
+            let joined = join(sessions, &runs, vocabulary.registry());
+            runs.retain(|run| !joined.traces.contains(&run.trace_id));
+            runs.extend(vocabulary.runs(joined.spans, Vec::new()));
+        }
         if writer.needs_order() {
             runs.sort_by_key(|run| (run.started_at, run.trace_id));
         }

@@ -1,15 +1,16 @@
 //! Documents as a data set: which runs, divided how, in which files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
+use super::out;
+use super::redaction::Redaction;
 use super::time::moment;
-use super::{out, settings_file};
 use crate::dataset::{Expression, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
 use crate::formats::{AnyFormat, Options};
-use crate::redact::{RuleText, Rules};
+use crate::redact::Rules;
 use crate::run::Run;
 use crate::span::{LogRecord, Span};
 
@@ -49,13 +50,8 @@ pub(super) struct Flags {
     /// Write the rows of `messages` as Parquet, too or alone. Needs a program that is built with the feature `parquet`.
     #[arg(long, requires = "output", help_heading = HEADING)]
     parquet: bool,
-    /// Redact spans before documents are made, by a TOML file with [[redact]] tables as `serve` has them, or by a list:
-    /// [{ value = '\d{16}', action = "mask" }].
-    #[arg(long, value_name = "FILE|LIST", help_heading = HEADING)]
-    redact: Option<String>,
-    /// The secret key for hashes of redacted text: a long random string.
-    #[arg(long, value_name = "TEXT", env = "SPANBRIDGE_REDACT_HASH_KEY", hide_env_values = true, help_heading = HEADING)]
-    redact_hash_key: Option<String>,
+    #[command(flatten)]
+    redaction: Redaction,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -83,28 +79,9 @@ impl Flags {
         }
     }
 
-    fn rules(&self) -> Result<Option<Rules>, Failure> {
-        let Some(text) = &self.redact else { return Ok(None) };
-        let mut hash_key = self.redact_hash_key.clone();
-        let rules = if text.trim_start().starts_with('[') {
-            settings_file::list("redact", text)?
-        } else {
-            let mut table = settings_file::read(Path::new(text))?;
-            let of_file = table.remove("redact_hash_key");
-            hash_key = hash_key.or_else(|| of_file.and_then(|key| Some(key.as_str()?.to_owned())));
-            let rules = table.remove("redact");
-            rules.ok_or_else(|| Failure::usage(format!("--redact: {text} has no [[redact]] tables")))?
-        };
-        let rules: Vec<RuleText> = rules
-            .try_into()
-            .map_err(|error: toml::de::Error| Failure::usage(format!("--redact: {}", error.message())))?;
-        let rules = Rules::new(&rules, hash_key.as_deref());
-        rules.map(Some).map_err(|error| Failure::usage(format!("--redact: {error}")))
-    }
-
     /// The data set; `None` if no flag asks for one.
     pub(super) fn open(self, format: &AnyFormat, options: &Options, directory: Option<&PathBuf>) -> Result<Option<DataSet>, Failure> {
-        let rules = self.rules()?;
+        let rules = self.redaction.rules()?;
         if !self.are_for_single_runs() && rules.is_none() {
             return Ok(None);
         }

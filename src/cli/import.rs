@@ -12,12 +12,15 @@ use serde_json::json;
 
 use super::data_dir::default_data_dir;
 use super::failure::{Failure, exit_status};
+use super::home::Home;
 use super::input::{Batch, Files};
 use super::out;
+use super::redaction::Redaction;
 use super::target::LossesOutput;
 use crate::access::Project;
 use crate::formats::Disassembled;
 use crate::otlp;
+use crate::redact::Rules;
 use crate::span::{Signal, Span, TraceId};
 use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
@@ -29,7 +32,12 @@ of its format, import reports the place and the reason, and stores nothing of th
 import needs the data directory for itself. If a server is running, send it the documents instead: \
 spanbridge send --to http://127.0.0.1:4318 FILE, or POST them to http://127.0.0.1:4319/api/v1/import
 
+Session files of coding agents (Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi) are read too, alone or by their \
+folder. They hold what people and agents wrote, and may hold secrets: --redact applies before anything is stored.
+
 Examples:
+  spanbridge import --sessions --since 7d                 what coding agents did in this home, last week
+  spanbridge import ~/.claude/projects                    the sessions below a folder
   spanbridge import chats.json  detect the format by content
   spanbridge import --from invariant a.json b.json
   spanbridge import agent/trajectory.json                 ATIF, with the files that it names
@@ -52,11 +60,19 @@ pub(super) struct Import {
     #[arg(long, requires = "losses")]
     force: bool,
     #[command(flatten)]
+    home: Home,
+    #[command(flatten)]
+    redaction: Redaction,
+    #[command(flatten)]
     files: Files,
 }
 
 impl Import {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) fn run(mut self) -> Result<ExitCode, Failure> {
+        let rules = self.redaction.rules()?;
+        if let Some(found) = self.home.find()? {
+            self.files.extend(found);
+        }
         let mut losses = self.losses.clone().map(|path| LossesOutput::open(path, self.force)).transpose()?;
         // Rows are read twice: first whether all of a file can be, then a part at a time into the store.
         let counted = Cell::new(0_usize);
@@ -88,7 +104,7 @@ impl Import {
         let mut receipt = Receipt::default();
         let spans = std::mem::take(&mut batch.spans);
         if !spans.is_empty() || count > 0 || batch.has_sessions() {
-            let opened = self.open()?;
+            let opened = self.open(rules)?;
             append(&opened, spans, &mut receipt)?;
             store_sessions(&mut batch, &opened, &mut receipt)?;
             if count > 0 {
@@ -121,7 +137,7 @@ impl Import {
         }
     }
 
-    fn open(&self) -> Result<Stored, Failure> {
+    fn open(&self, rules: Option<Rules>) -> Result<Stored, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
             session_keys: self.files.vocabulary()?.session_keys(),
@@ -136,6 +152,7 @@ impl Import {
         Ok(Stored {
             store: opened.store,
             session_keys: options.session_keys,
+            rules,
         })
     }
 }
@@ -166,12 +183,18 @@ const WAITING: usize = 4_096;
 struct Stored {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
+    /// What must not be stored.
+    rules: Option<Rules>,
 }
 
 /// A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
 fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
     let keys: Vec<&str> = opened.session_keys.iter().map(String::as_str).collect();
     let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
+    let spans = match &opened.rules {
+        Some(rules) => rules.redacted(spans, Vec::new()).map_err(|source| Failure::Redact { source })?.0,
+        None => spans,
+    };
     for span in spans {
         traces.entry(span.trace_id).or_default().push(span);
     }

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::decompress::{affordable, plain, read_plain};
 use super::failure::Failure;
+use super::foreign;
 use super::format_options::unknown;
 use super::problem::Problem;
 use super::vocabulary::vocabulary;
@@ -85,6 +86,11 @@ impl Files {
 
     pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
         vocabulary(self.semconv.as_deref())
+    }
+
+    /// Reads these too.
+    pub(super) fn extend(&mut self, files: Vec<PathBuf>) {
+        self.files.extend(files);
     }
 
     /// Reads them, and reports on standard error what could not be read.
@@ -271,11 +277,11 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds the spans of the sessions that were found.
-    pub(super) fn add_sessions(&mut self) {
+    /// The spans of the sessions that were found.
+    pub(super) fn sessions(&mut self) -> Vec<Span> {
         let mut spans = Vec::new();
         self.read_sessions(&mut |mut read| spans.append(&mut read));
-        self.spans.append(&mut spans);
+        spans
     }
 
     /// Whether there are sessions to read.
@@ -379,6 +385,17 @@ impl Batch<'_> {
     }
 
     fn add_protobuf(&mut self, file: &str, bytes: &[u8]) {
+        if let Some(messages) = delimited(bytes) {
+            return messages.into_iter().for_each(|message| self.add_one_protobuf(file, message));
+        }
+        if let Some(what) = foreign::named(bytes) {
+            let file = file.to_owned();
+            return self.problems.push(Problem::Foreign { file, what });
+        }
+        self.add_one_protobuf(file, bytes);
+    }
+
+    fn add_one_protobuf(&mut self, file: &str, bytes: &[u8]) {
         let problem = match otlp::signal::guess(bytes) {
             Some(Signal::Metrics) => {
                 self.notes.push(format!("{file}: has metrics, which are ignored"));
@@ -555,6 +572,17 @@ impl Batch<'_> {
             Ok(None) => JsonError::NotOtlp,
             Err(error) => error,
         };
+        // What a file is not, it is not once: the others of its lines are counted.
+        match self.problems.last_mut() {
+            Some(Problem::More { file: of, more }) if of == file => return *more += 1,
+            Some(Problem::Json { file: of, source, .. })
+                if of == file && std::mem::discriminant(source) == std::mem::discriminant(&fault) =>
+            {
+                let file = file.to_owned();
+                return self.problems.push(Problem::More { file, more: 1 });
+            }
+            _ => {}
+        }
         self.problems.push(Problem::Json {
             file: file.to_owned(),
             offset,
@@ -577,6 +605,31 @@ impl Batch<'_> {
             });
         }
     }
+}
+
+/// Export requests one after the other, each with its length before it; `None` where the bytes are anything else.
+fn delimited(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut messages) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        let (mut length, mut shift) = (0_usize, 0_u32);
+        loop {
+            let (byte, after) = rest.split_first()?;
+            rest = after;
+            length |= usize::from(byte & 0x7f).checked_shl(shift)?;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let message = rest.get(..length)?;
+        // A request begins with its first field; one alone, whose first bytes are a length by chance, ends elsewhere.
+        if message.first() != Some(&0x0a) {
+            return None;
+        }
+        messages.push(message);
+        rest = rest.get(length..)?;
+    }
+    Some(messages).filter(|messages| !messages.is_empty() && bytes.first() != Some(&0x0a) || messages.len() > 1)
 }
 
 /// Spans in another JSON form: Jaeger's, the Python SDK's.

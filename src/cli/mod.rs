@@ -12,11 +12,13 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod foreign;
 mod format_options;
 mod formats;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
+mod home;
 mod import;
 mod input;
 mod listed;
@@ -29,6 +31,7 @@ mod out;
 mod pages;
 mod parts;
 mod problem;
+mod redaction;
 mod reindex;
 mod select;
 mod send;
@@ -74,6 +77,7 @@ enum Command {
     Serve(serve::Serve),
     Convert(convert::Convert),
     Check(check::Check),
+    #[command(mut_arg("files", |files| files.required(false).required_unless_present("sessions")))]
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),

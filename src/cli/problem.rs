@@ -47,6 +47,11 @@ pub(super) enum Problem {
          qwen-code, copilot-cli, opencode and pi"
     )]
     NoSessions { folder: String },
+    #[error(
+        "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, and \
+         session files of claude-code, codex, gemini-cli, qwen-code, copilot-cli, opencode and pi"
+    )]
+    Foreign { file: String, what: &'static str },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
     #[error("{file}: and {more} more errors like this")]

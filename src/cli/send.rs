@@ -79,7 +79,8 @@ impl Send {
         let destination = text.resolve(None).map_err(usage)?;
         let registry = Arc::new(self.files.vocabulary()?.registry().clone());
         let mut batch = self.files.read();
-        batch.add_sessions();
+        let mut sessions = batch.sessions();
+        batch.spans.append(&mut sessions);
         batch.report_documents();
         let clean = batch.problems.is_empty();
         let all = [batch.spans.len() as u64, batch.logs.len() as u64];

@@ -260,14 +260,14 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
     }
-    let is_one = rounds.len() == 1;
     let asked = unseen_calls::round(nodes, &rounds, tools);
     let findings: Vec<Finding> = asked
         .iter()
         .flat_map(|(_, tools)| tools.iter().map(|tool| unseen_calls::finding(*tool)))
         .collect();
-    if let Some((round, _)) = asked {
-        rounds.insert(0, round);
+    if let Some(((asking, results), _)) = asked {
+        history.extend(asking);
+        history.extend(results);
     }
     let by_id: HashMap<&str, &Node> = tools
         .iter()
@@ -311,7 +311,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
-    if let Some(call) = out.last_mut().filter(|_| is_one) {
+    if let [call] = out.as_mut_slice() {
         give_counts(&mut node.operation, &mut call.operation);
     }
     out

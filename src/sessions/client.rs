@@ -20,7 +20,18 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// The client's name: the `service.name` of its spans.
+    /// Every client.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::GeminiCli,
+        Self::QwenCode,
+        Self::CopilotCli,
+        Self::OpenCode,
+        Self::Pi,
+    ];
+
+    /// The client's name: the `service.name` of its spans, and the word of `--client`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -30,6 +41,19 @@ impl Client {
             Self::CopilotCli => "copilot-cli",
             Self::OpenCode => "opencode",
             Self::Pi => "pi",
+        }
+    }
+
+    /// Where its sessions are, below the home folder.
+    pub(crate) fn folders(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaudeCode => &[".claude/projects"],
+            Self::Codex => &[".codex/sessions", ".codex/archived_sessions"],
+            Self::GeminiCli => &[".gemini/tmp"],
+            Self::QwenCode => &[".qwen/projects"],
+            Self::CopilotCli => &[".copilot/session-state"],
+            Self::OpenCode => &[".local/share/opencode"],
+            Self::Pi => &[".pi/agent/sessions"],
         }
     }
 }

@@ -17,6 +17,7 @@ mod gemini_cli;
 mod get;
 mod group;
 mod ids;
+mod join;
 mod lines;
 mod note;
 mod opencode;
@@ -27,7 +28,9 @@ mod recognise;
 mod recording;
 mod spans;
 
+pub(crate) use client::Client;
 pub(crate) use error::SessionError;
 pub(crate) use files::below;
 pub(crate) use group::{Imported, Sessions};
+pub(crate) use join::join;
 pub(crate) use recognise::recognised;

@@ -1,5 +1,7 @@
-//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, what the Python SDK writes to its console.
+//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, what the Python SDK writes to its console, what
+//! Tempo's second API, Phoenix and `MLflow` export, and a `ResourceSpans` alone.
 
+use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
 /// The same as one export request in OTLP/JSON; `None` where the value is in none of these forms.
@@ -7,11 +9,22 @@ use serde_json::{Map, Value, json};
 pub fn as_otlp(value: &Value) -> Option<Value> {
     let resource_spans: Vec<Value> = match value {
         Value::Object(map) if map.contains_key("context") => vec![of_python(map)?],
+        Value::Object(map) if map.contains_key("scopeSpans") => vec![value.clone()],
+        Value::Object(map) if map.contains_key("trace") => {
+            // Tempo's second API.
+            let trace = map.get("trace").filter(|trace| trace.get("resourceSpans").is_some())?;
+            return Some(trace.clone());
+        }
         Value::Object(map) => match map.get("data") {
             Some(Value::Array(traces)) => {
-                let traces: Option<Vec<Vec<Value>>> = traces.iter().map(of_jaeger).collect();
+                let one = |value: &Value| match value.as_object() {
+                    Some(span) if span.contains_key("context") => Some(vec![of_python(span)?]),
+                    _ => of_jaeger(value),
+                };
+                let traces: Option<Vec<Vec<Value>>> = traces.iter().map(one).collect();
                 traces?.into_iter().flatten().collect()
             }
+            Some(trace) if map.contains_key("info") => of_mlflow(trace)?,
             Some(trace) => of_jaeger(trace)?,
             None => of_jaeger(value)?,
         },
@@ -124,7 +137,57 @@ fn jaeger_value(tag: &Value, value: &Value) -> Value {
     }
 }
 
-/// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints.
+/// The spans of a trace that `MLflow` exports: those of its third version have ids in base64 and times in nanoseconds, older ones have
+/// a context as the Python SDK writes it.
+fn of_mlflow(data: &Value) -> Option<Vec<Value>> {
+    let one = |span: &Value| {
+        if span.get("context").is_some() {
+            return mlflow_2(span);
+        }
+        let id = |name: &str| {
+            let text = span.get(name)?.as_str().filter(|text| !text.is_empty())?;
+            let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+            Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        };
+        let nanos = |name: &str| {
+            span.get(name)
+                .map(|value| value.as_u64().map_or_else(|| value.clone(), |nanos| nanos.to_string().into()))
+        };
+        let status = span.get("status");
+        let word = status.and_then(|status| status.get("code")?.as_str()).unwrap_or_default();
+        Some(json!({"scopeSpans": [{"spans": [{
+            "traceId": id("trace_id")?,
+            "spanId": id("span_id")?,
+            "parentSpanId": id("parent_span_id"),
+            "name": span.get("name"),
+            "startTimeUnixNano": nanos("start_time_unix_nano"),
+            "endTimeUnixNano": nanos("end_time_unix_nano"),
+            "attributes": pairs(span.get("attributes")),
+            "status": {"code": status_number(word.rsplit('_').next().unwrap_or(word)), "message": status.and_then(|status| status.get("message"))},
+        }]}]}))
+    };
+    data.get("spans")?.as_array()?.iter().map(one).collect()
+}
+
+fn mlflow_2(span: &Value) -> Option<Value> {
+    let context = span.get("context")?;
+    let id = |value: Option<&Value>| Some(value?.as_str()?.trim_start_matches("0x").to_owned());
+    let nanos = |name: &str| span.get(name).and_then(Value::as_u64).map(|nanos| nanos.to_string());
+    let word = span.get("status_code").and_then(Value::as_str).unwrap_or_default();
+    Some(json!({"scopeSpans": [{"spans": [{
+        "traceId": id(context.get("trace_id"))?,
+        "spanId": id(context.get("span_id"))?,
+        "parentSpanId": id(span.get("parent_id")),
+        "name": span.get("name"),
+        "startTimeUnixNano": nanos("start_time")?,
+        "endTimeUnixNano": nanos("end_time"),
+        "attributes": pairs(span.get("attributes")),
+        "status": {"code": status_number(word), "message": span.get("status_message")},
+    }]}]}))
+}
+
+/// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
+/// status beside it and may have attributes in one another.
 fn of_python(span: &Map<String, Value>) -> Option<Value> {
     let context = span.get("context")?;
     let id = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.trim_start_matches("0x").to_owned());
@@ -150,9 +213,23 @@ fn of_python(span: &Map<String, Value>) -> Option<Value> {
         .collect();
     let status = span.get("status");
     let status = json!({
-        "code": status.and_then(|status| status.get("status_code")?.as_str()).map_or(0, status_number),
-        "message": status.and_then(|status| status.get("description")),
+        "code": status.map_or(span.get("status_code"), |status| status.get("status_code")).and_then(Value::as_str).map_or(0, status_number),
+        "message": status.map_or(span.get("status_message"), |status| status.get("description")),
     });
+    let is_phoenix = span.contains_key("span_kind");
+    let mut attributes = Vec::new();
+    match span.get("attributes").and_then(Value::as_object) {
+        Some(map) if is_phoenix => flatten("", map, &mut attributes),
+        _ => attributes = pairs(span.get("attributes")),
+    }
+    let kind_key = "openinference.span.kind";
+    if let Some(word) = span.get("span_kind").and_then(Value::as_str)
+        && !attributes
+            .iter()
+            .any(|pair| pair.get("key").and_then(Value::as_str) == Some(kind_key))
+    {
+        attributes.push(pair(kind_key, any(&word.into())));
+    }
     let kind = span.get("kind").and_then(Value::as_str).and_then(|kind| kind.rsplit('.').next());
     let resource = span.get("resource");
     let scope = span.get("instrumentation_scope").or_else(|| span.get("instrumentation_info"));
@@ -167,12 +244,36 @@ fn of_python(span: &Map<String, Value>) -> Option<Value> {
             "kind": kind.map_or(0, kind_number),
             "startTimeUnixNano": start,
             "endTimeUnixNano": time(&whole, "end_time"),
-            "attributes": pairs(span.get("attributes")),
+            "attributes": attributes,
             "events": events,
             "links": links,
             "status": status,
         }]}],
     }))
+}
+
+/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
+/// the like was sent as one JSON text, which reads the same in both forms.
+fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
+    for (key, value) in map {
+        let key = if prefix.is_empty() {
+            key.clone()
+        } else {
+            format!("{prefix}.{key}")
+        };
+        match value {
+            Value::Object(_) if key == "metadata" => out.push(pair(&key, any(&value.to_string().into()))),
+            Value::Object(inner) => flatten(&key, inner, out),
+            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(inner) = item.as_object() {
+                        flatten(&format!("{key}.{index}"), inner, out);
+                    }
+                }
+            }
+            _ => out.push(pair(&key, any(value))),
+        }
+    }
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
@@ -270,5 +371,44 @@ mod tests {
         assert_eq!((span.start.0 % 1_000_000_000, span.status.message.as_str()), (1_000, "no"));
         assert_eq!(span.attributes.get("n"), Some(&AnyValue::Double(1.5)));
         assert!(as_otlp(&json!({"data": [1]})).is_none() && as_otlp(&json!({"resourceSpans": []})).is_none());
+    }
+
+    #[test]
+    fn what_phoenix_exports() {
+        let exported = json!({"data": [{"name": "chat", "context": {"trace_id": "d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "span_id": "d100000000000001"},
+            "span_kind": "LLM", "parent_id": null, "start_time": "2026-09-21T14:13:20+00:00", "end_time": "2026-09-21T14:13:25+00:00",
+            "status_code": "ERROR", "status_message": "no", "events": [],
+            "attributes": {"llm": {"model_name": "m", "input_messages": [{"message": {"role": "user", "content": "Hi"}}]}, "metadata": {"a": 1}}}]});
+        let spans = spans(&exported);
+        let [span] = spans.as_slice() else { panic!("one span") };
+        assert_eq!((span.status.is_error(), span.status.message.as_str()), (true, "no"));
+        for (key, value) in [
+            ("openinference.span.kind", "LLM"),
+            ("llm.model_name", "m"),
+            ("llm.input_messages.0.message.content", "Hi"),
+            ("metadata", r#"{"a":1}"#),
+        ] {
+            assert_eq!(span.attributes.text(key), Some(value));
+        }
+    }
+
+    #[test]
+    fn what_mlflow_and_tempo_export_and_resource_spans_alone() {
+        let of_version_3 = json!({"info": {"trace_id": "tr-1"}, "data": {"spans": [{"trace_id": "0dHR0dHR0dHR0dHR0dHR0Q==", "span_id": "0QAAAAAAAAE=",
+            "parent_span_id": "", "name": "chat", "start_time_unix_nano": 5, "end_time_unix_nano": 9, "attributes": {"mlflow.spanType": "\"LLM\""},
+            "status": {"code": "STATUS_CODE_ERROR", "message": "no"}}]}});
+        let of_version_2 = json!({"info": {"request_id": "r"}, "data": {"spans": [{"name": "chat", "parent_id": null, "start_time": 5, "end_time": 9,
+            "context": {"trace_id": "0xd1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "span_id": "0xd100000000000001"}, "status_code": "ERROR",
+            "status_message": "no", "attributes": {"mlflow.spanType": "\"LLM\""}}]}});
+        for exported in [of_version_3, of_version_2] {
+            let spans = spans(&exported);
+            let [span] = spans.as_slice() else { panic!("one span") };
+            assert_eq!((span.span_id.to_string().as_str(), span.parent), ("d100000000000001", None));
+            assert_eq!((span.start.0, span.end.0, span.status.is_error()), (5, 9, true));
+            assert_eq!(span.attributes.text("mlflow.spanType"), Some("\"LLM\""));
+        }
+        let alone = json!({"resource": {}, "scopeSpans": [{"spans": [{"traceId": "d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "spanId": "d100000000000001", "name": "a"}]}]});
+        assert_eq!(spans(&alone).len(), 1);
+        assert_eq!(spans(&json!({"trace": {"resourceSpans": [alone]}})).len(), 1);
     }
 }

@@ -1,0 +1,97 @@
+//! `import --sessions`: the sessions of coding agents below the home folder.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::failure::Failure;
+use super::out;
+use super::time::moment;
+use crate::sessions::{self, Client};
+
+/// Which sessions of this home are taken.
+#[derive(Debug, Args)]
+pub(super) struct Home {
+    /// Find the sessions of coding agents below the home folder, and ask before they are read.
+    #[arg(long)]
+    sessions: bool,
+    /// Take only sessions of this client, with --sessions. Repeatable.
+    #[arg(long, value_name = "CLIENT", value_parser = client_of, requires = "sessions")]
+    client: Vec<Client>,
+    /// Take only session files that changed since then, with --sessions: 7d, 2h, 2026-11-21.
+    #[arg(long, value_name = "TIME", value_parser = moment, requires = "sessions")]
+    since: Option<u64>,
+    /// Do not ask, with --sessions.
+    #[arg(long, requires = "sessions")]
+    yes: bool,
+}
+
+fn client_of(word: &str) -> Result<Client, String> {
+    let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
+    let known = Client::ALL.into_iter().find(|client| client.name() == word);
+    known.ok_or_else(|| format!("the clients are {}", names.join(", ")))
+}
+
+impl Home {
+    /// The files to read; `None`: the flags do not ask for any, or a person does not want them.
+    pub(super) fn find(&self) -> Result<Option<Vec<PathBuf>>, Failure> {
+        if !self.sessions {
+            return Ok(None);
+        }
+        let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let home = home.ok_or_else(|| Failure::usage("HOME is not set; name the folders instead of --sessions"))?;
+        let wanted = |client: &Client| self.client.is_empty() || self.client.contains(client);
+        let mut files: BTreeMap<Client, Vec<PathBuf>> = BTreeMap::new();
+        for client in Client::ALL.into_iter().filter(wanted) {
+            for folder in client
+                .folders()
+                .iter()
+                .map(|folder| home.join(folder))
+                .filter(|folder| folder.is_dir())
+            {
+                let below = sessions::below(&folder).map_err(|error| Failure::usage(out::with_causes(&error)))?;
+                let found = below.into_iter().filter(|file| self.is_recent(file));
+                let found = found.filter(|file| sessions::recognised(file).is_some());
+                files.entry(client).or_default().extend(found);
+            }
+        }
+        files.retain(|_, files| !files.is_empty());
+        if files.is_empty() {
+            out::note(&format!("no session files of coding agents below {}", home.display()));
+            return Ok(Some(Vec::new()));
+        }
+        for (client, files) in &files {
+            out::note(&format!("{}: {}", client.name(), out::many(files.len(), "session file")));
+        }
+        if !self.yes && !agreed()? {
+            return Ok(Some(Vec::new()));
+        }
+        Ok(Some(files.into_values().flatten().collect()))
+    }
+
+    fn is_recent(&self, file: &std::path::Path) -> bool {
+        let Some(since) = self.since else { return true };
+        let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
+        let changed = changed.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        changed.is_some_and(|changed| changed.as_nanos() >= u128::from(since))
+    }
+}
+
+/// Asks on the terminal.
+fn agreed() -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            "these files hold what people and agents wrote, and may hold secrets; pass --yes to import them",
+        ));
+    }
+    out::note("these files hold what people and agents wrote, and may hold secrets; import them? [y/N]");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|source| Failure::Output { source })?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
