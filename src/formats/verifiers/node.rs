@@ -7,7 +7,6 @@ use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
 use crate::formats::thread::{Node, Thread, Words};
 use crate::formats::{calls, chat, io};
-use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};
 use crate::transcript::{ExchangeCall, ExchangeKind};
@@ -100,7 +99,7 @@ fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
         return (text.into(), true);
     }
     let url = |part: &Part| match part {
-        Part::Media(Media { modality, .. }) if modality != "image" => None,
+        Part::Media(media) if media.modality != "image" => None,
         Part::Media(media) if takes_pictures => media.url(),
         _ => None,
     };
