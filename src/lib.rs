@@ -62,6 +62,7 @@
 
 #[cfg(feature = "server")]
 pub mod access;
+pub mod blocks;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "client")]
@@ -69,6 +70,7 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod dataset;
 pub mod dialect;
+mod document;
 pub mod documents;
 pub mod formats;
 #[cfg(feature = "server")]
@@ -86,6 +88,8 @@ pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod sessions;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;
@@ -126,6 +130,8 @@ pub mod docs {
     pub mod operating {}
     #[doc = include_str!("docs/forward.md")]
     pub mod forward {}
+    #[doc = include_str!("docs/sessions.md")]
+    pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
 }

@@ -2,8 +2,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "support/serving.rs"]
-mod serving;
+use crate::serving;
 
 use std::fs;
 use std::io::{Read as _, Write as _};

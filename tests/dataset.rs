@@ -2,8 +2,7 @@
 #![cfg(feature = "server")]
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 
-#[path = "support/serving.rs"]
-mod serving;
+use crate::serving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

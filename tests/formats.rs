@@ -5,7 +5,7 @@
 //! you commit them; `tests/oracles/check_goldens.py` loads them in the formats' own packages.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
 #![cfg(feature = "server")]
 
-mod support;
+use crate::support;
 
 #[path = "fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "a crate of its own elsewhere")]

@@ -4,8 +4,7 @@
 #![expect(clippy::expect_used, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "support/serving.rs"]
-mod serving;
+use crate::serving;
 
 use std::collections::HashMap;
 use std::io::Write as _;

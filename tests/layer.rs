@@ -1,7 +1,7 @@
 //! What the code records is what an exporter gets.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-mod layer_support;
+use crate::layer_support;
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,7 @@
 //! Spans across `.await`, tasks, streams and cancelled futures: none lost, none open.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-mod layer_support;
+use crate::layer_support;
 
 use std::collections::HashMap;
 use std::pin::Pin;

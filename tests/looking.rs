@@ -4,8 +4,7 @@
 #![cfg(feature = "server")]
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 
-#[path = "support/serving.rs"]
-mod serving;
+use crate::serving;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The session by which the index finds a trace is the one that its run names.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,12 +2,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "support/memory_store.rs"]
-mod memory_store;
-#[path = "support/spans.rs"]
-mod spans;
-#[path = "support/store_suite.rs"]
-mod store_suite;
+use crate::spans;
+use crate::store_suite;
 
 use std::fs;
 use std::io;
@@ -40,7 +36,7 @@ fn spans_of(store: &Local, of: u8) -> Vec<Span> {
 
 store_suite::suite!(local, {
     let directory = tempfile::tempdir().expect("a directory");
-    let opened = spanbridge::store::open(&crate::options(directory.path())).expect("opens");
+    let opened = spanbridge::store::open(&crate::store::options(directory.path())).expect("opens");
     (opened.store, directory)
 });
 

@@ -4,10 +4,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "support/memory_disk.rs"]
-mod memory_disk;
-#[path = "support/spans.rs"]
-mod spans;
+use crate::memory_disk;
+use crate::spans;
 
 use std::collections::BTreeMap;
 use std::fs;

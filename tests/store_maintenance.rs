@@ -2,8 +2,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 #![cfg(feature = "server")]
 
-#[path = "support/spans.rs"]
-mod spans;
+use crate::spans;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What no dialect knows is read by the shapes that all dialects share, and nothing else is taken for it.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
-mod support;
+use crate::support;
 
 use serde_json::Value;
 use spanbridge::dialect::{Registry, read};

@@ -2,7 +2,7 @@
 //! meaning.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Writing operations: what was written reads back as the operation that was written.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};

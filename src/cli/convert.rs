@@ -62,7 +62,8 @@ impl Convert {
                 failed = row(&mut writer, &vocabulary, file, read).err();
             }
         };
-        let batch = self.files.read_rows(&mut rows);
+        let mut batch = self.files.read_rows(&mut rows);
+        batch.add_sessions();
         let Batch {
             mut spans,
             mut logs,

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::data_dir::default_data_dir;
+use super::data_dir::{default_data_dir, projects_in};
 use super::failure::Failure;
 use super::out::{self, Style, Table};
+use super::serve::not_forwarded;
 use super::time::moment;
 use crate::access::Project;
 use crate::forward::order::{self, Order};
@@ -36,9 +37,9 @@ pub(super) struct Forward {
     /// The data directory [default: $XDG_DATA_HOME/spanbridge].
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR", global = true)]
     data_dir: Option<PathBuf>,
-    /// The project whose spans are forwarded.
-    #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default(), global = true)]
-    project: Project,
+    /// The project whose spans are forwarded [default: all projects].
+    #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", global = true)]
+    project: Option<Project>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,13 +78,19 @@ enum Action {
 impl Forward {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let data_dir = self.data_dir.map_or_else(default_data_dir, Ok)?;
-        let store = Store(self.project.directory(&data_dir));
+        let projects = self.project.map_or_else(|| projects_in(&data_dir), |project| vec![project]);
+        let stores = projects.into_iter().map(|project| Store {
+            directory: project.directory(&data_dir),
+            project,
+        });
+        let stores = stores.collect();
+        let stores = Stores { data_dir, stores };
         match self.action {
-            Action::Status { json } => store.status(json)?,
-            Action::DeadLetters { name } => store.dead_letters(&name)?,
-            Action::Retry { name } => store.order(&name, Order::Retry)?,
-            Action::Skip { name } => store.order(&name, Order::Skip)?,
-            Action::Rewind { name, since } => store.order(&name, Order::Rewind(since))?,
+            Action::Status { json } => stores.status(json)?,
+            Action::DeadLetters { name } => stores.that_has(&name)?.dead_letters(&name)?,
+            Action::Retry { name } => stores.that_has(&name)?.order(&name, Order::Retry)?,
+            Action::Skip { name } => stores.that_has(&name)?.order(&name, Order::Skip)?,
+            Action::Rewind { name, since } => stores.that_has(&name)?.order(&name, Order::Rewind(since))?,
         }
         out::flush().map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
@@ -105,33 +112,52 @@ fn sent(progress: &Progress) -> String {
     sent.join(", ")
 }
 
-/// The directory of a store.
-struct Store(PathBuf);
+/// The stores that are looked at.
+struct Stores {
+    data_dir: PathBuf,
+    stores: Vec<Store>,
+}
 
-impl Store {
-    fn folder(&self) -> PathBuf {
-        folder(&self.0)
-    }
+/// The store of a project.
+struct Store {
+    project: Project,
+    directory: PathBuf,
+}
 
-    fn known(&self, name: &str) -> Result<(), Failure> {
-        let names = progress::names(&self.folder());
-        if names.iter().any(|known| known == name) {
-            return Ok(());
-        }
-        Err(Failure::usage(match names.as_slice() {
-            [] => format!("{} has no destinations; start the server with --forward URL", self.0.display()),
-            names => format!("there is no destination {name}; the destinations are {}", names.join(", ")),
+impl Stores {
+    /// The store whose spans go to a destination of this name.
+    fn that_has(&self, name: &str) -> Result<&Store, Failure> {
+        let has = |store: &&Store| store.names().iter().any(|known| known == name);
+        let found: Vec<&Store> = self.stores.iter().filter(has).collect();
+        let all: Vec<String> = self.stores.iter().flat_map(Store::names).collect();
+        Err(Failure::usage(match (found.as_slice(), all.as_slice()) {
+            ([store], _) => return Ok(store),
+            ([], []) => format!(
+                "{} has no destinations; start the server with --forward URL",
+                self.data_dir.display()
+            ),
+            ([], names) => format!("there is no destination {name}; the destinations are {}", names.join(", ")),
+            (several, _) => {
+                let projects: Vec<String> = several.iter().map(|store| store.project.to_string()).collect();
+                format!(
+                    "several projects have a destination {name}; pass --project with one of {}",
+                    projects.join(", ")
+                )
+            }
         }))
     }
 
     fn status(&self, as_json: bool) -> Result<(), Failure> {
-        let folder = self.folder();
-        let names = progress::names(&folder);
-        if names.is_empty() {
+        if self.stores.iter().all(|store| store.names().is_empty()) {
             out::note("no destinations; start the server with --forward URL");
+        } else {
+            for store in self.stores.iter().filter(|store| store.names().is_empty()) {
+                out::note(&not_forwarded(&store.project));
+            }
         }
         let mut table = Table::new(&[
             "DESTINATION",
+            "PROJECT",
             "SENT",
             "WAITING",
             "REMOVED",
@@ -140,7 +166,12 @@ impl Store {
             "UPDATED",
             "LAST ERROR",
         ]);
-        for name in names {
+        let each = self
+            .stores
+            .iter()
+            .flat_map(|store| store.names().into_iter().map(move |name| (store, name)));
+        for (store, name) in each {
+            let folder = store.folder();
             let progress = match progress::read(&folder, &name) {
                 Ok(Some(progress)) => progress,
                 Ok(None) => continue,
@@ -149,12 +180,13 @@ impl Store {
                     continue;
                 }
             };
-            let removed = progress.removed_segments + removed_segments(&self.0, progress.position());
+            let removed = progress.removed_segments + removed_segments(&store.directory, progress.position());
             let letters = dead_letters::each(&folder, &name)?.count();
-            let waiting = backlog_bytes(&self.0, progress.position());
+            let waiting = backlog_bytes(&store.directory, progress.position());
             if as_json {
                 let line = json!({
                     "destination": name,
+                    "project": store.project.to_string(),
                     "segment": progress.segment,
                     "offset": progress.offset,
                     "sent_spans": progress.sent_spans,
@@ -174,6 +206,7 @@ impl Store {
             let failed = if progress.failed > 0 { Style::Bad } else { Style::Plain };
             table.row(vec![
                 (name, Style::Strong),
+                (store.project.to_string(), Style::Plain),
                 (sent(&progress), Style::Plain),
                 (format!("{waiting} bytes"), Style::Plain),
                 match removed {
@@ -193,9 +226,18 @@ impl Store {
         }
         Ok(())
     }
+}
+
+impl Store {
+    fn folder(&self) -> PathBuf {
+        folder(&self.directory)
+    }
+
+    fn names(&self) -> Vec<String> {
+        progress::names(&self.folder())
+    }
 
     fn dead_letters(&self, name: &str) -> Result<(), Failure> {
-        self.known(name)?;
         for letter in dead_letters::each(&self.folder(), name)? {
             let line = serde_json::to_string(&letter?).unwrap_or_default();
             out::json(&line).map_err(|source| Failure::Output { source })?;
@@ -204,7 +246,6 @@ impl Store {
     }
 
     fn order(&self, name: &str, order: Order) -> Result<(), Failure> {
-        self.known(name)?;
         order::give(&self.folder(), name, order)?;
         out::note("requested; a running server applies this within a second, otherwise it is applied at the next start");
         Ok(())

@@ -1,5 +1,6 @@
 //! `spanbridge import`: documents into the store, as spans.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,9 +49,9 @@ pub(super) struct Import {
 impl Import {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         // Rows are read twice: first whether all of a file can be, then a part at a time into the store.
-        let mut count = 0_usize;
-        let mut counting = |_: &Path, _: Disassembled| count += 1;
-        let batch = if self.files.has_standard_input() {
+        let counted = Cell::new(0_usize);
+        let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
+        let mut batch = if self.files.has_standard_input() {
             self.files.read()
         } else {
             self.files.read_rows(&mut counting)
@@ -59,16 +60,15 @@ impl Import {
         if !batch.logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
-        let Batch {
-            spans, broken, problems, ..
-        } = batch;
-        let clean = problems.is_empty();
+        let count = counted.get();
         let mut receipt = Receipt::default();
-        if !spans.is_empty() || count > 0 {
+        let spans = std::mem::take(&mut batch.spans);
+        if !spans.is_empty() || count > 0 || batch.has_sessions() {
             let opened = self.open()?;
             append(&opened, spans, &mut receipt)?;
+            store_sessions(&mut batch, &opened, &mut receipt)?;
             if count > 0 {
-                self.store_rows(&opened, &broken, &mut receipt)?;
+                self.store_rows(&opened, &batch.broken, &mut receipt)?;
                 let rows = out::many(count, "row");
                 out::note(&format!("read {rows} of messages; the times of their spans are stand-ins"));
             }
@@ -79,7 +79,7 @@ impl Import {
             out::many(receipt.stored, "span"),
             receipt.duplicates
         ));
-        Ok(exit_status(clean))
+        Ok(exit_status(batch.problems.is_empty()))
     }
 
     fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
@@ -110,6 +110,22 @@ impl Import {
             session_keys: options.session_keys,
         })
     }
+}
+
+/// Stores each session as it is read.
+fn store_sessions(batch: &mut Batch<'_>, opened: &Stored, receipt: &mut Receipt) -> Result<(), Failure> {
+    let mut failed = None;
+    batch.read_sessions(&mut |spans| {
+        if failed.is_none() {
+            failed = append_each(opened, spans, receipt).err();
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// A span a chunk: of a session that has grown, only what is new is stored.
+fn append_each(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
+    spans.into_iter().try_for_each(|span| append(opened, vec![span], total))
 }
 
 /// So many spans of rows are stored at once.

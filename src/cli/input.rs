@@ -14,6 +14,7 @@ use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::otlp;
+use crate::sessions::{self, Imported, SessionError, Sessions};
 use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{LogRecord, Refused, Signal, Span};
 use crate::store::Chunk;
@@ -42,6 +43,8 @@ pub(super) struct Batch<'r> {
     pub(super) documents: Vec<(String, Note)>,
     /// Files with a problem.
     pub(super) broken: HashSet<PathBuf>,
+    /// Session files of coding agents, which are read when all are known.
+    sessions: Sessions,
     /// Takes rows; without it their spans are in the set.
     rows: Option<&'r mut Rows<'r>>,
 }
@@ -61,8 +64,8 @@ pub(super) struct Files {
     /// The maximum memory for reading one file of documents [default: 1 GiB, or 8 times its size if that is more].
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<usize>,
-    /// The files to read: spans, log records or documents; `-` is standard input.
-    #[arg(required = true, value_name = "FILE|-")]
+    /// The files to read: spans, log records, documents or session files; a folder with session files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|FOLDER|-")]
     files: Vec<PathBuf>,
 }
 
@@ -166,6 +169,7 @@ impl Batch<'_> {
             notes: Vec::new(),
             documents: Vec::new(),
             broken: HashSet::new(),
+            sessions: Sessions::default(),
             rows: None,
         }
     }
@@ -187,9 +191,18 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds what a file holds; `-` is standard input.
+    /// Adds what a file or a folder holds; `-` is standard input.
     pub(super) fn read(&mut self, path: &Path) {
         let before = self.problems.len();
+        if path.is_dir() {
+            return self.read_folder(path);
+        }
+        if matches!(self.from, From::Auto)
+            && path.as_os_str() != "-"
+            && let Some(found) = sessions::recognised(path)
+        {
+            return self.sessions.add(path, found);
+        }
         match read_plain(path, self.limit) {
             (file, Ok(bytes)) => self.add_plain(&file, path, &bytes),
             (_, Err(problem)) => self.problems.push(problem),
@@ -197,6 +210,58 @@ impl Batch<'_> {
         if self.problems.len() > before {
             self.broken.insert(path.to_owned());
         }
+    }
+
+    /// Adds the session files below a folder. The others are not of a session: clients keep many files beside them.
+    fn read_folder(&mut self, folder: &Path) {
+        let files = match sessions::below(folder) {
+            Ok(files) => files,
+            Err(source) => return self.problems.push(Problem::Session { source }),
+        };
+        let before = self.sessions.len();
+        for file in &files {
+            if let Some(found) = sessions::recognised(file) {
+                self.sessions.add(file, found);
+            }
+        }
+        if self.sessions.len() == before {
+            self.problems.push(Problem::NoSessions {
+                folder: folder.display().to_string(),
+            });
+        }
+    }
+
+    /// Reads the sessions that were found, one at a time, and gives the spans of each.
+    pub(super) fn read_sessions(&mut self, take: &mut dyn FnMut(Vec<Span>)) {
+        let (mut notes, mut problems) = (Vec::new(), Vec::new());
+        let limit = self.limit;
+        self.sessions
+            .read_each(limit, &mut |read: Result<Imported, SessionError>| match read {
+                Ok(imported) => {
+                    notes.extend(imported.notes);
+                    take(imported.spans);
+                }
+                Err(source) => problems.push(Problem::Session { source }),
+            });
+        for note in notes {
+            out::note(&format!("{}: {}", note.place, note.detail));
+        }
+        for problem in problems {
+            out::error(&problem);
+            self.problems.push(problem);
+        }
+    }
+
+    /// Adds the spans of the sessions that were found.
+    pub(super) fn add_sessions(&mut self) {
+        let mut spans = Vec::new();
+        self.read_sessions(&mut |mut read| spans.append(&mut read));
+        self.spans.append(&mut spans);
+    }
+
+    /// Whether there are sessions to read.
+    pub(super) fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty()
     }
 
     /// Adds what these bytes hold.

@@ -5,6 +5,7 @@ use std::io;
 use super::out;
 use crate::formats::DisassembleError;
 use crate::receiver::limits::{Encoding, InflateError};
+use crate::sessions::SessionError;
 use crate::span::Refused;
 use crate::span::json::JsonError;
 
@@ -39,6 +40,13 @@ pub(super) enum Problem {
     Text { file: String, offset: usize },
     #[error("{file}: {}", out::with_causes(source))]
     Document { file: String, source: DisassembleError },
+    #[error("{}", out::with_causes(source))]
+    Session { source: SessionError },
+    #[error(
+        "{folder}: no session files of a coding agent below this folder; spanbridge reads those of claude-code, codex, gemini-cli, \
+         qwen-code, copilot-cli, opencode and pi"
+    )]
+    NoSessions { folder: String },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
     #[error("{file}: and {more} more errors like this")]

@@ -78,7 +78,8 @@ impl Send {
         let usage = |error| Failure::usage(format!("--to {}: {}", self.to, out::with_causes(&error)));
         let destination = text.resolve(None).map_err(usage)?;
         let registry = Arc::new(self.files.vocabulary()?.registry().clone());
-        let batch = self.files.read();
+        let mut batch = self.files.read();
+        batch.add_sessions();
         batch.report_documents();
         let clean = batch.problems.is_empty();
         let all = [batch.spans.len() as u64, batch.logs.len() as u64];

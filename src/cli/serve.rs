@@ -19,6 +19,7 @@ use super::source::is_spanbridge;
 use super::variables;
 use crate::access::Project;
 use crate::documents::Vocabulary;
+use crate::forward::Destination;
 use crate::server::{Addresses, Config, Handle, Server, StartError};
 use crate::store::Recovery;
 
@@ -227,6 +228,9 @@ fn make_room(config: &mut Config) {
 
 fn warn_of_risks(config: &Config, addresses: Addresses) {
     let security = &config.security;
+    for project in config.projects_without_destination() {
+        tracing::warn!("{}", not_forwarded(&project));
+    }
     let Addresses { grpc, http, api } = addresses;
     let open = [grpc, http, api].iter().any(|address| !address.ip().to_canonical().is_loopback());
     if open && security.tls.is_none() {
@@ -235,6 +239,31 @@ fn warn_of_risks(config: &Config, addresses: Addresses) {
     let certificates = security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
     if open && security.tokens.is_empty() && !certificates {
         tracing::warn!("anyone who can reach this machine can read and write (--allow-anonymous)");
+    }
+}
+
+/// What becomes of the spans of a project that has no destination, where others have one.
+pub(super) fn not_forwarded(project: &Project) -> String {
+    format!("the spans of project {project} are forwarded nowhere: each [[forward]] table is for one project")
+}
+
+/// Where stored spans are sent on to, one line each.
+fn destinations(config: &Config) -> String {
+    let line = |destination: &Destination| {
+        let Destination {
+            name,
+            uri,
+            project,
+            preset,
+            ..
+        } = destination;
+        format!("\n  {name}  {uri}  (preset {preset}, project {project})")
+    };
+    let lines: String = config.forward.iter().map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n\nForwards to:\n{lines}")
     }
 }
 
@@ -255,10 +284,11 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          \n\n\
          Point an exporter here:\n\
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
-         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}\
+         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}{}\
          \n\n\
          Then run spanbridge ls, spanbridge show TRACE or spanbridge export --to FORMAT. Ctrl-C stops the server.\n",
-        config.data_dir.display()
+        config.data_dir.display(),
+        destinations(config)
     )
 }
 

@@ -12,6 +12,35 @@ use super::settings::{Settings, paths_from};
 /// What stands for a secret where settings are shown.
 const HIDDEN: &str = "(hidden)";
 
+/// The settings that are lists of tables, with what stands for one that is empty.
+const TABLES: &[(&str, &str)] = &[
+    (
+        "tokens",
+        r#"Who may do what; `spanbridge token new` prints such a table. A token is for one project, default/default unless it names another.
+[[tokens]]
+name = "agents"
+hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+rights = ["ingest", "read"]   # ingest, read, admin
+project = "acme/web""#,
+    ),
+    (
+        "redact",
+        r#"What is taken out of requests before they are stored.
+[[redact]]
+key = "*password*"
+action = "remove"             # remove, mask, hash"#,
+    ),
+    (
+        "forward",
+        r#"Where stored spans are sent on to; one table sends the spans of one project. docs/forward.md lists all keys.
+[[forward]]
+url = "http://127.0.0.1:6006"
+preset = "phoenix"            # phoenix, jaeger, langfuse, datadog, mlflow, otlp; by default the one that has its name
+name = "phoenix"
+project = "default/default""#,
+    ),
+];
+
 /// The settings of a file.
 pub(super) fn read(path: &Path) -> Result<Table, Failure> {
     let text = fs::read_to_string(path).map_err(|source| Failure::Read {
@@ -79,8 +108,13 @@ pub(super) fn print(table: &Table) -> String {
             Some(value) => out.push_str(&format!("{name} = {value}\n")),
         }
     }
-    for name in ["tokens", "redact", "forward"] {
-        for entry in table.get(name).and_then(Value::as_array).into_iter().flatten() {
+    for (name, example) in TABLES {
+        let is_empty = table.get(*name).and_then(Value::as_array).is_none_or(Vec::is_empty);
+        for line in is_empty.then_some(example.lines()).into_iter().flatten() {
+            out.push_str(&format!("\n# {line}"));
+        }
+        out.push_str(if is_empty { "\n" } else { "" });
+        for entry in table.get(*name).and_then(Value::as_array).into_iter().flatten() {
             out.push_str(&format!("\n[[{name}]]\n"));
             for (key, value) in entry.as_table().into_iter().flatten() {
                 match key.as_str() {
@@ -99,4 +133,27 @@ pub(super) fn print(table: &Table) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_are_empty_are_printed_as_examples() {
+        let printed = print(&Table::new());
+        let mut uncommented = String::new();
+        for (name, _) in TABLES {
+            let (_, example) = printed.split_once(&format!("# [[{name}]]\n")).expect("an example of each table");
+            uncommented.push_str(&format!("[[{name}]]\n"));
+            for line in example.lines().take_while(|line| line.starts_with("# ")) {
+                uncommented.push_str(&format!("{}\n", line.trim_start_matches("# ")));
+            }
+        }
+        let settings = toml::from_str::<Settings>(&uncommented).expect("the examples are settings");
+        let config = settings.config().expect("that can be used");
+        assert_eq!(config.forward.len(), 1);
+        let given: Table = toml::from_str(&uncommented).expect("TOML");
+        assert!(!print(&given).contains("# [["), "a table that is set has no example");
+    }
 }

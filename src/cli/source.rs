@@ -3,6 +3,8 @@
 mod lists;
 mod server;
 
+use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,14 +29,18 @@ use server::{Server, Token};
 /// The API's address unless a flag says otherwise.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 
+/// The variables that stand for the flags.
+const SERVER: &str = "SPANBRIDGE_SERVER";
+const DATA_DIR: &str = "SPANBRIDGE_DATA_DIR";
+
 /// Where to read from.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Where {
     /// The URL of a running server [default: http://127.0.0.1:4319 if it responds, else the default data directory].
-    #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER", conflicts_with = "data_dir")]
+    #[arg(long, value_name = "URL", env = SERVER)]
     server: Option<String>,
     /// A data directory to read directly, whether or not a server is running.
-    #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
+    #[arg(long, value_name = "DIR", env = DATA_DIR)]
     data_dir: Option<PathBuf>,
     /// The project to read in a data directory. With a server, the token selects the project.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
@@ -76,7 +82,7 @@ impl Where {
     fn open_telling(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let apart = self.project != Project::default();
-        let kind = match (&self.server, &self.data_dir) {
+        let kind = match self.chosen()? {
             (Some(_), _) if apart => {
                 return Err(Failure::usage(
                     "with a server, the token selects the project; --project is for a data directory",
@@ -90,6 +96,20 @@ impl Where {
             },
         };
         Ok(Source { vocabulary, kind })
+    }
+
+    /// The server or the directory: what a flag says goes before what a variable says, and a server before a directory.
+    fn chosen(&self) -> Result<(Option<&str>, Option<&Path>), Failure> {
+        let (server, directory) = (self.server.as_deref(), self.data_dir.as_deref());
+        let (Some(url), Some(path)) = (server, directory) else {
+            return Ok((server, directory));
+        };
+        let is_variable = |name: &str, value: &OsStr| env::var_os(name).is_some_and(|set| set == value);
+        match (is_variable(SERVER, url.as_ref()), is_variable(DATA_DIR, path.as_os_str())) {
+            (false, false) => Err(Failure::usage("--server and --data-dir exclude each other: pass one of them")),
+            (true, false) => Ok((None, directory)),
+            (_, true) => Ok((server, None)),
+        }
     }
 
     fn server(&self, url: &str) -> Result<Server, Failure> {

@@ -14,10 +14,11 @@
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::calls::{self, Results};
-use crate::formats::io;
 use crate::operation::{Kind, Message, Operation, Part};
 use crate::run::{Run, ScopeId, Step};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Transcript};
 
 /// A hash of what was said and done.
@@ -105,11 +106,11 @@ fn message(tag: &'static str, message: &Message, builder: &mut FingerprintBuilde
     builder.text("name", message.name.as_deref());
     builder.text(
         "words",
-        Some(&io::content(message))
+        Some(&content::content(message))
             .filter(|words| !words.trim().is_empty())
             .map(|words| &**words),
     );
-    builder.text("thoughts", io::reasoning(message).as_deref());
+    builder.text("thoughts", content::reasoning(message).as_deref());
     for part in &message.parts {
         match part {
             Part::Media(media) => {

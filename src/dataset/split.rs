@@ -17,8 +17,8 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::io;
 use crate::run::Run;
+use crate::transcript::content;
 
 /// One, as ratios are counted.
 const WHOLE: u64 = 1_000_000_000;
@@ -122,7 +122,7 @@ impl SplitBy {
         let said = match self {
             Self::Session => run.session_id.clone(),
             Self::Trace => None,
-            Self::Question => run.question.as_ref().map(|said| io::text(&said.content).trim().to_owned()),
+            Self::Question => run.question.as_ref().map(|said| content::text(&said.content).trim().to_owned()),
         };
         said.filter(|key| !key.is_empty()).unwrap_or_else(|| run.trace_id.to_string())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::dialect::Registry;
 #[cfg(feature = "server")]
 use crate::dialect::file::FileError;
-use crate::formats::openreward::written;
+use crate::formats;
 use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, UnixNanos};
 use crate::trace::FindingKind;
@@ -46,7 +46,7 @@ impl Vocabulary {
     /// The runs of these spans, one a trace. Blocks that were written one by one are a conversation.
     #[must_use]
     pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-        run::from_batch(written::as_conversations(spans), logs, &self.0)
+        run::from_batch(formats::as_conversations(spans), logs, &self.0)
     }
 
     /// The runs of spans that a store holds at this time, one a trace. A run whose root has not come goes on while its spans

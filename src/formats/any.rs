@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::back::{Gather, Reader, Restored};
-use super::choice::{Choice, Options};
 use super::format::{Assembled, Container, Files, Format};
-use super::layout::Layout;
-use super::loss::{Loss, LossReason};
-use super::violations::{JsonPath, Violations};
+use crate::document::choice::{Choice, Options};
+use crate::document::layout::Layout;
+use crate::document::loss::{Loss, LossReason};
+use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// A format whose document type is hidden: what command line, HTTP and tests go by.

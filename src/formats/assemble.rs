@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::any::{AnyDocument, AnyFormat, unwritten};
 use super::back::remainder::{self, Remainder};
 use super::back::{Numbers, Restored};
-use super::choice::Options;
 use super::format::Assembled;
-use super::layout::{Layout, Sequence};
-use super::loss::{Loss, LossReason};
+use crate::document::choice::Options;
+use crate::document::layout::{Layout, Sequence};
+use crate::document::loss::{Loss, LossReason};
 use crate::run::Run;
 
 impl AnyFormat {

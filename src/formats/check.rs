@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::any::AnyFormat;
 use super::back::DisassembleError;
-use super::choice::Options;
-use super::parsed_size::DocumentSizes;
 use super::recognise::{documents, format_of};
-use super::repeated_keys::RepeatedKeys;
+use crate::document::choice::Options;
+use crate::document::parsed_size::DocumentSizes;
+use crate::document::repeated_keys::RepeatedKeys;
 
-pub use super::violations::{JsonPath, Violation, Violations};
+pub use crate::document::violations::{JsonPath, Violation, Violations};
 
 /// What was checked.
 #[derive(Debug, Clone, Default)]

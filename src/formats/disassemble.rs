@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::any::AnyFormat;
 use super::back::remainder::Remainder;
 use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, Story};
-use super::choice::Options;
 use super::recognise::{documents, format_of, is_about_rows};
-use super::repeated_keys::RepeatedKeys;
 use crate::dialect::Registry;
+use crate::document::choice::Options;
+use crate::document::repeated_keys::RepeatedKeys;
 use crate::run;
 use crate::span::{AnyValue, Span, TraceId};
 

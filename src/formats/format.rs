@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::choice::{Choice, Options};
-use super::loss::Loss;
-use super::text;
-use super::violations::{JsonPath, Violations};
+use crate::document::choice::{Choice, Options};
+use crate::document::loss::Loss;
+use crate::document::text;
+use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// A document and what it could not hold.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::destination::Destination;
+use crate::access::Project;
 use crate::span::Signal;
 use crate::store::Position;
 
@@ -62,7 +64,7 @@ impl PerSignal {
         }
     }
 
-    fn now(&self) -> [u64; 3] {
+    pub(super) fn now(&self) -> [u64; 3] {
         self.0.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 }
@@ -72,6 +74,8 @@ impl PerSignal {
 pub struct Sample {
     /// The destination.
     pub name: String,
+    /// The project whose spans it gets.
+    pub project: Project,
     /// What it accepted.
     pub sent: [u64; 3],
     /// What it refused for good.
@@ -145,10 +149,11 @@ impl Counts {
 
     /// The counts now.
     #[must_use]
-    pub fn sample(&self, name: &str) -> Sample {
+    pub fn sample(&self, destination: &Destination) -> Sample {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Sample {
-            name: name.to_owned(),
+            name: destination.name.clone(),
+            project: destination.project.clone(),
             sent: self.sent.now(),
             failed: self.failed.now(),
             retries: now(&self.retries),

@@ -26,7 +26,7 @@ pub struct DestinationText {
     /// What it is called in files, metrics and commands [default: the preset's name, else host and port].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is known to be: phoenix, jaeger, langfuse, datadog, mlflow or otlp.
+    /// What it is known to be: phoenix, jaeger, langfuse, datadog, mlflow or otlp [default: the preset that has its name, else otlp].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// The transport.
@@ -88,6 +88,8 @@ pub struct DestinationText {
 pub struct Destination {
     /// Its name, which is a file name too.
     pub name: String,
+    /// The preset that its settings come from.
+    pub preset: &'static str,
     /// Base URL or URL of the traces.
     pub uri: Uri,
     /// The transport.
@@ -132,14 +134,13 @@ pub struct Destination {
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Logs, Signal::Metrics];
 
 impl DestinationText {
-    /// What `--forward` says: `URL`, or `NAME=URL`, where a preset's name chooses the preset.
+    /// What `--forward` says: `URL`, or `NAME=URL`.
     #[must_use]
     pub fn of_flag(text: &str) -> Self {
         let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
         let (name, url) = named.map_or((None, text), |(name, url)| (Some(name.trim().to_owned()), url));
         Self {
             url: url.trim().to_owned(),
-            preset: name.clone().filter(|name| preset::by_name(name).is_some()),
             name,
             ..Self::default()
         }
@@ -163,13 +164,25 @@ impl DestinationText {
         self.name.clone().or_else(|| self.preset.clone()).unwrap_or_else(by_host)
     }
 
+    /// The preset that is named; else the one that has the destination's name. A name that looks like a slip of one is an error: the
+    /// destination would get spans without the attributes that it reads, and nothing would tell.
     fn preset(&self) -> Result<&'static Preset, ConfigError> {
-        let Some(name) = &self.preset else { return Ok(&preset::OTLP) };
-        let known = || preset::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
-        preset::by_name(name).ok_or_else(|| ConfigError::Preset {
-            preset: name.clone(),
-            known: known(),
-        })
+        if let Some(name) = &self.preset {
+            let known = || preset::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+            return preset::by_name(name).ok_or_else(|| ConfigError::Preset {
+                preset: name.clone(),
+                known: known(),
+            });
+        }
+        let Some(name) = &self.name else { return Ok(&preset::OTLP) };
+        match (preset::by_name(name), preset::meant(name)) {
+            (Some(preset), _) => Ok(preset),
+            (None, Some(meant)) => Err(ConfigError::NearPreset {
+                name: name.clone(),
+                meant: meant.name,
+            }),
+            (None, None) => Ok(&preset::OTLP),
+        }
     }
 
     /// The destination that it describes. `hash_key` is for redaction rules with the action hash.
@@ -222,6 +235,7 @@ impl DestinationText {
         }
         Ok(Destination {
             name,
+            preset: preset.name,
             protocol: self.protocol.or(preset.protocol).unwrap_or(guessed),
             uri,
             // Compression costs more than it saves on a way without a wire.
@@ -310,12 +324,15 @@ fn seconds(key: &'static str, value: f64, least: f64) -> Result<Duration, Config
 ///
 /// # Errors
 ///
-/// One of them is wrong, or two share a name; the name is given too.
+/// One of them is wrong, or two of one project share a name; the name is given too.
 pub fn resolve_all(texts: &[DestinationText], hash_key: Option<&str>) -> Result<Vec<Destination>, (String, ConfigError)> {
     let mut out: Vec<Destination> = Vec::new();
     for text in texts {
         let destination = text.resolve(hash_key).map_err(|error| (text.name(), error))?;
-        if out.iter().any(|other| other.name == destination.name) {
+        if out
+            .iter()
+            .any(|other| other.name == destination.name && other.project == destination.project)
+        {
             let name = destination.name;
             return Err((name.clone(), ConfigError::Twice { name }));
         }

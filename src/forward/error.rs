@@ -43,7 +43,7 @@ pub enum ConfigError {
         name: String,
     },
     /// Two destinations share a name.
-    #[error("two destinations are called {name:?}; give one of them another `name`")]
+    #[error("two destinations of one project are called {name:?}; give one of them another `name`")]
     Twice {
         /// The name.
         name: String,
@@ -55,6 +55,16 @@ pub enum ConfigError {
         preset: String,
         /// Those that there are.
         known: String,
+    },
+    /// A name that is nearly that of a preset.
+    #[error(
+        "there is no preset {name:?}; did you mean {meant:?}? For a destination that is called so, write a [[forward]] table with a `preset` (\"otlp\" adds no attributes)"
+    )]
+    NearPreset {
+        /// What was given.
+        name: String,
+        /// The preset that is meant.
+        meant: &'static str,
     },
     /// A header that HTTP does not allow.
     #[error("the header {header:?} has a name or value that HTTP does not allow")]

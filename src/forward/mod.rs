@@ -155,7 +155,7 @@ impl Forwarder {
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
         let sample = |running: &Running| {
-            let mut sample = running.counts.sample(&running.destination.name);
+            let mut sample = running.counts.sample(&running.destination);
             sample.removed_segments += running.store.removed_behind(running.counts.position());
             sample.backlog_bytes = running.store.bytes_behind(running.counts.position());
             sample

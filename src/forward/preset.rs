@@ -92,3 +92,15 @@ pub const ALL: &[Preset] = &[
 pub fn by_name(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
 }
+
+/// The preset that a name was meant to be, where it is a slip of the keyboard away from it (`phonix`). A name that goes on behind a
+/// preset's (`jaeger-2`) is another name.
+pub(super) fn meant(name: &str) -> Option<&'static Preset> {
+    const SLIPS: usize = 2;
+    const SHORT: usize = 5;
+    let named = ALL.iter().filter(|preset| preset.name != OTLP.name);
+    let near = named.map(|preset| (strsim::damerau_levenshtein(preset.name, name), preset));
+    let (distance, preset) = near.min_by_key(|(distance, _)| *distance)?;
+    let slips = if preset.name.len() <= SHORT { 1 } else { SLIPS };
+    (distance > 0 && distance <= slips && !name.starts_with(preset.name)).then_some(preset)
+}

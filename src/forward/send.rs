@@ -82,10 +82,10 @@ pub async fn send(
             gave_up = Some(reason);
             break;
         }
-        progress(&counts.sample(&destination.name));
+        progress(&counts.sample(&destination));
     }
     Ok(Outcome {
-        counts: counts.sample(&destination.name),
+        counts: counts.sample(&destination),
         refused,
         gave_up,
     })
@@ -93,7 +93,7 @@ pub async fn send(
 
 /// Waits until no request was accepted for this time. A payload may be divided into many requests.
 async fn silence(counts: &Counts, time: Duration) {
-    let accepted = || counts.sample("").sent;
+    let accepted = || counts.sent.now();
     let mut before = accepted();
     loop {
         tokio::time::sleep(time).await;

@@ -424,7 +424,7 @@ impl Worker {
     }
 
     fn save(&mut self) -> Result<(), ForwardError> {
-        let sample = self.counts.sample("");
+        let sample = self.counts.sample(&self.destination);
         let [spans, records, points] = sample.sent;
         let mut now_at = self.progress.clone();
         now_at.sent_spans += spans;

@@ -32,7 +32,16 @@ pub enum InitError {
 impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exporter(error) => write!(f, "cannot create the OTLP exporter from the OTEL_* variables: {error}"),
+            Self::Exporter(error) => {
+                let words = error.to_string();
+                // The only fault that an endpoint can have before it is used.
+                let advice = if words.contains("invalid endpoint") {
+                    " (an endpoint begins with http:// or https://)"
+                } else {
+                    ""
+                };
+                write!(f, "cannot create the OTLP exporter from the OTEL_* variables: {words}{advice}")
+            }
             Self::NoGrpc => f.write_str(
                 "OTEL_EXPORTER_OTLP_PROTOCOL=grpc needs the feature `layer-grpc` of the crate spanbridge; use http/protobuf without it",
             ),

@@ -56,18 +56,18 @@ impl Undelivered {
         match counts.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(reason) => tell(format_args!(
                 "{spans} span{plural} not sent: {address}: {reason}{}",
-                advice(&address)
+                advice(&address, &reason)
             )),
             None => tell(format_args!(
                 "{spans} span{plural} not sent: {address} did not answer within {within:?}{}",
-                advice(&address)
+                advice(&address, "")
             )),
         }
     }
 }
 
-/// What is probably wrong with an address that takes no spans.
-fn advice(address: &str) -> &'static str {
+/// What is probably wrong with an address that takes no spans, and refused them for this reason.
+fn advice(address: &str, reason: &str) -> &'static str {
     let authority = address.split_once("://").map_or(address, |(_, rest)| rest);
     let port = authority
         .split('/')
@@ -81,6 +81,13 @@ fn advice(address: &str) -> &'static str {
             " (4317 is usually the port of OTLP over gRPC; OTLP over HTTP is on 4318, or set OTEL_EXPORTER_OTLP_PROTOCOL=grpc)"
         }
         Some("4318") if !authority.contains("/v1/") => " (4318 is usually the port of OTLP over HTTP; OTLP over gRPC is on 4317)",
+        _ if ["404", "405"]
+            .iter()
+            .any(|status| reason.contains(&format!("status code: {status}"))) =>
+        {
+            " (no OTLP receiver is at this address: correct its port or its path)"
+        }
+        _ if reason.contains("network error") => " (is something listening there?)",
         _ => "",
     }
 }
@@ -176,11 +183,24 @@ mod tests {
 
     #[test]
     fn advice_names_what_is_wrong_with_an_address() {
-        assert!(advice("127.0.0.1:4318").contains("scheme"));
-        assert!(advice("http://127.0.0.1:4319/v1/traces").contains("API"));
-        assert!(advice("http://localhost:4317/v1/traces").contains("gRPC"));
-        assert!(advice("http://localhost:4318").contains("over HTTP"));
-        assert_eq!(advice("http://localhost:4318/v1/traces"), "");
-        assert_eq!(advice("https://collector.example/v1/traces"), "");
+        for (address, reason, expected) in [
+            ("127.0.0.1:4318", "", "scheme"),
+            ("http://127.0.0.1:4319/v1/traces", "", "API"),
+            ("http://localhost:4317/v1/traces", "", "gRPC"),
+            ("http://localhost:4318", "", "over HTTP"),
+            (
+                "http://localhost:14319/v1/traces",
+                "HTTP export failed with status code: 405",
+                "no OTLP receiver",
+            ),
+            ("http://localhost:4318/v1/traces", "HTTP export failed: network error", "listening"),
+        ] {
+            assert!(advice(address, reason).contains(expected), "{address} {reason}");
+        }
+        assert_eq!(advice("http://localhost:4318/v1/traces", ""), "");
+        assert_eq!(
+            advice("https://collector.example/v1/traces", "HTTP export failed with status code: 500"),
+            ""
+        );
     }
 }

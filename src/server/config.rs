@@ -1,5 +1,6 @@
 //! What a bridge is started with, and why it may not start.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -162,6 +163,21 @@ impl Config {
         self.forward
             .iter()
             .any(|destination| destination.metrics && destination.project == *project)
+    }
+
+    /// The projects that clients can send to, none of whose spans are forwarded. None, if there are no destinations at all.
+    #[must_use]
+    pub fn projects_without_destination(&self) -> Vec<Project> {
+        if self.forward.is_empty() {
+            return Vec::new();
+        }
+        let tokens = &self.security.tokens;
+        let granted = tokens.grants().map(|grant| grant.project.clone());
+        // Whoever has no token sends to the default project.
+        let open = tokens.is_empty().then(Project::default);
+        let projects: BTreeSet<Project> = granted.chain(open).collect();
+        let sent_on = |project: &Project| self.forward.iter().any(|destination| destination.project == *project);
+        projects.into_iter().filter(|project| !sent_on(project)).collect()
     }
 
     /// How the store of a project is opened.

@@ -167,10 +167,13 @@ fn of_destinations(out: &mut Text, samples: &[Sample]) {
     if samples.is_empty() {
         return;
     }
+    // Destinations of two projects may have one name.
+    let projects: Vec<String> = samples.iter().map(|sample| sample.project.to_string()).collect();
     for (name, kind, help, number) in DESTINATION {
-        let rows = samples
-            .iter()
-            .map(|sample| (vec![("exporter", sample.name.as_str())], number(sample)));
+        let rows = samples.iter().zip(&projects).map(|(sample, project)| {
+            let labels = vec![("exporter", sample.name.as_str()), ("project", project.as_str())];
+            (labels, number(sample))
+        });
         out.metric(name, *kind, help, rows);
     }
 }

@@ -6,11 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier as _;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
-use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{self, CertificateError, RootCertStore, ServerConfig};
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 use x509_cert::time::Time;
@@ -81,6 +83,40 @@ impl TlsFiles {
         let validity = certificate.tbs_certificate().validity();
         let seconds = |time: Time| i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX);
         Ok((seconds(validity.not_before), seconds(validity.not_after)))
+    }
+
+    /// Why clients that verify certificates refuse this one, whichever authority they trust and whatever name they use; `None`: they
+    /// do not.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or holds no certificate.
+    pub fn refused_by_clients(&self) -> Result<Option<String>, TlsError> {
+        let chain = certificates(&self.certificate)?;
+        let Some((first, between)) = chain.split_first() else {
+            return Ok(None);
+        };
+        let mut roots = RootCertStore::empty();
+        let _ = roots.add_parsable_certificates(chain.iter().cloned());
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        let (Ok(verifier), Ok(name)) = (verifier, ServerName::try_from("localhost")) else {
+            return Ok(None);
+        };
+        let refused = verifier.verify_server_cert(first, between, &name, &[], UnixTime::now()).err();
+        Ok(refused.and_then(|error| match &error {
+            // Whose names and which authority are the client's to say, and the validity is told apart.
+            rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForName
+                | CertificateError::NotValidForNameContext { .. }
+                | CertificateError::UnknownIssuer
+                | CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. },
+            ) => None,
+            error => Some(error.to_string()),
+        }))
     }
 
     pub(super) fn load(&self) -> Result<Arc<ServerConfig>, TlsError> {

@@ -1,15 +1,27 @@
 //! What was said, called and returned in a run, as formats present it: which operations the conversations cover, how to present the
-//! others, and which calls were answered under which ids.
+//! others, which calls were answered under which ids, and the parts that formats write alike.
 //!
 //! A [`Transcript`] borrows a [`Run`](crate::run::Run); it is made once a run and asked by every list of a document.
 
 mod call_place;
+pub(crate) mod calls;
+pub(crate) mod chat;
+pub(crate) mod content;
+pub(crate) mod conversation_words;
 mod coverage;
 mod exchanges;
+pub(crate) mod fact_groups;
+pub(crate) mod facts;
 mod handoffs;
 mod history;
+pub(crate) mod ids;
+pub(crate) mod losses;
+pub(crate) mod order;
+pub(crate) mod rounds;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thread;
+pub(crate) mod turn_facts;
 
 pub(crate) use crate::run::{ScopeId, StepId};
 pub(crate) use call_place::CallPlace;

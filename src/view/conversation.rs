@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use super::errors;
 use super::step::offset;
-use crate::formats::calls::{self, Results};
-use crate::formats::conversation_words::ConversationWords;
-use crate::formats::io;
-use crate::formats::json::Json;
+use crate::document::json::Json;
 use crate::operation::{Kind, Message, Part};
 use crate::run::{EntryKind, Run, ScopeId};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::transcript::conversation_words::ConversationWords;
 use crate::transcript::{StepId, Transcript};
 
 /// The conversation of one agent.
@@ -145,8 +146,8 @@ fn words(message: &Message) -> Vec<Words<'_>> {
         Part::Text(text) => Some(Words::Text(text.into())).filter(|_| !text.trim().is_empty()),
         Part::Reasoning { text: Some(text), .. } => Some(Words::Thought(text.into())).filter(|_| !text.trim().is_empty()),
         Part::Reasoning { text: None, opaque } => (!opaque.is_empty()).then(|| Words::Mark("[reasoning without words]".to_owned())),
-        Part::Media(media) => Some(Words::Mark(io::media_mark(media))),
-        Part::Other(value) => Some(Words::Mark(io::part_mark(value))),
+        Part::Media(media) => Some(Words::Mark(content::media_mark(media))),
+        Part::Other(value) => Some(Words::Mark(content::part_mark(value))),
     });
     let result = message.result.iter().map(|result| Words::Text(readable_value(result)));
     let calls = message.tool_calls.iter().map(|call| Words::Call {
@@ -171,8 +172,8 @@ pub(crate) fn beside(run: &Run) -> Vec<Beside> {
     });
     let beside = steps.map(|(index, step)| Beside {
         step: index,
-        input: io::input(run, step).map(readable),
-        output: io::output(&results, step).map(readable),
+        input: content::input(run, step).map(readable),
+        output: content::output(&results, step).map(readable),
     });
     beside.filter(|beside| beside.input.is_some() || beside.output.is_some()).collect()
 }

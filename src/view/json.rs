@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::outline;
 use super::step::{name, nanos, offset};
 use super::totals::{self, Group, Totals};
-use crate::formats::calls::Results;
-use crate::formats::json::{Json, Object};
-use crate::formats::{facts, io};
+use crate::document::json::{Json, Object};
 use crate::run::{Run, Step, StepId};
 use crate::span::LogRecord;
+use crate::transcript::calls::Results;
+use crate::transcript::{content, facts};
 use crate::withheld::is_withheld;
 
 /// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
@@ -86,10 +86,10 @@ fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -
     if let Some(turn) = step.turn {
         out.add("turn", u64::from(turn));
     }
-    if let Some(input) = io::input(run, step) {
+    if let Some(input) = content::input(run, step) {
         out.add("input", input);
     }
-    if let Some(output) = io::output(results, step) {
+    if let Some(output) = content::output(results, step) {
         out.add("output", output);
     }
     if let Some((trace, span)) = step.same_call_as {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::text::many;
-use crate::formats::{calls, io};
 use crate::operation::{Kind, Operation, TokenCount};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::{calls, content};
 
 /// The name that says most: the model's, the tool's, the agent's, else the span's.
 pub(crate) fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
@@ -41,7 +41,7 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>
     if operation.kind == Kind::Tool {
         let own = operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
         let asked = || calls::asked(run, step).and_then(|call| call.arguments.as_ref());
-        return own.or_else(asked).map(io::text);
+        return own.or_else(asked).map(content::text);
     }
     let query = || operation.search.as_ref()?.query.as_ref();
     let of_memory = || {
@@ -50,20 +50,20 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>
     };
     let prompt = || operation.interrupt.as_ref()?.prompt.as_deref().map(Cow::from);
     let state = || operation.state.as_ref()?.key.as_deref().map(Cow::from);
-    query().or_else(of_memory).map(io::text).or_else(prompt).or_else(state)
+    query().or_else(of_memory).map(content::text).or_else(prompt).or_else(state)
 }
 
 /// What came out.
 pub(crate) fn said(operation: &Operation) -> Option<Cow<'_, str>> {
     if let Some(tool) = &operation.tool {
-        return tool.result.as_ref().map(io::text);
+        return tool.result.as_ref().map(content::text);
     }
     if let Some(search) = &operation.search {
         let found = search.documents.as_ref().map(|documents| many(documents.len(), "document").into());
-        return found.or_else(|| operation.output.get().map(io::text));
+        return found.or_else(|| operation.output.get().map(content::text));
     }
     if let Some(message) = operation.output_messages.as_ref().and_then(|messages| messages.first()) {
-        let mut words = io::content(message).into_owned();
+        let mut words = content::content(message).into_owned();
         for (at, call) in message.tool_calls.iter().enumerate() {
             words.push_str(if at == 0 { " " } else { ", " });
             words.push_str(&format!("{}({})", call.name, calls::arguments_json(call)));
@@ -73,9 +73,9 @@ pub(crate) fn said(operation: &Operation) -> Option<Cow<'_, str>> {
     let response = || operation.interrupt.as_ref()?.response.as_ref();
     let state = || operation.state.as_ref()?.new_value.as_ref();
     match operation.kind {
-        Kind::Llm | Kind::FinalOutput | Kind::UserInput | Kind::Decision => operation.output.get().map(io::text),
-        Kind::Interrupt => response().or_else(|| operation.output.get()).map(io::text),
-        Kind::StateChange | Kind::Handoff => state().or_else(|| operation.output.get()).map(io::text),
+        Kind::Llm | Kind::FinalOutput | Kind::UserInput | Kind::Decision => operation.output.get().map(content::text),
+        Kind::Interrupt => response().or_else(|| operation.output.get()).map(content::text),
+        Kind::StateChange | Kind::Handoff => state().or_else(|| operation.output.get()).map(content::text),
         Kind::Evaluator | Kind::Guardrail => evaluation(operation).map(Cow::from),
         _ => None,
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::delivery::GivenUp;
 use super::readers::Refusal;
 use crate::access::Denied;
-use crate::formats::openreward::rules;
+use crate::blocks::rules;
 use crate::store;
 
 /// The methods of paths that are only read, only written, and both.

@@ -15,9 +15,9 @@ use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::runs::{self, Runs};
 use crate::access::Denied;
+use crate::blocks::limits::Limits;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
-use crate::formats::openreward::limits::Limits;
 use crate::store::Store;
 
 /// Answers questions about a store.

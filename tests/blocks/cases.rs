@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, blocks};
+use super::client::{Client, blocks};
 use crate::serving::Serving;
 
 #[test]

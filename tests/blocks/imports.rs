@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use super::client::Client;
 use crate::serving::Serving;
 
 const CHAT: &str = r#"[{"role":"user","content":"hello?"},{"role":"assistant","content":"hello."}]"#;

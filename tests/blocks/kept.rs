@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use spanbridge::otlp::encode;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 
-use crate::client::{Client, blocks};
+use super::client::{Client, blocks};
 use crate::serving::{Serving, spanbridge};
 
 const TALK: &str = r#"[

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use spanbridge::access::Secret;
 
-use crate::client::Client;
+use super::client::Client;
 use crate::serving::Serving;
 
 fn path(organization: &str) -> String {

@@ -8,10 +8,10 @@ use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use spanbridge::formats::openreward::limits::Limits;
-use spanbridge::formats::openreward::rules;
+use spanbridge::blocks::limits::Limits;
+use spanbridge::blocks::rules;
 
-use crate::client::{Client, blocks};
+use super::client::{Client, blocks};
 use crate::serving::Serving;
 
 const WRITERS: usize = 32;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use spanbridge::client::{Client, ClientError, Code, Role};
 
-use crate::client::{Client as Plain, blocks};
+use super::client::{Client as Plain, blocks};
 use crate::serving::Serving;
 
 fn code<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Code {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use spanbridge::span::json as otlp_json;
 
+use super::wire::{self, Answer};
 use crate::serving::Serving;
-use crate::wire::{self, Answer};
 
 /// A running `spanbridge serve`; addresses are `host:port`.
 pub(crate) struct Bridge {
@@ -37,7 +37,7 @@ impl Bridge {
 
     /// How many spans of a trace are stored.
     pub(crate) fn stored(&self, trace: u16) -> usize {
-        let answer = self.get(&format!("/api/v1/traces/{}", crate::body::trace_id(trace)));
+        let answer = self.get(&format!("/api/v1/traces/{}", super::body::trace_id(trace)));
         match answer.status {
             200 => otlp_json::traces(&answer.body).expect("OTLP/JSON").items.len(),
             _ => 0,
@@ -54,7 +54,7 @@ impl Bridge {
 
     /// The trace as OTLP/JSON.
     pub(crate) fn trace(&self, trace: u16) -> Value {
-        serde_json::from_slice(&self.get(&format!("/api/v1/traces/{}", crate::body::trace_id(trace))).body).expect("JSON")
+        serde_json::from_slice(&self.get(&format!("/api/v1/traces/{}", super::body::trace_id(trace))).body).expect("JSON")
     }
 
     /// Asks it to end, as a service manager does.

@@ -1,7 +1,7 @@
 //! Points 1 to 3: compressions, and limits after decompression.
 
-use crate::body::{self, framed, fresh, gzip, raw_deflate, zlib, zstd};
-use crate::row::{Row, TRACES, Who, framed_grpc, grpc, json, protobuf};
+use super::body::{self, framed, fresh, gzip, raw_deflate, zlib, zstd};
+use super::row::{Row, TRACES, Who, framed_grpc, grpc, json, protobuf};
 
 const HTTP: &str = "otlp: OTLP/HTTP Request";
 const LIMIT: &str = "otlp: OTLP/HTTP Request, request size limits";

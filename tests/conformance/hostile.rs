@@ -3,9 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
-use crate::body::{self, fresh};
-use crate::bridge::Bridge;
-use crate::wire;
+use super::body::{self, fresh};
+use super::bridge::Bridge;
+use super::wire;
 
 type Frames = Box<dyn Iterator<Item = Vec<u8>>>;
 
@@ -35,7 +35,7 @@ fn request_head() -> Vec<u8> {
         (":method", "POST"),
         (":scheme", "http"),
         (":authority", "localhost"),
-        (":path", crate::row::TRACES),
+        (":path", super::row::TRACES),
         ("content-type", "application/grpc"),
     ];
     fields.iter().flat_map(|(name, value)| literal(name, value)).collect()
@@ -270,7 +270,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_limit() {
         let mut client = wire::h2_client(&bridge.grpc).await;
         let headers = [("content-type", "application/grpc")];
         let (response, mut body) = client
-            .send_request(wire::h2_request(&bridge.grpc, "POST", crate::row::TRACES, &headers), false)
+            .send_request(wire::h2_request(&bridge.grpc, "POST", super::row::TRACES, &headers), false)
             .expect("sends");
         let flood = tokio::spawn(async move {
             let piece = bytes::Bytes::from(vec![0; 16 << 10]);

@@ -4,8 +4,8 @@ use serde_json::{Value, json as value};
 use spanbridge::otlp::encode;
 use spanbridge::span::json as otlp_json;
 
-use crate::body::{self, fresh};
-use crate::row::{LOGS, METRICS, Row, TRACES, grpc, json, protobuf};
+use super::body::{self, fresh};
+use super::row::{LOGS, METRICS, Row, TRACES, grpc, json, protobuf};
 
 const BAD: &str = "otlp: OTLP/HTTP Response, Bad Data";
 const FULL: &str = "otlp: Full Success";
@@ -179,7 +179,7 @@ fn form_of_errors() -> Vec<Row> {
     for (path, status, code, words) in cases {
         let noise = b"\xffnoise".to_vec();
         let detail = status == 400;
-        let of = |exchange: crate::row::Exchange| {
+        let of = |exchange: super::row::Exchange| {
             if detail {
                 exchange.bad_request(words)
             } else {

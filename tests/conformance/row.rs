@@ -4,9 +4,9 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message as _;
 use serde_json::Value;
 
-use crate::body::{Status, framed};
-use crate::bridge::Bridge;
-use crate::wire::{self, Answer};
+use super::body::{Status, framed};
+use super::bridge::Bridge;
+use super::wire::{self, Answer};
 
 pub(crate) const TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 pub(crate) const LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
@@ -333,7 +333,7 @@ pub(crate) fn status_of(answer: &Answer, via: Via, json: bool) -> Result<Status,
     }
     same("content-type", &Some("application/json"), &answer.header("content-type"))?;
     let value: Value = serde_json::from_slice(&answer.body).map_err(|error| format!("the body is no Status: {error}"))?;
-    let detail = |detail: &Value| crate::body::Any {
+    let detail = |detail: &Value| super::body::Any {
         type_url: detail.get("@type").and_then(Value::as_str).unwrap_or_default().to_owned(),
         value: detail.to_string().into_bytes(),
     };

@@ -9,10 +9,10 @@ use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::Trac
 use prost::Message as _;
 use tonic::codec::CompressionEncoding;
 
-use crate::body::{self, framed, fresh};
-use crate::bridge::Bridge;
-use crate::row::{Bridges, Row, TRACES, Verdict, Via, What, at_most, contains, same, status_of};
-use crate::wire::{self, Answer};
+use super::body::{self, framed, fresh};
+use super::bridge::Bridge;
+use super::row::{Bridges, Row, TRACES, Verdict, Via, What, at_most, contains, same, status_of};
+use super::wire::{self, Answer};
 
 pub(crate) const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");

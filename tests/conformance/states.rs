@@ -10,10 +10,10 @@ use http_body_util::{BodyExt as _, Full};
 use spanbridge::receiver::{Limits, Receiver};
 use spanbridge::store::{Append, Chunk, Done, Error, Receipt};
 
-use crate::body::{self, framed};
-use crate::row::{Bridges, Row, TRACES, Verdict, Via, What, contains, same, status_of};
-use crate::scenarios::{GRPC, JSON, PROTOBUF, block_on};
-use crate::wire::{self, Answer};
+use super::body::{self, framed};
+use super::row::{Bridges, Row, TRACES, Verdict, Via, What, contains, same, status_of};
+use super::scenarios::{GRPC, JSON, PROTOBUF, block_on};
+use super::wire::{self, Answer};
 
 /// A store that always fails in the same way.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Points 13 to 16 and 18, and browsers: ports, protocols, content types, paths, headers.
 
-use crate::body::{self, framed, fresh};
-use crate::row::{Exchange, Row, TRACES, Who, framed_grpc, grpc, json, protobuf};
+use super::body::{self, framed, fresh};
+use super::row::{Exchange, Row, TRACES, Who, framed_grpc, grpc, json, protobuf};
 
 const TYPES: &str = "otlp: OTLP/HTTP Request, content types";
 const GRPC: &str = "grpc: PROTOCOL-HTTP2.md";

@@ -60,7 +60,7 @@ fn metric(bridge: &Serving, name: &str, destination: &str) -> u64 {
     let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
     let mut answer = agent.get(format!("{}/metrics", bridge.api)).call().unwrap();
     let text = answer.body_mut().read_to_string().unwrap();
-    let start = format!("{name}{{exporter=\"{destination}\"}} ");
+    let start = format!("{name}{{exporter=\"{destination}\",project=\"default/default\"}} ");
     let line = text.lines().find_map(|line| line.strip_prefix(&start));
     line.unwrap_or_else(|| panic!("no {start} in {text}")).parse().unwrap()
 }

@@ -79,7 +79,7 @@ impl Bridge {
 
     /// The number behind a metric of a destination.
     pub(crate) async fn metric(&self, name: &str, destination: &str) -> u64 {
-        let start = format!("{name}{{exporter=\"{destination}\"}} ");
+        let start = format!("{name}{{exporter=\"{destination}\",project=\"default/default\"}} ");
         let text = self.metrics().await;
         let line = text.lines().find_map(|line| line.strip_prefix(&start));
         line.unwrap_or_else(|| panic!("no {start} in {text}")).parse().expect("a number")

@@ -4,7 +4,7 @@ use serde_json::json;
 use spanbridge::span::UnixNanos;
 
 use crate::measure::grows_evenly;
-use crate::shapes::{CHAT, span};
+use crate::shapes::{CHAT, answer, span};
 
 #[test]
 fn messages_of_one_call() {
@@ -76,5 +76,27 @@ fn tool_calls_without_ids_in_one_message() {
         let asked = json!([{"role": "assistant", "parts": parts}]).to_string();
         let first = span(0, None, &[CHAT, ("gen_ai.output.messages", &asked)]);
         (vec![first], Vec::new())
+    });
+}
+
+/// A server that gives each call of a turn the same id.
+#[test]
+fn tool_calls_of_one_id_in_one_message() {
+    grows_evenly(|count| {
+        let calls: Vec<_> = (0..count)
+            .map(|number| json!({"type": "tool_call", "id": "call_0", "name": "look", "arguments": {"at": number}}))
+            .collect();
+        let results: Vec<_> = (0..count)
+            .map(|number| json!({"type": "tool_call_response", "id": "call_0", "response": format!("seen {number}")}))
+            .collect();
+        let asked = json!([{"role": "assistant", "parts": calls}]);
+        let given = json!([asked[0], {"role": "tool", "parts": results}]).to_string();
+        let first = span(0, None, &[CHAT, ("gen_ai.output.messages", &asked.to_string())]);
+        let second = span(
+            1,
+            None,
+            &[CHAT, ("gen_ai.input.messages", &given), ("gen_ai.output.messages", &answer("done"))],
+        );
+        (vec![first, second], Vec::new())
     });
 }

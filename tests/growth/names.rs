@@ -87,6 +87,21 @@ fn system_prompts() {
     });
 }
 
+/// Calls of one agent that continue nothing: each is a conversation of its own.
+#[test]
+fn questions_of_one_agent() {
+    grows_evenly(|count| {
+        calls(count, |number| {
+            let question = |words: &str| json!([{"role": "user", "parts": [{"type": "text", "content": words}]}]).to_string();
+            let prompt = json!([{"type": "text", "content": "Translate."}]);
+            vec![
+                ("gen_ai.system_instructions", prompt.to_string()),
+                ("gen_ai.input.messages", question(&format!("word {number}"))),
+            ]
+        })
+    });
+}
+
 #[test]
 fn traces_of_one_session() {
     grows_evenly(|count| {

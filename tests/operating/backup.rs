@@ -6,15 +6,35 @@ use std::process::Command;
 
 use spanbridge::span::TraceId;
 
-use crate::doctor::doctor;
+use super::doctor::{doctor, expect};
+use super::{get, send, span, stdout, text};
 use crate::serving::{ANY_PORTS, Serving, spanbridge};
-use crate::{get, send, span, stdout, text};
 
-/// Copies as docs/operating.md says: the segments alone, newest last, while the bridge works.
+/// The commands of the page in its section on backups: the first block copies, the last restores.
+fn commands(place: usize, from: &Path, to: &Path) -> String {
+    let page = include_str!("../../src/docs/operating.md");
+    let (_, section) = page.split_once("## Backup").expect("the section");
+    let blocks: Vec<&str> = section
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    let block = blocks[place]
+        .lines()
+        .filter(|line| !line.contains("systemctl") && !line.contains("chown"));
+    let script = block.collect::<Vec<_>>().join("\n").replace("sudo ", "");
+    script.replace("/var/lib/spanbridge", text(from)).replace("/backup", text(to))
+}
+
+fn sh(script: &str) {
+    let ran = Command::new("sh").args(["-ec", script]).status();
+    assert!(ran.expect("runs").success(), "{script}");
+}
+
+/// Copies as the page says, while the bridge works.
 fn back_up(from: &Path, to: &Path) {
-    let script = r#"mkdir -p "$2" && for segment in $(ls "$1" | grep '\.log$' | sort); do cp "$1/$segment" "$2/"; done"#;
-    let copied = Command::new("sh").args(["-c", script, "sh"]).args([from, to]).status();
-    assert!(copied.expect("runs").success());
+    std::fs::create_dir_all(to).expect("a directory");
+    sh(&commands(0, from, to));
 }
 
 #[test]
@@ -45,7 +65,8 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
     let verify = [&["--data-dir", text(&backup), "--only", "log"][..], &ANY_PORTS].concat();
     let (status, findings) = doctor(&verify, &[]);
     assert_eq!(status, 0, "{findings:#?}");
-    Command::new("cp").arg("-r").args([&backup, &restored]).status().expect("copies");
+    std::fs::create_dir_all(&restored).expect("a directory");
+    sh(&commands(2, &restored, &backup));
     let serving = Serving::start(&restored);
     let mut found = BTreeSet::new();
     for trace in 1..=4_u8 {
@@ -65,4 +86,42 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
     serving.stop();
     let (status, findings) = doctor(&[&["--data-dir", text(&restored)][..], &ANY_PORTS].concat(), &[]);
     assert_eq!(status, 0, "{findings:#?}");
+}
+
+/// What a project and a destination have is in the copy, and doctor says which projects it found.
+#[test]
+fn a_backup_has_all_projects_and_the_positions_of_destinations() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let (data, backup, restored, settings) = (path("data"), path("backup"), path("restored"), path("spanbridge.toml"));
+    // Nothing listens there: what is not sent stays so.
+    let token = |name: &str, digit: &str, project: &str| {
+        let hash = digit.repeat(64);
+        format!("[[tokens]]\nname = \"{name}\"\nhash = \"sha256:{hash}\"\nrights = [\"ingest\"]\nproject = \"{project}\"\n")
+    };
+    let forward = "[[forward]]\nname = \"sink\"\nurl = \"http://127.0.0.1:1\"\nproject = \"acme/web\"\n";
+    std::fs::write(&settings, token("one", "1", "acme/web") + forward).expect("written");
+    drop(Serving::start_with(&data, &["--config", text(&settings)]));
+    back_up(&data, &backup);
+    assert!(backup.join("projects/acme/web/0000000001.log").exists());
+    assert!(
+        std::fs::read_dir(backup.join("projects/acme/web/forward"))
+            .expect("positions")
+            .count()
+            > 0
+    );
+    std::fs::create_dir_all(&restored).expect("a directory");
+    sh(&commands(2, &restored, &backup));
+    assert!(restored.join("projects/acme/web/forward").exists());
+
+    let verify = |directory: &Path| {
+        let flags = ["--data-dir", text(directory), "--config", text(&settings), "--only", "log"];
+        doctor(&[&flags[..], &ANY_PORTS].concat(), &[])
+    };
+    let (status, findings) = verify(&backup);
+    assert_eq!(status, 0, "{findings:#?}");
+    expect(&findings, "log", "ok", "default/default, acme/web");
+    std::fs::remove_dir_all(backup.join("projects")).expect("removed");
+    let (_, findings) = verify(&backup);
+    expect(&findings, "log", "warning", "no log of project acme/web");
 }

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::{get, send, span};
 use crate::serving::Serving;
-use crate::{get, send, span};
 
 #[test]
 fn with_few_open_files_and_many_idle_connections_health_answers() {

@@ -11,8 +11,8 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Administer as _, Append as _, Chunk, Local, OpenOptions};
 
+use super::{send, span, text};
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
-use crate::{send, span, text};
 
 /// The doctor's exit status and findings.
 pub(crate) fn doctor(arguments: &[&str], variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
@@ -361,4 +361,41 @@ fn the_doctor_on_settings_and_variables() {
         let (_, findings) = doctor(&[&["--data-dir", text(&data)][..], &tls].concat(), &[]);
         expect(&findings, "settings", status, words);
     }
+    // What `openssl req -x509` makes by default is an authority's, and no client accepts it.
+    for (is_ca, status, words) in [(true, "wrong", "clients refuse the certificate"), (false, "ok", "is valid for")] {
+        let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+        if is_ca {
+            parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        }
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        let (cert, pem) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        fs::write(&cert, certificate.pem()).expect("writes");
+        fs::write(&pem, key.serialize_pem()).expect("writes");
+        let tls = ["--tls-certificate", text(&cert), "--tls-key", text(&pem), "--only", "settings"];
+        let (code, findings) = doctor(&[&["--data-dir", text(&data)][..], &tls].concat(), &[]);
+        expect(&findings, "settings", status, words);
+        assert_eq!(code, i32::from(is_ca), "{findings:#?}");
+    }
+}
+
+/// A data directory that a flag names is read, whatever server a variable names, and the other way round.
+#[test]
+fn a_flag_goes_before_a_variable() {
+    let (_directory, data) = three_spans_stored();
+    let nowhere = "http://127.0.0.1:1";
+    let ls = |flags: &[&str], variables: &[(&str, &str)]| {
+        let output = program()
+            .arg("ls")
+            .args(flags)
+            .envs(variables.iter().copied())
+            .output()
+            .expect("runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let by_flag = ls(&["--data-dir", text(&data)], &[("SPANBRIDGE_SERVER", nowhere)]);
+    assert_eq!(by_flag.0, Some(0), "{}", by_flag.1);
+    let server = ls(&["--server", nowhere], &[("SPANBRIDGE_DATA_DIR", text(&data))]);
+    assert!(server.0 != Some(0) && server.1.contains(nowhere), "{}", server.1);
+    let both = ls(&["--server", nowhere, "--data-dir", text(&data)], &[]);
+    assert!(both.0 == Some(2) && both.1.contains("exclude each other"), "{}", both.1);
 }

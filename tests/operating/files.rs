@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::stdout;
 use crate::serving::spanbridge;
-use crate::stdout;
 
 fn commands() -> Vec<String> {
     let help = stdout(&spanbridge(&["help"]));

@@ -8,9 +8,9 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Append as _, Chunk, Local, OpenOptions};
 
-use crate::doctor::{doctor, expect};
+use super::doctor::{doctor, expect};
+use super::{get, span, text};
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
-use crate::{get, span, text};
 
 const TRACES: u8 = 90;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::{get, send, span, stdout, text};
 use crate::serving::{Serving, spanbridge};
-use crate::{get, send, span, stdout, text};
 
 /// What the text format 0.0.4 allows, strictly: metrics by name, and the samples of each by their labels.
 fn parse(text: &str) -> Result<BTreeMap<String, BTreeMap<String, f64>>, String> {
@@ -206,4 +206,26 @@ fn a_full_disk_is_not_ready_until_it_has_room_again() {
     wait(200);
     assert_eq!(send(&serving, &[span(1, 1)]), 200);
     serving.stop();
+}
+
+/// Each metric of a server with a destination is explained on the page, by its name or by how it goes on (`.._log_records`).
+#[test]
+fn the_page_explains_every_metric_of_forwarding() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start_with(directory.path(), &["--forward", "jaeger=http://127.0.0.1:1"]);
+    let page = include_str!("../../src/docs/operating.md");
+    let (_, body) = get(&serving, "/metrics");
+    let metrics = parse(&body).expect("is the text format");
+    let of_forwarding = |name: &&String| name.starts_with("spanbridge_forward_") || name.starts_with("otelcol_exporter_");
+    let mut count = 0;
+    for name in metrics.keys().filter(of_forwarding) {
+        count += 1;
+        let ends = (1..name.len())
+            .filter(|at| name.is_char_boundary(*at))
+            .map(|at| format!("`..{}`", &name[at..]));
+        let is_told = page.contains(&format!("`{name}`")) || ends.into_iter().any(|end| page.contains(&end));
+        assert!(is_told, "{name} is not explained");
+    }
+    assert!(count >= 20, "{count} metrics of forwarding");
+    assert!(page.contains("`spanbridge_forward_up == 0`"), "what to alert on");
 }

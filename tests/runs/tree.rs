@@ -6,7 +6,7 @@ use spanbridge::operation::{Cost, Message, Operation, Role, TokenCount, ToolUse}
 use spanbridge::run::{AgentInfo, CallEntry, Entry, EntryKind, IdVec, Observed, ResultEntry, Run, Scope, ScopeId, Step, StepId};
 use spanbridge::span::UnixNanos;
 
-use crate::words::{cut, failure, map, parts, quoted, value};
+use super::words::{cut, failure, map, parts, quoted, value};
 
 pub(crate) fn of_run(run: &Run) -> String {
     let mut tree = Tree { run, out: String::new() };

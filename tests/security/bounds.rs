@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::serving::{Serving, agent, files, span, trace_id};
+use super::serving::{Serving, agent, files, span, trace_id};
 
 #[path = "../fuzz/src/bodies.rs"]
 #[allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, reason = "shared with the fuzzers")]

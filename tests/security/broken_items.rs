@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spanbridge::otlp::encode;
 use spanbridge::span::{AnyValue, Span, SpanId};
 
-use crate::serving::{Serving, run, span, text, trace_id};
+use super::serving::{Serving, run, span, text, trace_id};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 const PROTOBUF: [(&str, &str); 1] = [("content-type", "application/x-protobuf")];

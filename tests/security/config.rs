@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::serving::{run, text, token};
+use super::serving::{run, text, token};
 
 fn file(words: &str) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");

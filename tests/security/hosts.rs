@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use spanbridge::otlp::encode;
 
-use crate::serving::{Serving, span, token};
+use super::serving::{Serving, span, token};
 
 /// The status and the text of the answer to a request with these lines in its head.
 fn ask(address: SocketAddr, line: &str, head: &[&str], body: &[u8]) -> (u16, String) {

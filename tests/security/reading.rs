@@ -10,7 +10,7 @@ use serde_json::Value;
 use spanbridge::otlp::encode;
 use spanbridge::span::{AnyValue, Span, SpanId, UnixNanos};
 
-use crate::serving::{Serving, agent, span, trace_id};
+use super::serving::{Serving, agent, span, trace_id};
 
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 const MB: u64 = 1_000_000;
@@ -408,8 +408,8 @@ fn point_4_lists_are_pages() {
         assert_eq!(answer.status, 400, "{query}: {}", answer.text());
     }
     let url = format!("http://{}", bridge.api);
-    let listed = crate::serving::run(&["ls", "--server", &url, "-n", "0", "--json"], &[]);
-    assert_eq!(crate::serving::text(&listed.stdout).lines().count(), 5);
+    let listed = super::serving::run(&["ls", "--server", &url, "-n", "0", "--json"], &[]);
+    assert_eq!(super::serving::text(&listed.stdout).lines().count(), 5);
 }
 
 /// Several documents are one JSON value, or one a line: never one after the other as if they were one.

@@ -10,7 +10,7 @@ use spanbridge::otlp::encode;
 use spanbridge::span::AnyValue;
 use tonic::Code;
 
-use crate::serving::{Serving, run, span, text, trace_id};
+use super::serving::{Serving, run, span, text, trace_id};
 
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 

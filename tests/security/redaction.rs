@@ -10,7 +10,7 @@ use spanbridge::receiver::limits::{Encoding, inflate};
 use spanbridge::redact::{Action, RuleText, Rules, Scope};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Refused, Signal, Span};
 
-use crate::serving::{Serving, files, holds, span, trace_id};
+use super::serving::{Serving, files, holds, span, trace_id};
 
 /// Recorded requests, decompressed.
 fn recorded(signal: &str) -> Vec<(PathBuf, Vec<u8>)> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::serving::{Serving, agent, token};
-use crate::tls::{Authority, TLS, directory_with, put, send};
+use super::serving::{Serving, agent, token};
+use super::tls::{Authority, TLS, directory_with, put, send};
 
 #[test]
 fn tokens_rules_and_levels_change_and_a_bad_file_changes_nothing() {

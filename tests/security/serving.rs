@@ -9,8 +9,8 @@ use spanbridge::access::Secret;
 use spanbridge::otlp::encode;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 
-use crate::launch;
-pub(crate) use crate::launch::program;
+use super::launch;
+pub(crate) use super::launch::program;
 
 pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     program().args(arguments).envs(variables.iter().copied()).output().expect("runs")

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::serving::program;
+use super::serving::program;
 
 #[test]
 fn it_reads_its_configuration_at_sighup_and_ends_when_the_terminal_is_gone() {

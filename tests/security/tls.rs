@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
-use crate::serving::{Answer, Serving, agent, answer, run, span, text, trace_id};
+use super::serving::{Answer, Serving, agent, answer, run, span, text, trace_id};
 
 #[path = "../support/authority.rs"]
 mod authority;

@@ -9,7 +9,7 @@ use prost::Message as _;
 use spanbridge::otlp::encode;
 use tonic::{Code, Request};
 
-use crate::serving::{Serving, bearer, files, holds, run, span, text, token, trace_id};
+use super::serving::{Serving, bearer, files, holds, run, span, text, token, trace_id};
 
 const PROTOBUF: &str = "application/x-protobuf";
 const NO_TOKEN: &str = "this request needs a token: send the header `authorization: Bearer TOKEN`";

@@ -4,8 +4,8 @@ use std::fs;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
-use crate::serving::{Serving, run, text};
-use crate::tls::{Authority, TLS, directory_with};
+use super::serving::{Serving, run, text};
+use super::tls::{Authority, TLS, directory_with};
 
 /// What `ls` says on standard error, and that it fails.
 fn ls(url: &str, more: &[&str]) -> String {

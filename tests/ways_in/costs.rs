@@ -5,8 +5,8 @@ use spanbridge::otlp::encode;
 use spanbridge::redact::{Action, RuleText, Rules};
 use spanbridge::span::{Signal, Span, SpanId, TraceId};
 
-use crate::documents::document;
-use crate::full;
+use super::documents::document;
+use super::full;
 use crate::support::{Chance, on_all_cores};
 
 const MB: usize = 1 << 20;

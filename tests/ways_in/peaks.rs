@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::documents::document;
-use crate::full;
+use super::documents::document;
+use super::full;
 use crate::serving::{Serving, program};
 use crate::support::Chance;
 

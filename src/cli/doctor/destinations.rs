@@ -4,15 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::finding::Findings;
+use crate::cli::serve::not_forwarded;
 use crate::forward::export::{Class, Exporter, Failure};
 use crate::forward::{self, Destination, Logs, Via, progress, removed_segments};
+use crate::server::Config;
 use crate::span::Signal;
 
 /// How long a destination has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends each destination a request without spans, and one without log records where it is sent log records.
-pub(super) fn check(destinations: &[Destination], found: &mut Findings) {
+pub(super) fn check(config: &Config, found: &mut Findings) {
+    for project in config.projects_without_destination() {
+        found.warning(
+            not_forwarded(&project),
+            "backends do not show what is sent with the tokens of this project",
+            format!("add a [[forward]] table with project = \"{project}\""),
+        );
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -21,7 +30,7 @@ pub(super) fn check(destinations: &[Destination], found: &mut Findings) {
             return found.warning(what, "it is not known whether they respond", "run spanbridge doctor again");
         }
     };
-    for destination in destinations {
+    for destination in &config.forward {
         runtime.block_on(examine(destination, found));
     }
 }
@@ -62,7 +71,10 @@ async fn examine(destination: &Destination, found: &mut Findings) {
             "set logs = \"into-spans\" and a dialect in its [[forward]] table, or logs = \"leave\"",
         );
     }
-    found.ok(format!("{name} ({}) responds and accepts what is sent", destination.uri));
+    let Destination { uri, preset, project, .. } = destination;
+    found.ok(format!(
+        "{name} ({uri}) responds and accepts the spans of project {project}, which it gets as preset {preset} says"
+    ));
 }
 
 /// What retention removed before the destinations of a store had it.

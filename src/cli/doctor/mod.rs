@@ -12,13 +12,15 @@ mod records;
 mod server;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::address::reached_here;
+use super::data_dir::projects_in;
 use super::failure::{Failure, exit_status};
 use super::out;
 use super::settings_sources::Sources;
@@ -114,6 +116,30 @@ impl Doctor {
         all
     }
 
+    /// Names the projects whose logs are examined, and those of the settings that have none here: a copy may lack them.
+    fn examine_projects(&self, config: &Config, projects: &[Project], all: &mut Vec<Finding>) {
+        if !self.wants(Check::Log) {
+            return;
+        }
+        let mut found = Findings::of("log");
+        let names: Vec<String> = projects.iter().map(ToString::to_string).collect();
+        if !names.is_empty() {
+            found.ok(format!("of {}: {}", out::many(names.len() as u64, "project"), names.join(", ")));
+        }
+        let granted: BTreeSet<&Project> = config.security.tokens.grants().map(|grant| &grant.project).collect();
+        for project in granted
+            .into_iter()
+            .filter(|project| !names.is_empty() && !projects.contains(project))
+        {
+            found.warning(
+                format!("there is no log of project {project} in {}", config.data_dir.display()),
+                "a token gives access to it; if this is a copy, its spans were not copied",
+                "copy all of the data directory's *.log files, also those in projects/ (docs: operating, backup)",
+            );
+        }
+        all.append(&mut found.list);
+    }
+
     fn examine_store(&self, directory: &Path, vocabulary: &Vocabulary, running: bool, all: &mut Vec<Finding>) {
         let mut found = Findings::of("log");
         if self.acknowledge {
@@ -140,8 +166,10 @@ impl Doctor {
         if self.wants(Check::Directory) {
             all.append(&mut found.list);
         }
-        for store in stores(directory) {
-            self.examine_store(&store, &config.vocabulary, running, all);
+        let projects = projects_in(directory);
+        self.examine_projects(config, &projects, all);
+        for project in &projects {
+            self.examine_store(&project.directory(directory), &config.vocabulary, running, all);
         }
         if self.wants(Check::Ports) {
             let mut found = Findings::of("ports");
@@ -164,25 +192,13 @@ impl Doctor {
         }
         if self.wants(Check::Forward) && !config.forward.is_empty() {
             let mut found = Findings::of("forward");
-            destinations::check(&config.forward, &mut found);
-            stores(directory).iter().for_each(|store| destinations::removed(store, &mut found));
+            destinations::check(config, &mut found);
+            for project in &projects {
+                destinations::removed(&project.directory(directory), &mut found);
+            }
             all.append(&mut found.list);
         }
     }
-}
-
-/// The directories of all projects that have a store.
-fn stores(directory: &Path) -> Vec<PathBuf> {
-    let below = |path: &Path| {
-        let entries = std::fs::read_dir(path).into_iter().flatten();
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        paths
-    };
-    let organizations = below(&Project::folder(directory));
-    let others = organizations.iter().flat_map(|organization| below(organization));
-    let all = std::iter::once(directory.to_owned()).chain(others);
-    all.filter(|path| records::is_store(path)).collect()
 }
 
 /// Where this machine reaches the API.

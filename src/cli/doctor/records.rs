@@ -336,8 +336,3 @@ fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findin
         );
     }
 }
-
-/// Whether there is a store at all.
-pub(super) fn is_store(directory: &Path) -> bool {
-    directory.join(store::index::FILE).exists() || log::segments(directory).is_ok_and(|numbers| !numbers.is_empty())
-}

@@ -7,6 +7,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::directory::quoted;
 use super::finding::Findings;
+use crate::cli::explain::explained;
 use crate::cli::out::{many, with_causes};
 use crate::cli::settings_file;
 use crate::cli::settings_sources::{Sources, effective};
@@ -74,6 +75,13 @@ fn certificate(config: &Config, found: &mut Findings) {
         found.warning(what, "clients do not accept it after that", mend);
     } else {
         found.ok(format!("the certificate {path} is valid for {}", days(until - now)));
+    }
+    if let Ok(Some(why)) = files.refused_by_clients() {
+        found.wrong(
+            format!("clients refuse the certificate {path}: {}", explained(why)),
+            "ls, show and export --server cannot connect, and most exporters cannot either",
+            "create another certificate (docs: security) and replace the files",
+        );
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
-use crate::formats::io;
 use crate::operation::Failure;
 use crate::run::{Run, Utterance};
 use crate::span::LogRecord;
+use crate::transcript::content;
 use crate::view::text::{block, dollars, elapsed, wrapped};
 use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
@@ -48,7 +48,7 @@ pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
 }
 
 fn spoken(what: &str, said: &Utterance, width: Option<usize>, full: bool) -> Vec<String> {
-    let text = io::text(&said.content);
+    let text = content::text(&said.content);
     if full {
         let mut lines = vec![format!("  {}", styled(what, Style::Dim))];
         lines.extend(indented(&block(&text), 4, width));

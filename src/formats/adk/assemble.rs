@@ -6,18 +6,20 @@ use super::assembly::Assembly;
 use super::document::{EvalCase, EvalSet, Intermediate, Invocation};
 use super::event;
 use super::invocation::{Draft, details, lists};
-use crate::formats::calls::{self, Results};
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::losses::Losses;
-use crate::formats::rounds::{self, Round, Rounds};
-use crate::formats::turn_facts::TurnFacts;
-use crate::formats::{facts, io};
 use crate::run::Run;
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::ids::Ids;
+use crate::transcript::losses::Losses;
+use crate::transcript::rounds;
+use crate::transcript::rounds::{Round, Rounds};
+use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{ScopeId, Transcript};
+use crate::transcript::{content, facts};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
@@ -145,7 +147,7 @@ impl<'a> Assembly<'a, '_> {
         let of_rounds = Rounds::of(&exchanges.list);
         self.outside_rounds(id, &of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(io::text),
+            Some(tool) => calls::arguments(run, tool).map(content::text),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

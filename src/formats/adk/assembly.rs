@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::formats::calls::Results;
-use crate::formats::chat;
-use crate::formats::json::{Json, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::losses::Losses;
-use crate::formats::rounds::Rounds;
-use crate::formats::turn_facts::TurnFacts;
+use crate::document::json::{Json, Text};
+use crate::document::loss::LossReason;
 use crate::hash::HashSet;
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step};
 use crate::span::SpanId;
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::losses::Losses;
+use crate::transcript::rounds::Rounds;
+use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
 
 /// A run and what its cases share.

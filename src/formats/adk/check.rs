@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::shape::Shape::{Any, Count, Flag, List, Maybe, Number, Object, Of, Text};
-use crate::formats::shape::{Record, may, need, repeated, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{Any, Count, Flag, List, Maybe, Number, Object, Of, Text};
+use crate::document::shape::{Record, may, need, repeated, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const SET: Record = Record {
     what: "an eval set",

@@ -1,14 +1,14 @@
 //! Parts of contents, and events of model calls.
 
 use super::document::{Content, Event};
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::losses::Losses;
-use crate::formats::{calls, io};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, TokenCount};
 use crate::run::Step;
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::losses::Losses;
+use crate::transcript::{calls, content};
 
 /// A content of these parts.
 pub(super) fn content<'a>(role: &'static str, parts: Vec<Object<'a>>) -> Content<'a> {
@@ -35,16 +35,16 @@ pub(super) fn parts<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut
             Part::Reasoning { .. } => {}
             Part::Media(media) => out.push(file(media).unwrap_or_else(|| {
                 losses.add(span, "content: the bytes of a part", LossReason::Coerced);
-                text(io::media_mark(media))
+                text(content::media_mark(media))
             })),
             Part::Other(value) => {
                 losses.add(span, "content: a part of another kind", LossReason::Coerced);
-                out.push(text(io::part_mark(value)));
+                out.push(text(content::part_mark(value)));
             }
         }
     }
     if let Some(result) = message.result.as_ref().filter(|_| message.parts.is_empty()) {
-        out.push(text(io::text(result)));
+        out.push(text(content::text(result)));
     }
     out
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use super::assembly::Assembly;
 use super::document::{Content, Event, Intermediate};
 use super::event;
-use crate::formats::chat::{self, OfferedTools};
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::rounds::{self, Rounds};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::run::Step;
+use crate::transcript::chat;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::ids::Ids;
+use crate::transcript::rounds;
+use crate::transcript::rounds::Rounds;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId};
 
 /// An invocation under construction.

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use super::document::{Step, Trajectory};
 use super::draft::Draft;
 use super::step;
-use crate::formats::calls::Results;
-use crate::formats::chat;
-use crate::formats::choice::Options;
-use crate::formats::conversation_words::ConversationWords;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{facts, thread};
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{Run, Utterance};
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::conversation_words::ConversationWords;
 use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, Transcript};
+use crate::transcript::{facts, thread};
 
 /// The run's trajectory, and those of sub-agents that are documents of their own.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::document::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::time;
-use crate::formats::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
 
 const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
 

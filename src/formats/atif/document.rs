@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// The version that every reader takes.
 pub(super) const VERSION: &str = "ATIF-v1.7";

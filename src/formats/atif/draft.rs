@@ -1,16 +1,16 @@
 //! A trajectory under construction.
 
 use super::document::{Step, Trajectory, VERSION, VERSION_WITH_SOUND};
-use crate::formats::chat::OfferedTools;
-use crate::formats::choice::Options;
-use crate::formats::facts;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object};
-use crate::formats::loss::{Loss, LossReason};
 use crate::operation::TokenCount;
 use crate::run::Run;
 use crate::transcript::ScopeId;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::facts;
+use crate::transcript::ids::Ids;
 
 /// Its steps, and what they add to the whole.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::json::{Object, Text};
+use crate::document::json::{Object, Text};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part};
 use crate::run::{EntryKind, Run};

@@ -60,9 +60,9 @@ pub use document::Trajectory;
 
 use serde_json::Value;
 
-use crate::formats::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, Values};
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Files, Format};
-use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.

@@ -3,14 +3,15 @@
 use super::document::Step;
 use super::draft::Draft;
 use super::media;
-use crate::formats::calls::{self, Results};
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{chat, facts, io, thread};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
+use crate::transcript::{chat, content, facts, thread};
 
 /// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
 const PLACED: [&str; 8] = [
@@ -37,7 +38,7 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> St
 pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
     let mut step = new(
         source,
-        io::text(&utterance.content).into(),
+        content::text(&utterance.content).into(),
         run.known_time(Some(utterance.step), utterance.at),
     );
     step.extra
@@ -60,9 +61,9 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
                 return None;
             }
             let mut step = new(source, content(message, span, draft), run.known_time(exchange.step, exchange.at));
-            let thoughts = io::thoughts(message);
+            let thoughts = content::thoughts(message);
             if source == "agent" {
-                step.reasoning_content = io::reasoning(message);
+                step.reasoning_content = content::reasoning(message);
                 step.extra.add_filled(
                     "reasoning_opaque",
                     thoughts.get("reasoning_opaque").map(std::borrow::Cow::into_owned),
@@ -96,7 +97,7 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
         ExchangeKind::Turn(message) => {
             step.extra.insert_filled("finish_reason", message.finish_reason.as_deref());
             let choices = own.and_then(|own| own.operation.output_messages.as_deref()?.get(1..));
-            step.extra.add_filled("choices", choices.map(io::chats));
+            step.extra.add_filled("choices", choices.map(content::chats));
             model_call(own, &mut step);
         }
         ExchangeKind::SilentTurn => {
@@ -140,8 +141,8 @@ fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>
     let text_of = |part: &'a Part| -> Option<Text<'a>> {
         match part {
             Part::Text(text) => Some(text.into()),
-            Part::Media(media) => Some(io::media_mark(media).into()),
-            Part::Other(value) => Some(io::part_mark(value).into()),
+            Part::Media(media) => Some(content::media_mark(media).into()),
+            Part::Other(value) => Some(content::part_mark(value).into()),
             Part::Reasoning { .. } => None,
         }
     };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::DisassembleError;
-use crate::formats::shape::{kind_of, shown};
+use crate::document::shape::{kind_of, shown};
 use crate::span::UnixNanos;
 
 /// A value and where it stands.

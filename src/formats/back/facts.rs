@@ -1,12 +1,14 @@
 //! Metadata that our own documents write beside an event, read into operations again: the other direction of
-//! `formats/facts.rs`.
+//! `transcript/facts.rs`.
 
 use serde_json::{Map, Value};
 
 use super::at::At;
 use super::error::DisassembleError;
-use crate::formats::fact_groups::FactGroup;
+use crate::dialect::messages::{self, Direction};
 use crate::operation::{Cost, Evaluation, Failure, Kind, Operation, TokenCount, ToolDefinition, Training};
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup;
 
 /// Reads what it knows; what it does not know, or what has another type, stays in the map.
 pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {
@@ -70,9 +72,17 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
             }
             None => false,
         },
-        "tool_description" if is_tool => put(&mut operation.tool.get_or_insert_default().description, text(value)),
-        "tool_parameters" if is_tool => put(&mut operation.tool.get_or_insert_default().parameters, Some(value.clone())),
+        "tool_description" if value.is_string() => put(&mut operation.tool.get_or_insert_default().description, text(value)),
+        "tool_parameters" => put(&mut operation.tool.get_or_insert_default().parameters, Some(value.clone())),
+        "mcp_server" if value.is_string() => put(&mut operation.tool.get_or_insert_default().mcp_server, text(value)),
         "server" if is_tool => put(&mut operation.tool.get_or_insert_default().mcp_server, text(value)),
+        "input_messages" if !content::has_messages_for_input(operation.kind) => match messages::read(value, Direction::Input) {
+            Some(list) => put(&mut operation.input_messages, Some(list.into())),
+            None => false,
+        },
+        "output_messages" if !content::has_messages_for_output(operation.kind) => {
+            put(&mut operation.output_messages, messages::read(value, Direction::Output))
+        }
         "evaluations" => match value.as_array().map(|list| list.iter().map(evaluation).collect::<Vec<_>>()) {
             Some(list) => {
                 operation.evaluations = list;

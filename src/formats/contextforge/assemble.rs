@@ -7,17 +7,17 @@ use super::draft::{Draft, Side};
 use super::input_output;
 use super::step::{self, Made};
 use super::words::words;
-use crate::formats::calls::Results;
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{facts, order};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
 use crate::span::{TraceId, UnixNanos, hex};
+use crate::transcript::calls::Results;
+use crate::transcript::ids::Ids;
+use crate::transcript::{facts, order};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::formats::shape::Shape::{self, Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::formats::shape::{Field, Record, cycles, may, need, repeated, shown, time};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{self, Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
+use crate::document::shape::{Field, Record, cycles, may, need, repeated, shown, time};
+use crate::document::violations::{JsonPath, Violations};
 
 const DROPPED: &str = "readers drop it; put it into `metadata`";
 

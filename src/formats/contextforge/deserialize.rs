@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::formats::json::Json;
+use crate::document::json::Json;
 
 /// A key that stands there with null differs from one that does not stand there.
 pub(super) fn present<'de, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json<'a>>, D::Error> {

@@ -3,7 +3,7 @@
 //! Field names, order and optional fields are the page's. Keys that the page does not know are kept in `extra`.
 
 use super::deserialize;
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 use serde::{Deserialize, Serialize};
 
 /// One agent run.

@@ -6,14 +6,14 @@ use super::document::{Body, Step as Written, UserInput};
 use super::draft::{Draft, Side};
 use super::step::{self, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
-use crate::formats::ids::Ids;
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 use crate::run::{Entry, EntryKind, Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::content;
+use crate::transcript::ids::Ids;
 
 struct Inputs<'a, 'm> {
     list: Vec<Draft<'a>>,
@@ -106,7 +106,7 @@ fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Word
     let mut words = words_of(content)?;
     if let Some(message) = message.filter(|message| message.has_media()) {
         let whole = message_words(message)?;
-        words = if io::content(message).trim() == words.text.trim() {
+        words = if content::content(message).trim() == words.text.trim() {
             whole
         } else {
             let marks = media_marks(message);
@@ -168,7 +168,7 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
 fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
     let holds = |entry: &Entry, whole: bool| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => {
-            let content = io::content(message);
+            let content = content::content(message);
             if whole { content.trim() == asked } else { content.contains(asked) }
         }
         _ => false,
@@ -196,8 +196,8 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
         .or_else(|| run.steps.get(utterance.step))?;
     let turn = || run.steps.get(utterance.step)?.operation.output_messages.as_deref()?.first();
     let content = turn()
-        .filter(|message| message.has_media() && utterance.content.as_str() == Some(&*io::content(message)))
-        .map(io::chat_content);
+        .filter(|message| message.has_media() && utterance.content.as_str() == Some(&*content::content(message)))
+        .map(content::chat_content);
     let last = run.steps.iter().map(|step| step.started_at).max()?;
     Some(Draft {
         at: run.ended_at.unwrap_or(utterance.at).max(last),

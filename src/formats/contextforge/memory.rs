@@ -5,17 +5,17 @@ use serde_json::Value;
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::Making;
 use super::words::words;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::text::compact;
-use crate::formats::{facts, io};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
+use crate::document::text::compact;
 use crate::operation::{Kind, Memory};
+use crate::transcript::{content, facts};
 
 impl<'a> Making<'a, '_> {
     pub(super) fn memory_read(&mut self) -> Body<'a> {
         let operation = &self.step.operation;
         let memory = operation.memory.as_ref();
-        let query = match io::input(self.run, self.step) {
+        let query = match content::input(self.run, self.step) {
             None | Some(Json::Null) => {
                 self.lose("query", LossReason::Synthesized);
                 "".into()
@@ -26,7 +26,7 @@ impl<'a> Making<'a, '_> {
                 other.into_text().into()
             }
         };
-        let results = match io::output(self.results, self.step) {
+        let results = match content::output(self.results, self.step) {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::List(items)) => items,
             Some(Json::Values(items)) => items.iter().map(Json::from).collect(),

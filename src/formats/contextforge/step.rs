@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
 use super::words::{Words, joined, joined_words, words};
-use crate::formats::choice::Options;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::text::compact;
-use crate::formats::{calls, facts, io};
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
 use crate::operation::{Document, Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
+use crate::transcript::{calls, content, facts};
 
 /// What has become of one operation.
 pub(super) struct Made<'a> {
@@ -171,7 +171,7 @@ impl<'a> Making<'a, '_> {
     fn llm_input(&mut self) -> Option<Json<'a>> {
         let operation = &self.step.operation;
         if let Some(messages) = &operation.input_messages {
-            return Some(io::chats(messages));
+            return Some(content::chats(messages));
         }
         match operation.input.get()? {
             Value::Null => None,
@@ -198,16 +198,20 @@ impl<'a> Making<'a, '_> {
             };
         };
         if !others.is_empty() {
-            self.note("choices", io::chats(others));
+            self.note("choices", content::chats(others));
         }
         if let Some(reason) = &first.finish_reason
             && !self.metadata.contains_key("finish_reason")
         {
             self.note("finish_reason", reason);
         }
-        let (chat, reasoning) = io::chat_and_reasoning(first);
+        let (chat, reasoning) = content::chat_and_reasoning(first);
         self.metadata.extend(reasoning);
-        Some(if is_only_text(first) { io::content(first).into() } else { chat })
+        Some(if is_only_text(first) {
+            content::content(first).into()
+        } else {
+            chat
+        })
     }
 
     fn tool_call(&mut self) -> Body<'a> {
@@ -270,7 +274,7 @@ impl<'a> Making<'a, '_> {
     }
 
     fn query_text(&mut self) -> Text<'a> {
-        match io::input(self.run, self.step) {
+        match content::input(self.run, self.step) {
             None | Some(Json::Null) => {
                 self.lose("query", LossReason::Synthesized);
                 Text::default()

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::formats::io;
-use crate::formats::json::{Json, Text};
-use crate::formats::text::compact;
+use crate::document::json::{Json, Text};
+use crate::document::text::compact;
 use crate::operation::{Message, Part};
+use crate::transcript::content;
 
 /// A user's or an agent's words as text.
 pub(super) struct Words<'a> {
@@ -33,7 +33,7 @@ pub(super) fn words(value: &Value) -> Option<Words<'_>> {
 
 /// A message as words, with marked text for what is no text.
 pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
-    let text = io::content(message);
+    let text = content::content(message);
     if !message.has_media() {
         return message.has_words().then_some(Words {
             text,
@@ -49,15 +49,15 @@ pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
             format!("{text}\n{marks}").into()
         },
         coerced: true,
-        original: Some(io::chat_content(message)),
+        original: Some(content::chat_content(message)),
     })
 }
 
 /// Marked text for each part of a message that is no text, a line each.
 pub(super) fn media_marks(message: &Message) -> String {
     let mark = |part: &Part| match part {
-        Part::Media(media) => Some(io::media_mark(media)),
-        Part::Other(value) => Some(io::part_mark(value)),
+        Part::Media(media) => Some(content::media_mark(media)),
+        Part::Other(value) => Some(content::part_mark(value)),
         _ => None,
     };
     message.parts.iter().filter_map(mark).collect::<Vec<_>>().join("\n")

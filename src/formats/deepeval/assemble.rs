@@ -4,18 +4,19 @@ use serde_json::Value;
 
 use super::document::{Case, Conversation, Single};
 use super::interaction::{self, Interaction, Source};
-use crate::formats::chat::OfferedTools;
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::losses::Losses;
-use crate::formats::rounds::{self, Rounds};
-use crate::formats::{calls, facts, io};
 use crate::hash::HashSet;
 use crate::run::{Run, StepId};
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::ids::Ids;
+use crate::transcript::losses::Losses;
+use crate::transcript::rounds;
+use crate::transcript::rounds::Rounds;
 use crate::transcript::{Exchanges, Transcript};
+use crate::transcript::{calls, content, facts};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 4] = ["tool_definitions", "model", "agent", "error"];
@@ -40,7 +41,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(io::text),
+            Some(tool) => calls::arguments(run, tool).map(content::text),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
@@ -83,7 +84,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     if let Some(Case::Single(case)) = last_of_first.and_then(|last| cases.get_mut(last)).map(|case| &mut case.document)
         && let Some(expected) = only_ideal(run)
     {
-        case.expected_output = Some(io::text(expected));
+        case.expected_output = Some(content::text(expected));
         for case in &mut cases {
             case.losses.retain(|loss| loss.what != "ideal");
         }
@@ -218,12 +219,12 @@ impl<'a> AgentConversation<'a> {
             whole.join(interaction);
         }
         if let Some(question) = &run.question {
-            whole.input = Some(io::text(&question.content))
+            whole.input = Some(content::text(&question.content))
                 .filter(|words| !words.trim().is_empty())
                 .or(whole.input);
         }
         if let Some(answer) = &run.answer {
-            let words = io::text(&answer.content);
+            let words = content::text(&answer.content);
             whole.earlier.retain(|earlier| !interaction::same(earlier, &words));
             if !whole.output.as_ref().is_some_and(|output| interaction::same(output, &words)) {
                 whole.earlier.extend(whole.output.replace(words));

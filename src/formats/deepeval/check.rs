@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::formats::shape::Shape::{Any, Count, Either, List, Maybe, Number, Object, Of, Text, Word};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{Any, Count, Either, List, Maybe, Number, Object, Of, Text, Word};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const SINGLE: Record = Record {
     what: "a test case",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// One case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

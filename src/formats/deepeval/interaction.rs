@@ -1,18 +1,21 @@
 //! A round of a conversation, as a case has it.
 
 use super::document::Turn;
-use crate::formats::calls::{self, Results};
-use crate::formats::chat::{self, OfferedTools};
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::losses::Losses;
-use crate::formats::rounds::{self, Round};
-use crate::formats::turn_facts::TurnFacts;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::hash::{Distinct, HashMap, HashSet};
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::content;
+use crate::transcript::losses::Losses;
+use crate::transcript::rounds;
+use crate::transcript::rounds::Round;
+use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 
 /// What a run's cases are told with.
@@ -126,7 +129,7 @@ impl<'a> Interaction<'a> {
         if let Some(message) = rounds::assistant_message(exchange) {
             let words = words(message, span, losses);
             losses.opaque(message, span);
-            let thoughts = io::reasoning(message).unwrap_or_default();
+            let thoughts = content::reasoning(message).unwrap_or_default();
             if exchange.calls.is_empty() {
                 self.thoughts.extend(Some(thoughts).filter(|thoughts| !thoughts.is_empty()));
             } else {
@@ -218,7 +221,7 @@ impl<'a> Interaction<'a> {
     }
 
     fn search(&mut self, source: &Source<'a>, own: &'a Step, losses: &mut Losses) {
-        if io::input(source.run, own).is_some() {
+        if content::input(source.run, own).is_some() {
             losses.add(own.span_id, "retrieval: its query", LossReason::NoPlace);
         }
         let found = own.operation.search.as_ref().and_then(|search| search.documents.as_ref());
@@ -233,7 +236,7 @@ impl<'a> Interaction<'a> {
                     losses.fact("ids, scores and metadata of documents");
                 }
             }
-            None => texts.extend(io::output(&source.results, own).map(Json::into_text)),
+            None => texts.extend(content::output(&source.results, own).map(Json::into_text)),
         }
         if let Some(failure) = &own.operation.failure {
             losses.add(

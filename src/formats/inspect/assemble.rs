@@ -7,13 +7,13 @@ use super::events::{Events, seconds};
 use super::message;
 use super::model::{self, Usage};
 use super::threads::Threads;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{facts, io};
 use crate::run::{Run, Step};
+use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
+use crate::transcript::{content, facts};
 
 /// The run's log.
 pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
@@ -65,7 +65,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
         input: if input.is_null() { "".into() } else { input },
         target: steps()
             .find_map(|step| step.operation.training.ideal.as_ref())
-            .map(io::text)
+            .map(content::text)
             .unwrap_or_default(),
         messages,
         output,

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::formats::shape::Shape::{self, Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{self, Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const LOG: Record = Record {
     what: "an eval log",

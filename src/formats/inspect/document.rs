@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// The version of logs that readers know.
 pub(super) const VERSION: u32 = 2;

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::message;
 use super::model::{self, Usage};
 use super::threads::{PooledThread, Threads};
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::thread::Item;
-use crate::formats::{calls, chat, facts};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::ids::Ids;
+use crate::transcript::thread::Item;
 use crate::transcript::{CallResult, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId, StepId};
+use crate::transcript::{calls, chat, facts};
 
 /// Facts with a place of their own in a model event.
 const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];

@@ -1,12 +1,12 @@
 //! Messages, what they hold, and failures.
 
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::thread::{Node, Thread, Words};
-use crate::formats::{calls, chat, facts};
+use crate::document::json::{Json, Object, Text};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role};
 use crate::run::Run;
 use crate::transcript::ExchangeKind;
+use crate::transcript::thread::{Node, Thread, Words};
+use crate::transcript::{calls, chat, facts};
 
 /// A node of a thread as a chat message.
 pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id: Text<'a>) -> Object<'a> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 use crate::operation::{Cost, Operation, TokenCount, ToolDefinition};
 
 /// Parameters that have a field of their own, with their other names.

@@ -1,12 +1,12 @@
 //! The threads of all scopes. Their messages stand in one pool, and model events name them by their places there.
 
 use super::message;
-use crate::formats::calls::Results;
-use crate::formats::conversation_words::ConversationWords;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::thread::{Item, Thread, Words};
+use crate::document::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::run::{IdVec, Run};
+use crate::transcript::calls::Results;
+use crate::transcript::conversation_words::ConversationWords;
+use crate::transcript::thread::{Item, Thread, Words};
 use crate::transcript::{ExchangeKind, ScopeId, Transcript};
 
 /// The threads of a run.

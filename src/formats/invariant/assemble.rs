@@ -6,13 +6,13 @@ use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
 use super::run_facts::Facts;
 use super::scopes;
-use crate::formats::choice::Options;
-use crate::formats::facts;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
 use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
+use crate::transcript::facts;
 
 /// All runs in the container that the options name.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::offered;
-use crate::formats::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const MESSAGE: Record = Record {
     what: "a message",

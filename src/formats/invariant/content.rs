@@ -1,9 +1,9 @@
 //! What events hold: text, text and images, and a tool's result as text.
 
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::{calls, facts, io};
+use crate::document::json::{Json, Object, Text};
 use crate::operation::{Failure, Kind, Message, Part};
 use crate::run::{Run, Step};
+use crate::transcript::{calls, content, facts};
 
 /// A message's content as Invariant has it.
 pub(super) struct Content<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Content<'a> {
 pub(super) fn of_message(message: &Message) -> Content<'_> {
     if !message.has_media() {
         return Content {
-            value: io::chat_content(message),
+            value: content::chat_content(message),
             coerced: Vec::new(),
         };
     }
@@ -35,12 +35,12 @@ pub(super) fn of_message(message: &Message) -> Content<'_> {
                 .into(),
                 None => {
                     coerced.push(Json::from(&media.raw));
-                    text_part(io::media_mark(media).into())
+                    text_part(content::media_mark(media).into())
                 }
             },
             Part::Other(value) => {
                 coerced.push(Json::from(value));
-                text_part(io::part_mark(value).into())
+                text_part(content::part_mark(value).into())
             }
         };
         parts.push(written);
@@ -96,7 +96,9 @@ pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     if step.operation.kind == Kind::Tool {
         all.remove("tool_call_id");
     }
-    if let Some(server) = all.remove("mcp_server") {
+    if step.operation.kind == Kind::Tool
+        && let Some(server) = all.remove("mcp_server")
+    {
         out.add("server", server);
     }
     // The analyzer's users look for text here.

@@ -4,7 +4,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// One trace, or several, in the container that Explorer takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

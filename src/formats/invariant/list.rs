@@ -4,14 +4,14 @@ use super::content;
 use super::document::{Function, Message, ToolCall};
 use super::nearest::Added;
 use super::run_facts::Facts;
-use crate::formats::choice::Options;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{calls, io};
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation;
 use crate::run::{Entry, EntryKind, ResultEntry, Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::{calls, content as step_content};
 
 /// An event and what it tells of.
 #[derive(Debug, Default)]
@@ -211,7 +211,7 @@ impl<'a, 'o> List<'a, 'o> {
         }
         let others = step.and_then(|step| step.operation.output_messages.as_deref()?.get(1..));
         if let Some(others) = others.filter(|others| !others.is_empty()) {
-            metadata.insert("choices", io::chats(others));
+            metadata.insert("choices", step_content::chats(others));
         }
         if entry.branch {
             metadata.insert("branch", true);
@@ -247,8 +247,8 @@ impl<'a, 'o> List<'a, 'o> {
 
     fn content(&mut self, step: Option<&Step>, message: &'a operation::Message) -> (Json<'a>, Object<'a>) {
         let content::Content { mut value, coerced } = content::of_message(message);
-        let mut metadata = io::thoughts(message);
-        if let Some(thought) = io::reasoning(message).filter(|_| self.options.is("invariant.reasoning", "prepend")) {
+        let mut metadata = step_content::thoughts(message);
+        if let Some(thought) = step_content::reasoning(message).filter(|_| self.options.is("invariant.reasoning", "prepend")) {
             value = content::with_reasoning(value, thought);
         }
         if !coerced.is_empty() {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const TOOL: Record = Record {
     what: "an offered tool",

@@ -4,12 +4,12 @@
 use super::content;
 use super::document::Message;
 use super::list::{List, Output, call};
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::{calls, io};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Run, Step, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::{calls, content as step_content};
 
 /// What a memory gave back: part of the output, not of the call.
 const FOUND: [&str; 3] = ["results", "scores", "total_available"];
@@ -98,7 +98,7 @@ impl<'a> List<'a, '_> {
     }
 
     fn lone_arguments(&self, step: &'a Step) -> (Object<'a>, bool) {
-        let input = io::input(self.run, step).filter(|input| !input.is_null());
+        let input = step_content::input(self.run, step).filter(|input| !input.is_null());
         let key = match step.operation.kind {
             Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => "query",
             Kind::MemoryWrite => "data",
@@ -139,7 +139,7 @@ impl<'a> List<'a, '_> {
         let result = Output {
             call_id,
             tool: Some(index),
-            result: io::output(self.facts.results(), step).unwrap_or_default(),
+            result: step_content::output(self.facts.results(), step).unwrap_or_default(),
             failure: step.operation.failure.as_ref(),
         };
         self.output(Some(index), step.end_or_start(), result, false);
@@ -176,7 +176,7 @@ impl<'a> List<'a, '_> {
         let Some(step) = self.step(Some(index)) else { return };
         let result = match step.operation.kind {
             Kind::Tool => self.facts.results().get(step).map(Json::from),
-            _ => io::output(self.facts.results(), step),
+            _ => step_content::output(self.facts.results(), step),
         };
         let result = Output {
             call_id: call_id.into(),

@@ -1,10 +1,10 @@
 //! Operations without an event: what they say goes to `operations` in the metadata of the event around them.
 
 use super::list::List;
-use crate::formats::json::{Json, Object, Text, trimmed};
-use crate::formats::{calls, facts};
+use crate::document::json::{Json, Object, Text, trimmed};
 use crate::operation::Kind;
 use crate::run::{Step, StepId};
+use crate::transcript::{calls, facts};
 
 impl<'a> List<'a, '_> {
     /// What operations without an event say goes to the event around them, else to the one that follows in time.

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::nearest::Ranges;
-use crate::formats::calls::Results;
 use crate::run::Run;
+use crate::transcript::calls::Results;
 use crate::transcript::{CallPlace, ScopeId, StepId, Transcript};
 
 /// A run with its transcript and its results.

@@ -2,13 +2,13 @@
 
 use super::list::List;
 use super::run_facts::Facts;
-use crate::formats::io;
-use crate::formats::json::{Json, Text, trimmed};
-use crate::formats::json_read::recorded;
+use crate::document::json::{Json, Text, trimmed};
+use crate::document::json_read::recorded;
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::content;
 use crate::transcript::{ScopeId, StepId, Uncovered, is_model_call};
 
 /// How an operation that no conversation tells of becomes events.
@@ -172,7 +172,7 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let came_out = (operation.output_messages.as_deref(), &operation.output);
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
-        let text: String = messages.into_iter().flatten().map(io::content).collect();
+        let text: String = messages.into_iter().flatten().map(content::content).collect();
         if text.trim().is_empty() {
             recorded(whole)
         } else {
@@ -184,7 +184,7 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
 /// Who says which words in a conversation: its own entry tells them.
 fn spoken_words<'a>(entries: &[&'a Entry]) -> HashSet<(&'a str, Text<'a>)> {
     let words = entries.iter().filter_map(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => Some((message.role.name(), trimmed(io::content(message)))),
+        EntryKind::Message(message) | EntryKind::Turn(message) => Some((message.role.name(), trimmed(content::content(message)))),
         _ => None,
     });
     words.collect()

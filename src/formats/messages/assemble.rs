@@ -2,20 +2,22 @@
 
 use super::document::{ChatMessage, Mark, Row};
 use super::row::{Call, RowBuilder};
-use crate::formats::calls::{self, Results};
-use crate::formats::chat::{self, OfferedTools};
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Text};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
 use crate::formats::format::Assembled;
-use crate::formats::json::{Json, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::losses::Losses;
-use crate::formats::text::compact;
-use crate::formats::turn_facts::TurnFacts;
-use crate::formats::{facts, io};
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::losses::Losses;
+use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
+use crate::transcript::{content, facts};
 
 /// Facts that a row has a place for, or that are reported where they stand.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
@@ -92,12 +94,12 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
             continue;
         }
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(io::text),
+            Some(tool) => calls::arguments(run, tool).map(content::text),
             None => run
                 .question
                 .as_ref()
                 .filter(|utterance| id.index() == 0 && !utterance.in_conversation)
-                .map(|utterance| io::text(&utterance.content)),
+                .map(|utterance| content::text(&utterance.content)),
         };
         let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
         let asked = conversation.conversation(transcript.exchanges(id), asked);
@@ -113,7 +115,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
     }
     let mut rows: Vec<_> = conversations.into_iter().map(ConversationRow::finish).collect();
     if let Some(answer) = answer {
-        let words = io::text(&answer.content);
+        let words = content::text(&answer.content);
         let mut messages = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
         if !messages.any(|message| message.content.trim() == words.trim()) {
             let span = run.steps.get(answer.step).and_then(|step| step.span_id);
@@ -306,7 +308,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
 
     /// The run's answer, where the row does not end with words of the assistant.
     fn answer(&mut self, answer: &'a Utterance) {
-        let words = io::text(&answer.content);
+        let words = content::text(&answer.content);
         let step = self.run.steps.get(answer.step);
         // An explicit final output stands at the end; what an agent makes of a model's words is no turn of that conversation.
         let is_explicit = step.is_some_and(|step| step.operation.kind == Kind::FinalOutput);
@@ -357,7 +359,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     fn assistant(&mut self, exchange: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
         let content = self.content(message, span);
         let is_openai = self.row.text_arguments;
-        let thoughts = io::reasoning(message);
+        let thoughts = content::reasoning(message);
         if thoughts.is_some() && is_openai {
             self.row.lose(span, "reasoning_content", LossReason::NoPlace);
         }

@@ -4,9 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text, Word};
-use crate::formats::shape::{Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text, Word};
+use crate::document::shape::{Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const ROW: Record = Record {
     what: "a row",

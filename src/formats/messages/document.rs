@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::json::{Json, Text};
+use crate::document::json::{Json, Text};
 
 /// One row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -80,9 +80,9 @@ pub use document::Row;
 
 use serde_json::Value;
 
-use crate::formats::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, Values};
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
-use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.

@@ -3,12 +3,12 @@
 use sha2::{Digest as _, Sha256};
 
 use super::document::{ChatMessage, Mark, Row};
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text, trimmed};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::text::compact;
+use crate::document::json::{Json, Object, Text, trimmed};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
 use crate::hash::HashSet;
 use crate::span::SpanId;
+use crate::transcript::ids::Ids;
 
 pub(super) const NO_RESULT: &str = "[no result recorded]";
 

@@ -1,17 +1,17 @@
 //! Judgements, guardrails and operations without a block: facts in the metadata of the blocks around them.
 
-use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
 use super::write::BlockWriter;
-use crate::formats::fact_groups::FactGroup as _;
-use crate::formats::io;
-use crate::formats::json::{Json, Object};
-use crate::formats::loss::LossReason;
+use crate::blocks::document::SubType;
+use crate::document::json::{Json, Object};
+use crate::document::loss::LossReason;
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup as _;
 
 impl<'a> BlockWriter<'a, '_> {
     /// Writes judgements, guardrails and operations without a block to the blocks of this list. The outermost list also takes what
@@ -116,7 +116,10 @@ impl<'a> BlockWriter<'a, '_> {
         );
         let mut about = facts::about(operation);
         if !repeats {
-            let (input, output) = (Json::from(io::whole_input(operation)), Json::from(io::whole_output(operation)));
+            let (input, output) = (
+                Json::from(content::whole_input(operation)),
+                Json::from(content::whole_output(operation)),
+            );
             facts::take_repeated(&mut about, &operation.name, &input, &output);
             map.insert_filled("facts", about);
             map.insert_filled("input", input);

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::facts;
-use super::limits::Limits;
 use super::list::List;
 use super::plan::{Item, Plan};
 use super::words::words;
 use super::write::BlockWriter;
-use crate::formats::choice::Options;
+use crate::blocks::document::Document;
+use crate::blocks::limits::Limits;
+use crate::document::choice::Options;
+use crate::document::json::Text;
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::json::Text;
-use crate::formats::loss::{Loss, LossReason};
 use crate::operation::Message;
 use crate::run::{EntryKind, Run};
 

@@ -1,17 +1,17 @@
 //! TOOL_CALL blocks: ids that are unique in the trace, arguments that fit.
 
 use super::digest::sha256;
-use super::document::SubType;
-use super::limits::above;
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
-use crate::formats::calls::arguments_object;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
-use crate::formats::text::compact;
+use crate::blocks::document::SubType;
+use crate::blocks::limits::above;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
+use crate::document::text::compact;
 use crate::operation::ToolCall;
 use crate::run::{CallEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
     /// A model's TOOL_CALL. `None` where it repeats an earlier one of the conversation.

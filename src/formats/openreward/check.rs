@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::limits::Limits;
-use super::rules::{self, Code};
-use crate::formats::choice::Options;
-use crate::formats::shape::Shape::{Maybe, Text};
-use crate::formats::shape::shown;
-use crate::formats::violations::{JsonPath, Violations};
+use crate::blocks::limits::Limits;
+use crate::blocks::rules::{self, Code};
+use crate::document::choice::Options;
+use crate::document::shape::Shape::{Maybe, Text};
+use crate::document::shape::shown;
+use crate::document::violations::{JsonPath, Violations};
 
 /// The table's columns.
 const COLUMNS: [&str; 11] = [

@@ -1,13 +1,13 @@
 //! What a block's metadata say of the operation behind it.
 
-use crate::formats::fact_groups::FactGroup as _;
-pub(super) use crate::formats::facts::{documents, filled};
-use crate::formats::facts::{run_failure, strings};
-use crate::formats::io;
-use crate::formats::json::{Json, Object};
+use crate::document::json::{Json, Object};
 use crate::operation::{Kind, Operation, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup as _;
+pub(super) use crate::transcript::facts::{documents, filled};
+use crate::transcript::facts::{run_failure, strings};
 
 /// Where the block comes from: span, agent, how we know.
 pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
@@ -108,14 +108,15 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
         map.add_filled("tool_call_id", tool.call_id.as_ref());
         map.add_filled("arguments", tool.arguments.as_ref());
         map.add_filled("result", tool.result.as_ref());
-        map.add_filled("server", tool.mcp_server.as_ref());
+        let server = if operation.kind == Kind::Tool { "server" } else { "mcp_server" };
+        map.add_filled(server, tool.mcp_server.as_ref());
     }
     // Where messages may be the input or the output, they are told as such.
-    if !io::has_messages_for_input(operation.kind) {
-        map.add_filled("input_messages", operation.input_messages.as_deref().map(io::chats));
+    if !content::has_messages_for_input(operation.kind) {
+        map.add_filled("input_messages", operation.input_messages.as_deref().map(content::chats));
     }
-    if !io::has_messages_for_output(operation.kind) {
-        map.add_filled("output_messages", operation.output_messages.as_deref().map(io::chats));
+    if !content::has_messages_for_output(operation.kind) {
+        map.add_filled("output_messages", operation.output_messages.as_deref().map(content::chats));
     }
     map
 }
@@ -202,7 +203,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
         ("agent_version", run.agent.version.as_ref().into()),
         ("framework", run.agent.framework.as_ref().into()),
         ("framework_version", run.agent.framework_version.as_ref().into()),
-        ("instrumentation", crate::formats::facts::instrumentation(run).into()),
+        ("instrumentation", crate::transcript::facts::instrumentation(run).into()),
         ("time", time(run.started_at, run.ended_at).into()),
         ("failure", run_failure(run).into()),
         ("root", run.root.and_then(|step| Some(root(run, run.steps.get(step)?))).into()),

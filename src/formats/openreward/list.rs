@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Block, SubType};
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Text};
+use crate::blocks::document::{Block, SubType};
+use crate::document::json::{Json, Text};
 use crate::hash::{HashMap, HashSet};
 use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::ids::Ids;
 
 /// A block to be.
 #[derive(Debug)]

@@ -1,16 +1,16 @@
 //! MESSAGE blocks, and the thoughts and calls that hang under them.
 
-use super::document::SubType;
-use super::limits::pieces;
 use super::list::List;
 use super::words::{Words, opaque, words};
 use super::write::{BlockWriter, Conversation, Made};
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::LossReason;
+use crate::blocks::document::SubType;
+use crate::blocks::limits::pieces;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::operation::{Message, Role};
 use crate::run::StepId;
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::content;
 
 impl<'a> BlockWriter<'a, '_> {
     /// What a message says. Nothing for blank text.
@@ -111,7 +111,7 @@ impl<'a> BlockWriter<'a, '_> {
         turn: bool,
     ) {
         let span = step.and_then(|step| self.span(step));
-        let thought = io::reasoning(message);
+        let thought = content::reasoning(message);
         let hidden = opaque(message);
         let mut metadata = self.origin(step);
         if thought.is_none() && message.tool_calls.is_empty() {

@@ -50,10 +50,6 @@
 //! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
 pub mod digest;
-pub mod document;
-pub mod limits;
-pub mod rules;
-pub mod stitch;
 pub mod written;
 
 mod annotations;
@@ -77,9 +73,9 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::formats::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, Values};
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
-use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -128,7 +124,7 @@ impl Format for OpenReward {
             variable: Some("LIMIT_TOOL_RESULT_BYTES"),
         },
     ];
-    type Document<'a> = document::Document<'a>;
+    type Document<'a> = crate::blocks::document::Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)

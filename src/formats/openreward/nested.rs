@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::facts;
 use super::list::List;
 use super::write::{BlockWriter, Conversation};
-use crate::formats::json::Json;
+use crate::document::json::Json;
 use crate::run::{ScopeId, StepId};
 use crate::transcript::NESTING_LIMIT;
 

@@ -1,12 +1,12 @@
 //! Operations that no conversation tells of, as a tool call with its result.
 
 use super::facts::{self, documents, filled};
-use crate::formats::calls::arguments_object;
-use crate::formats::io;
-use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
+use crate::document::json::{Json, Object};
+use crate::document::json_read::recorded;
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
+use crate::transcript::calls::arguments_object;
+use crate::transcript::content;
 
 /// A call and its result.
 pub(super) struct Pair<'a> {
@@ -35,7 +35,10 @@ pub(super) fn pair(step: &Step) -> Pair<'_> {
         .flatten()
         .find(|name| !name.trim().is_empty())
         .unwrap_or(operation.kind.name());
-    let (input, whole_output) = (Json::from(io::whole_input(operation)), Json::from(io::whole_output(operation)));
+    let (input, whole_output) = (
+        Json::from(content::whole_input(operation)),
+        Json::from(content::whole_output(operation)),
+    );
     facts::take_repeated(&mut beside, name, &input, &output);
     Pair {
         name,

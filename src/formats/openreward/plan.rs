@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::sub_agent_calls::SubAgentCalls;
-use crate::formats::io;
-use crate::formats::json::{Text, trimmed};
+use crate::document::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
 use crate::run::{Entry, EntryKind, Id, IdVec, Run, Scope, ScopeId};
 use crate::span::UnixNanos;
+use crate::transcript::content;
 use crate::transcript::{StepId, Transcript, Uncovered, first_input};
 
 /// One thing to write.
@@ -275,7 +275,7 @@ impl<'a> Spoken<'a> {
 fn spoken_words(run: &Run) -> HashSet<(&Role, Text<'_>)> {
     let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
     let words = entries.filter_map(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => Some((&message.role, trimmed(io::content(message)))),
+        EntryKind::Message(message) | EntryKind::Turn(message) => Some((&message.role, trimmed(content::content(message)))),
         _ => None,
     });
     words.collect()

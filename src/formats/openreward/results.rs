@@ -1,16 +1,16 @@
 //! TOOL_RESULT blocks, and pairs of call and result made of one operation.
 
-use super::document::SubType;
 use super::facts;
-use super::limits::{above, pieces};
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
-use crate::formats::calls::arguments_object;
-use crate::formats::json::{Json, Object};
-use crate::formats::loss::LossReason;
+use crate::blocks::document::SubType;
+use crate::blocks::limits::{above, pieces};
+use crate::document::json::{Json, Object};
+use crate::document::loss::LossReason;
 use crate::operation::{Failure, Operation};
 use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
     pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: Outcome<'a>, at: UnixNanos) {

@@ -6,9 +6,9 @@ mod whole;
 use serde_json::{Value, json};
 
 use super::OpenReward;
-use super::document::Document;
-use super::limits::{Limits, size};
-use super::rules::check_all;
+use crate::blocks::document::Document;
+use crate::blocks::limits::{Limits, size};
+use crate::blocks::rules::check_all;
 use crate::formats::testing_blocks::*;
 use crate::formats::{Assembled, Format, LossReason};
 use crate::operation::message::Media;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part};
+use crate::transcript::content;
 
 /// A message in words.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,7 +19,7 @@ pub(super) struct Words<'a> {
 /// What a message says.
 pub(super) fn words(message: &Message) -> Words<'_> {
     if !message.has_media() {
-        let mut text = io::content(message);
+        let mut text = content::content(message);
         if text.trim().is_empty()
             && let Some(result) = &message.result
         {
@@ -51,7 +51,7 @@ pub(super) fn words(message: &Message) -> Words<'_> {
     }
     Words {
         text: text.into(),
-        raw: Some(io::chat_content(message)),
+        raw: Some(content::chat_content(message)),
     }
 }
 
@@ -73,7 +73,7 @@ fn media_mark(media: &Media) -> String {
 pub(super) fn text_of(value: &Value) -> Text<'_> {
     match value {
         Value::Null => Text::default(),
-        other => io::text(other),
+        other => content::text(other),
     }
 }
 

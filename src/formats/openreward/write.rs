@@ -3,20 +3,20 @@
 use serde_json::Value;
 
 use super::digest::block_id;
-use super::document::{Block, SubType};
 use super::facts;
-use super::limits::Limits;
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
 use super::words::{Words, text_of};
-use crate::formats::conversation_words::ConversationWords;
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
+use crate::blocks::document::{Block, SubType};
+use crate::blocks::limits::Limits;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::content;
+use crate::transcript::conversation_words::ConversationWords;
 use crate::transcript::is_model_call;
 
 /// Writes one run.
@@ -214,7 +214,10 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         for (key, value) in facts::error(operation) {
             block.annotate(key, value);
         }
-        for (key, value) in [("input", io::whole_input(operation)), ("output", io::whole_output(operation))] {
+        for (key, value) in [
+            ("input", content::whole_input(operation)),
+            ("output", content::whole_output(operation)),
+        ] {
             if let Some(value) = value.filter(|value| *value != *content) {
                 block.annotate(key, value);
             }
@@ -224,7 +227,10 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a Entry, at: UnixNanos) {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
-                let result = message.result.as_deref().map_or_else(|| io::content(message).into(), Json::from);
+                let result = message
+                    .result
+                    .as_deref()
+                    .map_or_else(|| content::content(message).into(), Json::from);
                 let outcome = Outcome {
                     call_id: message.tool_call_id.as_deref().unwrap_or_default().into(),
                     tool: None,
@@ -303,7 +309,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
         // Where it came in no form of messages, no conversation holds it.
         if operation.input_messages.is_none()
-            && let Some(input) = io::whole_input(operation)
+            && let Some(input) = content::whole_input(operation)
         {
             block.annotate("input", input);
         }
@@ -312,7 +318,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
         let choices = operation.output_messages.as_deref().unwrap_or_default();
         if let Some(others) = choices.get(1..).filter(|others| !others.is_empty()) {
-            block.annotate("choices", io::chats(others));
+            block.annotate("choices", content::chats(others));
         }
     }
 

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
-use crate::formats::calls::{self, Results};
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::{facts, io, order};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation};
 use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::ids::Ids;
+use crate::transcript::{content, facts, order};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTrace<'a>> {
@@ -167,14 +168,14 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
     let mut metadata = facts::all(run, step);
     let output = match model_output(operation, &mut metadata) {
         Some(output) => output,
-        None => io::output(results, step).unwrap_or_default(),
+        None => content::output(results, step).unwrap_or_default(),
     };
     let asked = || {
         let question = run.question.as_ref().filter(|question| !question.in_conversation)?;
         let here = run.steps.get(question.step).is_some_and(|asked| asked.id == step.id);
         here.then(|| Json::from(&question.content))
     };
-    let input = io::input(run, step).or_else(asked);
+    let input = content::input(run, step).or_else(asked);
     let placed = [
         ("memory", "query"),
         ("memory", "results"),
@@ -272,12 +273,12 @@ fn model_output<'a>(operation: &'a Operation, metadata: &mut Object<'a>) -> Opti
     }
     let (first, others) = operation.output_messages.as_deref().and_then(<[Message]>::split_first)?;
     if !others.is_empty() {
-        metadata.insert("choices", io::chats(others));
+        metadata.insert("choices", content::chats(others));
     }
     if let Some(reason) = &first.finish_reason {
         metadata.insert_new("finish_reason", reason);
     }
-    let (chat, reasoning) = io::chat_and_reasoning(first);
+    let (chat, reasoning) = content::chat_and_reasoning(first);
     metadata.extend(reasoning);
     Some(chat)
 }
@@ -299,7 +300,7 @@ fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
             losses.push(Loss::new(step.span_id, "ideal", LossReason::Ambiguous));
         }
     }
-    Some(io::text(first))
+    Some(content::text(first))
 }
 
 fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &IdVec<StepId, Text<'a>>, judging: &IdVec<StepId, bool>) -> Object<'a> {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::document::shape::Shape::{Any, Count, Flag, Int, List, Maybe, Number, Object, Text, Word};
+use crate::document::shape::{Record, cycles, may, need, repeated, shown};
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::seconds as time_of_seconds;
-use crate::formats::shape::Shape::{Any, Count, Flag, Int, List, Maybe, Number, Object, Text, Word};
-use crate::formats::shape::{Record, cycles, may, need, repeated, shown};
-use crate::formats::violations::{JsonPath, Violations};
 
 const REFUSED: &str = "the published schema refuses it; put it into `metadata`";
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// A complete record of one agent run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 //! Which prompt a node used, and which prompt is to be optimised.
 
 use super::document::{NodeKind, TraceNode};
-use crate::formats::choice::Options;
-use crate::formats::io;
-use crate::formats::json::Text;
-use crate::formats::loss::{Loss, LossReason};
+use crate::document::choice::Options;
+use crate::document::json::Text;
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Prompt, Role};
 use crate::run::{Run, ScopeId, Step, StepId};
+use crate::transcript::content;
 
 /// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
 #[derive(Default)]
@@ -46,7 +46,7 @@ fn by_system<'a>(step: &Step) -> Option<Text<'a>> {
     let system = messages
         .iter()
         .find(|message| matches!(message.role, Role::System | Role::Developer))?;
-    let words = io::content(system);
+    let words = content::content(system);
     (!words.trim().is_empty()).then(|| format!("system-{:016x}", hash(words.trim())).into())
 }
 

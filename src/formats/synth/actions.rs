@@ -3,13 +3,13 @@
 use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
 use super::written_call::{UnaskedCall, WrittenCall};
-use crate::formats::calls::arguments_object;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
 use crate::run::{Entry, ResultEntry, Run, ScopeId, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::calls::arguments_object;
 
 impl<'a> Messages<'a> {
     /// The tool calls of a message.

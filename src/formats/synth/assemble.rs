@@ -7,9 +7,9 @@ use super::events::{Events, Happened};
 use super::facts;
 use super::messages::{Messages, TimedMessage};
 use super::turns::Turns;
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
 use crate::formats::format::Assembled;
-use crate::formats::json::{Json, Object, Text};
 use crate::run::Run;
 use crate::span::UnixNanos;
 

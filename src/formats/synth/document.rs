@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::call::LlmCallRecord;
-use crate::formats::json::{Json, Object, Text};
+use crate::document::json::{Json, Object, Text};
 
 /// Complete record of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

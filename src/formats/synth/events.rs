@@ -5,16 +5,16 @@ use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
-use crate::formats::choice::Options;
-use crate::formats::conversation_words::ConversationWords;
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::json_read::recorded;
-use crate::formats::loss::{Loss, LossReason};
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::json_read::recorded;
+use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
 use crate::span::{TraceId, UnixNanos};
+use crate::transcript::content;
+use crate::transcript::conversation_words::ConversationWords;
 
 /// What the event of a model call and its record have fields for.
 const IN_MODEL_EVENT: [&str; 12] = [
@@ -319,7 +319,7 @@ fn state(value: Json<'_>) -> Json<'_> {
 /// A guardrail that stopped the run.
 fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
     let mut metadata = described(run, step);
-    metadata.insert_filled("input", io::whole_input(&step.operation));
+    metadata.insert_filled("input", content::whole_input(&step.operation));
     Event::Environment(EnvironmentEvent {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
@@ -327,7 +327,7 @@ fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: io::whole_output(&step.operation).map(state),
+        system_state_after: content::whole_output(&step.operation).map(state),
         ..EnvironmentEvent::default()
     })
 }

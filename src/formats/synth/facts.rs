@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::fact_groups::FactGroup as _;
-use crate::formats::facts::{self, instrumentation, run_failure};
-pub(super) use crate::formats::facts::{documents, filled};
-use crate::formats::io;
-use crate::formats::json::{Json, Object};
+use crate::document::json::{Json, Object};
 use crate::operation::{Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup as _;
+use crate::transcript::facts;
+pub(super) use crate::transcript::facts::{documents, filled};
+use crate::transcript::facts::{instrumentation, run_failure};
 
 /// What has a place of its own wherever it is told: the failure, the reward, the judgements.
 const PLACED: [&str; 4] = ["observed", "error", "reward", "evaluations"];
@@ -65,8 +66,8 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Obje
                 }
                 map.add("memory", memory);
             }
-            ("agent_description", value) => map.add("description", value),
-            ("mcp_server", value) => map.add("server", value),
+            ("agent_description", value) if operation.kind == Kind::Agent => map.add("description", value),
+            ("mcp_server", value) if operation.kind == Kind::Tool => map.add("server", value),
             ("spanbridge", value) => map.add("format_extras", value),
             (fact, value) if Training::NAMES.contains(&fact) => training.add(name, value),
             (_, value) => map.add(name, value),
@@ -86,8 +87,8 @@ fn tokens(counts: Object<'_>) -> Object<'_> {
 /// Adds what went in and what came out as a whole to what an operation says: what a tool was asked and gave back is mostly that.
 pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     let told = [
-        ("input", "arguments", io::whole_input(operation)),
-        ("output", "result", io::whole_output(operation)),
+        ("input", "arguments", content::whole_input(operation)),
+        ("output", "result", content::whole_output(operation)),
     ];
     for (name, of_tool, whole) in told {
         let Some(whole) = whole else { continue };

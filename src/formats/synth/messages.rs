@@ -6,16 +6,16 @@ use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
 use super::written_call::{UnaskedCall, WrittenCall};
-use crate::formats::ids::Ids;
-use crate::formats::io;
-use crate::formats::json::{Json, Object, Text, trimmed};
-use crate::formats::loss::Loss;
-use crate::formats::text::compact;
+use crate::document::json::{Json, Object, Text, trimmed};
+use crate::document::loss::Loss;
+use crate::document::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
 use crate::run::{EntryKind, Run, Scope, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::content;
 use crate::transcript::history;
+use crate::transcript::ids::Ids;
 
 /// A message, its turn and its exact time.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ impl<'a> Messages<'a> {
     }
 
     fn is_told(&mut self, word: &'static str, content: &'a Value) -> bool {
-        let text = trimmed(io::text(content));
+        let text = trimmed(content::text(content));
         if text.is_empty() {
             return true;
         }
@@ -210,9 +210,9 @@ impl<'a> Messages<'a> {
     /// A chat message's words.
     fn text(&mut self, word: &'static str, source: &'a Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
         let content = if source.has_words() {
-            text_content(io::content(source))
+            text_content(content::content(source))
         } else if source.has_media() {
-            json_content(&io::chat_content(source))
+            json_content(&content::chat_content(source))
         } else {
             return;
         };

@@ -4,15 +4,15 @@ use serde_json::Value;
 
 use super::call::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
 use super::facts::{self, count, filled};
-use crate::formats::calls::{arguments_json, arguments_object};
-use crate::formats::choice::Options;
-use crate::formats::io::text;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::text::compact;
+use crate::document::choice::Options;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
 use crate::run::{Run, Step};
+use crate::transcript::calls::{arguments_json, arguments_object};
+use crate::transcript::content::text;
 
 /// The record of a model call. `call_ids` gives the ids under which the session tells the calls, with the recorded ones, by place.
 pub(super) fn record<'a>(

@@ -4,11 +4,11 @@ use super::document::{EnvironmentEvent, Event};
 use super::events::{Events, Happened, described, time};
 use super::facts;
 use super::turns::Turns;
-use crate::formats::fact_groups::FactGroup as _;
-use crate::formats::json::{Json, Object};
-use crate::formats::loss::LossReason;
+use crate::document::json::{Json, Object};
+use crate::document::loss::LossReason;
 use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
+use crate::transcript::fact_groups::FactGroup as _;
 
 impl<'a> Events<'a> {
     /// Rewards and judgements: of the session as a whole, or an event of the environment.

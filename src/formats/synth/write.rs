@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::document::{SessionTimeStep, SessionTrace};
-use crate::formats::text;
+use crate::document::text;
 use crate::hash::HashMap;
 
 /// Writes what [`Serialize`] says, compact.

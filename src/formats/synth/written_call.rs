@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::formats::json::{Object, Text};
+use crate::document::json::{Object, Text};
 use crate::run::Step;
 use crate::span::{SpanId, UnixNanos};
 

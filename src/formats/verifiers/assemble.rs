@@ -3,18 +3,20 @@
 use super::call;
 use super::document::{Episode, MessageNode, Trace, VERIFIERS};
 use super::node::{self, Tokens};
-use crate::formats::calls::{self, Results};
-use crate::formats::chat::{self, OfferedTools};
-use crate::formats::conversation_words::ConversationWords;
-use crate::formats::facts;
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::formats::ids::Ids;
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::thread::{Thread, Words};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Step, Utterance};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::conversation_words::ConversationWords;
+use crate::transcript::facts;
+use crate::transcript::ids::Ids;
+use crate::transcript::thread::{Thread, Words};
 use crate::transcript::{CallResult, ExchangeKind, ScopeId, StepId, Transcript};
 
 /// The run's episode.

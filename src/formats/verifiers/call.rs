@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::node::Tokens;
-use crate::formats::chat::OfferedTools;
-use crate::formats::json::{Json, Object};
-use crate::formats::{calls, facts, io};
+use crate::document::json::{Json, Object};
 use crate::operation::{Failure, Operation};
 use crate::run::{Run, Step};
 use crate::span::UnixNanos;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::{calls, content, facts};
 
 /// Seconds since 1970.
 #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
@@ -71,7 +71,7 @@ pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, toke
             left.remove("logprobs");
         }
     }
-    left.add_filled("choices", messages.get(1..).map(io::chats));
+    left.add_filled("choices", messages.get(1..).map(content::chats));
     if step.ended_at.is_none() {
         left.insert("started_at", step.started_at.rfc3339());
     }

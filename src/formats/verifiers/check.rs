@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::formats::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::formats::shape::{Field, Record, may, need, shown};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::document::shape::{Field, Record, may, need, shown};
+use crate::document::violations::{JsonPath, Violations};
 
 const EPISODE: Record = Record {
     what: "an episode",

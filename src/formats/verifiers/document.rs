@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::json::{Object, Text};
+use crate::document::json::{Object, Text};
 
 /// The version of the package that wrote and read the records that these follow.
 pub(super) const VERIFIERS: &str = "0.4.0";

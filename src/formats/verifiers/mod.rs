@@ -38,9 +38,9 @@ pub use document::Episode;
 
 use serde_json::Value;
 
-use crate::formats::choice::Options;
+use crate::document::choice::Options;
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
-use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::formats::json::{Json, Object, Text};
-use crate::formats::loss::{Loss, LossReason};
-use crate::formats::text::compact;
-use crate::formats::thread::{Node, Thread, Words};
-use crate::formats::{calls, chat, io};
+use crate::document::json::{Json, Object, Text};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};
+use crate::transcript::thread::{Node, Thread, Words};
 use crate::transcript::{ExchangeCall, ExchangeKind};
+use crate::transcript::{calls, chat, content};
 
 /// A node's message.
 pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, losses: &mut Vec<Loss>) -> Object<'a> {
@@ -61,8 +61,8 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
                 return out;
             }
             out.add("content", content);
-            let mut thoughts = io::thoughts(source);
-            out.add_filled("reasoning_content", io::reasoning(source));
+            let mut thoughts = content::thoughts(source);
+            out.add_filled("reasoning_content", content::reasoning(source));
             let calls = item.filter(|item| matches!(item.exchange.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_)));
             for (asked, id) in calls.into_iter().flat_map(|item| item.exchange.calls.iter().zip(&item.ids)) {
                 let (arguments, is_put_around) = arguments(run, asked);
@@ -115,8 +115,8 @@ fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
         }
         let text: Text<'_> = match part {
             Part::Text(text) => text.into(),
-            Part::Media(media) => io::media_mark(media).into(),
-            Part::Other(value) => io::part_mark(value).into(),
+            Part::Media(media) => content::media_mark(media).into(),
+            Part::Other(value) => content::part_mark(value).into(),
             Part::Reasoning { .. } => return None,
         };
         Some(Object::from([("type", "text".into()), ("text", text.into())]))

@@ -5,20 +5,48 @@ use crate::operation::ToolCall;
 use crate::run::id::{CallId, MessageId};
 use crate::run::names;
 
+/// Calls in their order, of which those at the beginning may be answered: each is passed once.
+#[derive(Debug)]
+struct InOrder<T> {
+    list: Vec<T>,
+    /// All before this place are answered.
+    passed: usize,
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            passed: 0,
+        }
+    }
+}
+
+impl<T: Copy> InOrder<T> {
+    /// The first that is open.
+    fn first(&mut self, is_open: impl Fn(&T) -> bool) -> Option<T> {
+        while let Some(item) = self.list.get(self.passed) {
+            if is_open(item) {
+                return Some(*item);
+            }
+            self.passed += 1;
+        }
+        None
+    }
+}
+
 /// The calls of one message, to be found by their results.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredCalls {
     turn: Option<MessageId>,
-    calls: Vec<CallId>,
+    calls: InOrder<CallId>,
     /// The calls of each id: a model may give one to several.
-    by_id: HashMap<String, Vec<CallId>>,
+    by_id: HashMap<String, InOrder<CallId>>,
     /// The places of calls, by the names of their tools.
-    by_name: HashMap<String, Vec<usize>>,
+    by_name: HashMap<String, InOrder<usize>>,
     /// The same, by what names are without a server's or class's name, too.
-    by_end: HashMap<String, Vec<usize>>,
+    by_end: HashMap<String, InOrder<usize>>,
     answered: HashSet<CallId>,
-    /// Every call before this place is answered.
-    first: usize,
 }
 
 impl UnansweredCalls {
@@ -27,53 +55,43 @@ impl UnansweredCalls {
         if self.turn != turn {
             *self = Self { turn, ..Self::default() };
         }
-        let known = self.calls.len();
+        let known = self.calls.list.len();
         for (place, (at, call, shared_id)) in calls.enumerate().skip(known) {
-            self.calls.push(at);
+            self.calls.list.push(at);
             for id in call.id.as_deref().into_iter().chain(shared_id) {
-                self.by_id.entry(id.to_owned()).or_default().push(at);
+                self.by_id.entry(id.to_owned()).or_default().list.push(at);
             }
             let name = &call.name;
-            self.by_name.entry(name.clone()).or_default().push(place);
+            self.by_name.entry(name.clone()).or_default().list.push(place);
             for end in std::iter::once(name.as_str()).chain(names::ends(name)) {
-                self.by_end.entry(end.to_owned()).or_default().push(place);
+                self.by_end.entry(end.to_owned()).or_default().list.push(place);
             }
         }
     }
 
     /// The first open call with this id, else the first.
-    pub(super) fn with_id(&self, id: &str) -> Option<CallId> {
-        let calls = self.by_id.get(id)?;
-        let open = calls.iter().find(|call| !self.answered.contains(*call));
-        open.or(calls.first()).copied()
+    pub(super) fn with_id(&mut self, id: &str) -> Option<CallId> {
+        let (calls, answered) = (self.by_id.get_mut(id)?, &self.answered);
+        let open = calls.first(|call| !answered.contains(call));
+        open.or_else(|| calls.list.first().copied())
     }
 
     /// The first open call of a tool with this name.
     pub(super) fn named(&mut self, name: &str) -> Option<CallId> {
-        let (calls, answered) = (&self.calls, &self.answered);
-        let mut open = |places: &mut Vec<usize>| {
-            let is_open = |place: &usize| calls.get(*place).is_some_and(|at| !answered.contains(at));
-            let first = places.iter().position(is_open)?;
-            let _ = places.drain(..first);
-            places.first().copied()
-        };
+        let (calls, answered) = (&self.calls.list, &self.answered);
+        let mut open = |places: &mut InOrder<usize>| places.first(|place| calls.get(*place).is_some_and(|at| !answered.contains(at)));
         let mut first = self.by_end.get_mut(name).and_then(&mut open);
         for end in names::ends(name) {
             let named = self.by_name.get_mut(end).and_then(&mut open);
             first = [first, named].into_iter().flatten().min();
         }
-        self.calls.get(first?).copied()
+        calls.get(first?).copied()
     }
 
     /// The first open call.
     pub(super) fn first(&mut self) -> Option<CallId> {
-        while let Some(at) = self.calls.get(self.first) {
-            if !self.answered.contains(at) {
-                return Some(*at);
-            }
-            self.first += 1;
-        }
-        None
+        let answered = &self.answered;
+        self.calls.first(|call| !answered.contains(call))
     }
 
     /// A result of this call was seen.
@@ -88,7 +106,7 @@ impl UnansweredCalls {
 
     /// The call goes by this id, too.
     pub(super) fn learn(&mut self, id: &str, call: CallId) {
-        let known = self.by_id.entry(id.to_owned()).or_default();
+        let known = &mut self.by_id.entry(id.to_owned()).or_default().list;
         if known.is_empty() {
             known.push(call);
         }

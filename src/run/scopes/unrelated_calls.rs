@@ -4,6 +4,8 @@
 //! if a provider keeps the history. A call whose input has only a prompt and words of a user begins anew, where its prompt is
 //! another one, or where the call before it was answered in full. A history that nobody knows is not guessed at.
 
+use std::hash::BuildHasher as _;
+
 use crate::hash::HashMap;
 use crate::operation::{Message, Messages, Role};
 use crate::run::id::NodeId;
@@ -42,6 +44,8 @@ struct Thread {
 pub(super) struct Threads {
     list: Vec<Thread>,
     by_clue: HashMap<Clue, usize>,
+    /// The latest thread of a prompt and first words of users.
+    by_words: HashMap<u64, usize>,
     /// By the number of an input that several calls share: their spans say that they go on with one another.
     by_shared_input: HashMap<usize, usize>,
     latest: Option<usize>,
@@ -52,15 +56,17 @@ impl Threads {
     pub(super) fn add(&mut self, nodes: &Nodes, call: NodeId) {
         let Some(node) = nodes.get(call) else { return };
         let place = self.continued(node).unwrap_or_else(|| {
+            let (prompt, asked) = (prompt(node), asked(node));
             self.list.push(Thread {
                 first: call,
-                prompt: prompt(node),
-                asked: asked(node),
+                prompt,
+                asked,
                 is_open: true,
                 has_tools: false,
                 grew: false,
                 ends: node.start,
             });
+            self.find_by_words(self.list.len() - 1);
             self.list.len() - 1
         });
         self.latest = Some(place);
@@ -80,6 +86,7 @@ impl Threads {
             } else if thread.first != call {
                 let new = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own);
                 thread.asked = new.iter().filter(|message| is_question(message)).map(Message::content).collect();
+                self.find_by_words(place);
             }
         }
         if let Some(number) = shared_number(node) {
@@ -122,8 +129,12 @@ impl Threads {
             return Some(latest);
         }
         let (prompt, asked) = (prompt(node), asked(node));
-        let same = |thread: &Thread| thread.prompt == prompt && !asked.is_empty() && asked.starts_with(&thread.asked);
-        if let Some(again) = self.list.iter().rposition(same) {
+        let same = |place: &usize| {
+            let thread = self.list.get(*place);
+            thread.is_some_and(|thread| thread.prompt == prompt && asked.starts_with(&thread.asked))
+        };
+        let begun = self.begun_with(prompt.as_deref(), &asked);
+        if let Some(again) = begun.filter(|_| !asked.is_empty()).filter(same).max() {
             return Some(again);
         }
         let thread = self.list.get(latest)?;
@@ -131,6 +142,31 @@ impl Threads {
         let has_more = thread.is_open || thread.grew && prompt.is_some();
         let goes_on = thread.prompt == prompt && has_more && node.start >= thread.ends;
         (goes_on || asked.is_empty()).then_some(latest)
+    }
+
+    /// A call finds this thread, if nothing later has its words.
+    fn find_by_words(&mut self, place: usize) {
+        let Some(thread) = self.list.get(place) else { return };
+        let key = self.keys(thread.prompt.as_deref(), &thread.asked).last();
+        key.into_iter().for_each(|key| {
+            let latest = self.by_words.entry(key).or_insert(place);
+            *latest = place.max(*latest);
+        });
+    }
+
+    /// The latest thread for each number of these words that a thread began with.
+    fn begun_with(&self, prompt: Option<&str>, asked: &[String]) -> impl Iterator<Item = usize> {
+        self.keys(prompt, asked).filter_map(|key| self.by_words.get(&key).copied())
+    }
+
+    /// The keys of a prompt with none of these words, the first, the first two, and so on.
+    fn keys(&self, prompt: Option<&str>, asked: &[String]) -> impl Iterator<Item = u64> {
+        let hash = self.by_words.hasher();
+        let none = hash.hash_one(prompt);
+        std::iter::once(none).chain(asked.iter().scan(none, |before, words| {
+            *before = hash.hash_one((*before, words));
+            Some(*before)
+        }))
     }
 
     /// The calls that are not of the agent's own thread, each with the first call of its thread. The agent's own is the one that

@@ -13,8 +13,8 @@ use super::conversation::{beside, conversations};
 use super::step;
 use super::text::{dollars, elapsed, many, one_line};
 use super::totals::{self, Group, Totals};
-use crate::formats::io;
 use crate::run::{Run, Utterance};
+use crate::transcript::content;
 use parts::text;
 
 const STYLE: &str = include_str!("style.css");
@@ -92,7 +92,7 @@ fn head(run: &Run) -> Markup {
 
 fn said(what: &str, said: Option<&Utterance>) -> Markup {
     html! {
-        @if let Some(said) = said { div.said { h2 { (what) } (parts::value(&io::text(&said.content))) } }
+        @if let Some(said) = said { div.said { h2 { (what) } (parts::value(&content::text(&said.content))) } }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::formats::calls::Results;
-use crate::formats::io;
 use crate::operation::Failure;
 use crate::run::{Run, Step};
+use crate::transcript::calls::Results;
+use crate::transcript::content;
 use crate::view::conversation::{Beside, Conversation, ConversationEntry, Words, readable};
 use crate::view::outline::{self, Row};
 use crate::view::step::{self, name, offset};
@@ -126,8 +126,8 @@ fn body<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>) -> Markup {
             }
         }
         @if let Some(failed) = &operation.failure { (failure(failed)) }
-        @if let Some(input) = io::input(run, of) { h3 { "input" } (value(&readable(input))) }
-        @if let Some(output) = io::output(results, of) { h3 { "output" } (value(&readable(output))) }
+        @if let Some(input) = content::input(run, of) { h3 { "input" } (value(&readable(input))) }
+        @if let Some(output) = content::output(results, of) { h3 { "output" } (value(&readable(output))) }
         @if !operation.unmapped.is_empty() {
             h3 { "other attributes" }
             (value(&readable((&operation.unmapped).into())))

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::formats::openreward::limits::Limits;
+use crate::blocks::limits::Limits;
 use crate::hash::HashMap;
 use crate::otlp::{encode, scan};
 use crate::span::{Signal, Span, TraceId, UnixNanos};

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::formats::openreward::limits::Limits;
-use crate::formats::openreward::rules::{self, Accepted, Known, KnownBlock, Refusal, Seen};
+use crate::blocks::limits::Limits;
+use crate::blocks::rules::{self, Accepted, Known, KnownBlock, Refusal, Seen};
 use crate::formats::openreward::written::{self, Facts, Sent};
 use crate::otlp::decode;
 use crate::span::{Span, TraceId, UnixNanos};

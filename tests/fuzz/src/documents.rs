@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use spanbridge::blocks::{limits::Limits, rules};
 use spanbridge::dialect::Registry;
-use spanbridge::formats::openreward::{limits::Limits, rules};
 use spanbridge::formats::{
     FORMATS, Format, Layout, Options, adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, synth, verifiers,
 };

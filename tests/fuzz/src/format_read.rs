@@ -25,7 +25,7 @@ fn read<F: Format>(text: &[u8]) -> Option<F::Document<'static>> {
 
 /// OpenReward: the rules and the tree of any blocks, too.
 fn blocks(text: &[u8]) {
-    use openreward::{limits::Limits, rules, stitch};
+    use spanbridge::blocks::{limits::Limits, rules, stitch};
     if let Ok(Value::Array(blocks)) = serde_json::from_slice(text) {
         let _ = rules::check_all(&blocks, &Limits::default());
     }

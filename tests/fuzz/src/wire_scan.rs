@@ -181,9 +181,12 @@ impl Readable {
     }
 }
 
+/// What a field of bytes becomes, by its place among the fields of its number; `None` leaves it out.
+type Rewrite<'a> = dyn FnMut(usize, &[u8]) -> Option<Vec<u8>> + 'a;
+
 /// A message with other bytes in its fields of this number that hold bytes, or without them. From where it is no message on, it
 /// stays as it is.
-fn rewritten(message: &[u8], number: u64, with: &mut dyn FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
+fn rewritten(message: &[u8], number: u64, with: &mut Rewrite<'_>) -> Vec<u8> {
     let (mut out, mut rest, mut count) = (Vec::new(), message, 0);
     while let Some((key, after_key)) = varint(rest) {
         let Some(behind) = skip(key, after_key) else { break };

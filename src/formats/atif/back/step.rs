@@ -7,8 +7,8 @@ use super::conversation::{Conversation, StepContent};
 use super::metadata::{Invocation, invocation, metrics, take};
 use super::reader::{Parent, Reader, word};
 use super::result::{answer, results};
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, NoteKind, Result, read_thoughts, time};
-use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Message, Operation, Role, ToolCall};
 use crate::span::UnixNanos;
 

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
-use crate::formats::choice::Options;
-use crate::formats::loss::{Loss, LossReason};
+use crate::document::choice::Options;
+use crate::document::loss::{Loss, LossReason};
 use crate::run::Run;
 
 const MEMBER: &str = "remainder";

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::super::deserialize::as_whole;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, read_model_output, read_thoughts};
-use crate::formats::shape::kind_of;
 use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
 /// The operation of a step of a known type.
@@ -78,6 +78,9 @@ pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation
         Kind::MemoryWrite => operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default(),
         Kind::Llm => read_thoughts(metadata, operation),
         _ => {}
+    }
+    if matches!(operation.kind, Kind::Retrieval | Kind::Rerank) && operation.output.is_none() {
+        operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
     }
     // What is derived when the document is written.
     for key in ["latency_ms", "evidence", "recorded_timestamp"] {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::formats::back::{At, NoteKind, Result, Story};
-use crate::formats::fact_groups::FactGroup as _;
 use crate::operation::Evaluation;
 use crate::span::SpanId;
+use crate::transcript::fact_groups::FactGroup as _;
 
 /// Each annotation becomes a judgement of the span that its address names.
 pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], story: &mut Story) -> Result<()> {

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
+use crate::document::shape::kind_of;
 use crate::formats::back::{
     At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time,
     tool_definition,
 };
-use crate::formats::io;
-use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
+use crate::transcript::content as step_content;
 
 /// A call that stands in the list.
 #[derive(Debug, Clone)]
@@ -109,7 +109,7 @@ impl<'s> Reader<'s> {
             Some(at) => {
                 let stamp = at.value.as_str().and_then(time);
                 if stamp.is_none() {
-                    let detail = format!("{} is not an ISO 8601 time", io::text(at.value));
+                    let detail = format!("{} is not an ISO 8601 time", step_content::text(at.value));
                     self.story.note(&at.path, NoteKind::TimeUnknown, detail);
                 }
                 stamp

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result};
-use crate::formats::shape::kind_of;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 

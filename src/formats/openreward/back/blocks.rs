@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::document::SubType;
 use super::facts;
+use crate::blocks::document::SubType;
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
-use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;

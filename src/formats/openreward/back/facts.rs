@@ -112,5 +112,9 @@ pub(super) fn beside(block: &Value, number: usize, agent: usize, story: &mut Sto
     {
         run(run_facts, story);
     }
-    read_operations(metadata.get("around"), number, agent, story);
+    let mut around = metadata.get("around").cloned();
+    for item in around.as_mut().and_then(Value::as_array_mut).into_iter().flatten() {
+        item.as_object_mut().into_iter().for_each(spread);
+    }
+    read_operations(around.as_ref(), number, agent, story);
 }

@@ -16,10 +16,10 @@ mod facts;
 
 use serde_json::{Value, json};
 
-use super::limits::Limits;
-use super::rules;
+use crate::blocks::limits::Limits;
+use crate::blocks::rules;
+use crate::document::choice::Options;
 use crate::formats::back::{At, Result, Story, trace_id};
-use crate::formats::choice::Options;
 use crate::hash::Keyed;
 use crate::span::TraceId;
 

@@ -17,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, NoteKind, Result, Story, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id};
-use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Operation};
 use crate::span::{TraceId, UnixNanos};
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::messages::{self, Direction};
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, read_model_output, read_thoughts, searched};
-use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 
 /// The operation of a node, without its metadata.

@@ -6,6 +6,7 @@ use super::messages::EventWords;
 use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolDefinition};
+use crate::transcript::fact_groups::FactGroup as _;
 
 /// Takes what a record says into the operation.
 pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventWords) -> Result<()> {
@@ -62,8 +63,11 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
     operation.usage.cache_read = usage("cache_read_tokens");
     operation.usage.cache_write = usage("cache_write_tokens");
     operation.usage.reasoning = usage("reasoning_tokens");
+    let about = |key: &str| record.value.pointer(&format!("/metadata/{key}"));
+    operation.time_to_first_token = about("time_to_first_token").and_then(Value::as_f64);
     parameters(record, operation)?;
     failure(record, operation)?;
+    training(record, operation);
     operation.response_id = record.text_of("provider_request_id")?.map(str::to_owned);
     Ok(())
 }
@@ -193,6 +197,16 @@ fn parameters(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
+/// Token ids and log probabilities. Those of a choice are the response's.
+fn training(record: &At<'_>, operation: &mut Operation) {
+    let traces = record.value.get("token_traces").and_then(Value::as_array).into_iter().flatten();
+    for trace in traces.filter(|trace| trace.get("choice_index").is_none()) {
+        for (name, value) in trace.as_object().into_iter().flatten() {
+            let _ = operation.training.read_fact(name, value);
+        }
+    }
+}
+
 /// `error`, `timeout` and `cancelled` are failures; what went wrong stands in `error`.
 fn failure(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     let outcome = record.text_of("outcome")?.filter(|outcome| *outcome != "success");
@@ -205,7 +219,9 @@ fn failure(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     operation.failure = Some(Failure {
         message: word("message").or_else(whole).or_else(|| outcome.map(str::to_owned)),
         error_type: word("type").or_else(|| word("code")),
-        stacktrace: None,
+        stacktrace: error
+            .as_ref()
+            .and_then(|error| error.pointer("/raw/stacktrace")?.as_str().map(str::to_owned)),
     });
     Ok(())
 }

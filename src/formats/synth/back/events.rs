@@ -8,9 +8,9 @@ use super::calls;
 use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
 use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
-use crate::formats::fact_groups::FactGroup as _;
 use crate::operation::{Failure, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::fact_groups::FactGroup as _;
 
 struct Reader<'s> {
     story: &'s mut Story,
@@ -299,6 +299,11 @@ impl Reader<'_> {
         }
         if let Some(extras) = metadata.shift_remove("format_extras") {
             metadata.entry("spanbridge").or_insert(extras);
+        }
+        if operation.kind == Kind::Agent
+            && let Some(description) = metadata.shift_remove("description")
+        {
+            metadata.entry("agent_description").or_insert(description);
         }
         if let Some(cost) = metadata.get("cost_usd").and_then(Value::as_f64) {
             operation.cost.total = Some(cost);

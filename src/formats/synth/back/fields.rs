@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::shape::kind_of;
 use crate::formats::back::{At, Result, seconds};
-use crate::formats::shape::kind_of;
 use crate::span::UnixNanos;
 
 /// Exact times, where our own documents have them.

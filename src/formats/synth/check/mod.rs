@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::shape::{Record, repeated, shown, time};
-use crate::formats::violations::{JsonPath, Violations};
+use crate::document::shape::{Record, repeated, shown, time};
+use crate::document::violations::{JsonPath, Violations};
 use types::{ENVIRONMENT, MODEL_CALL, RUNTIME, SESSION};
 
 /// The flat lists, and the lists of a step whose items are in them.

@@ -1,7 +1,7 @@
 //! The classes of the package with all their fields: `to_dict` writes every one.
 
-use crate::formats::shape::Shape::{Any, Flag, List, Maybe, Number, Object, Of, StrictInt, Text, Time, Word};
-use crate::formats::shape::{Record, need};
+use crate::document::shape::Shape::{Any, Flag, List, Maybe, Number, Object, Of, StrictInt, Text, Time, Word};
+use crate::document::shape::{Record, need};
 
 const UNKNOWN: &str = "the package cannot rebuild it; put it into `metadata`";
 

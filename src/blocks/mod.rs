@@ -1,0 +1,8 @@
+//! OpenReward's blocks, apart from runs: their types, the page's rules and limits, and the tree of a conversation.
+//!
+//! The format writes and checks them, and the server keeps those that clients write one by one.
+
+pub mod document;
+pub mod limits;
+pub mod rules;
+pub mod stitch;

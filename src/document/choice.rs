@@ -1,0 +1,90 @@
+//! A choice that a format declares, and what the caller chose.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Choices, by `<format>.<name>` (for example `openreward.subagents=inline`). Each is one that a format declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options(pub(crate) BTreeMap<String, String>);
+
+/// A choice that a format declares.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// `<format>.<name>`.
+    pub name: &'static str,
+    /// What it may be.
+    pub values: Values,
+    /// What holds without it, in words.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// A variable of the environment that command line and server read it from.
+    pub variable: Option<&'static str>,
+}
+
+/// What the value of a choice may be.
+#[derive(Debug, Clone, Copy)]
+pub enum Values {
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A number of bytes, 1 or more.
+    Bytes,
+    /// Any text but an empty one; its name.
+    Text(&'static str),
+}
+
+impl Values {
+    pub(crate) fn has(self, value: &str) -> bool {
+        match self {
+            Self::Words(words) => words.contains(&value),
+            Self::Bytes => value.trim().parse::<usize>().is_ok_and(|bytes| bytes > 0),
+            Self::Text(_) => !value.trim().is_empty(),
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words(words) => f.write_str(&words.join("|")),
+            Self::Bytes => f.write_str("BYTES"),
+            Self::Text(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}  {} [default: {}]", self.name, self.values, self.meaning, self.default)?;
+        match self.variable {
+            Some(variable) => write!(f, " [env: {variable}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Options {
+    /// These choices go before those that stand here.
+    #[must_use]
+    pub fn with(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// The value of an option.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// What was chosen, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether an option has this value.
+    #[must_use]
+    pub fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == Some(value)
+    }
+}

@@ -1,0 +1,15 @@
+//! What every document is made of: JSON values and texts, layout, options, what a document cannot hold, and what a reader refuses.
+//!
+//! Nothing here knows a format or a run.
+
+pub(crate) mod choice;
+pub(crate) mod json;
+pub(crate) mod json_from;
+pub(crate) mod json_read;
+pub(crate) mod layout;
+pub(crate) mod loss;
+pub(crate) mod parsed_size;
+pub(crate) mod repeated_keys;
+pub(crate) mod shape;
+pub(crate) mod text;
+pub(crate) mod violations;

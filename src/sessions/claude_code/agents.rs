@@ -1,0 +1,58 @@
+//! Sub-agents: which tool call asked for which file.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sessions::get;
+use crate::sessions::recording::{Event, Thread, Under};
+
+/// What results of tools tell of agents that they started.
+#[derive(Debug, Default)]
+pub(super) struct Agents {
+    /// The tool call that started an agent, by the agent's id.
+    calls: HashMap<String, String>,
+    /// The tool call that started a workflow, by the workflow's id.
+    workflows: HashMap<String, String>,
+}
+
+impl Agents {
+    /// Notes what the result of a tool call started.
+    pub(super) fn note(&mut self, call_id: &str, result: &Value) {
+        if let Some(agent) = get::text(result, "/agentId") {
+            self.calls.insert(agent.to_owned(), call_id.to_owned());
+        }
+        if let Some(run) = get::text(result, "/runId") {
+            self.workflows.insert(run.to_owned(), call_id.to_owned());
+        }
+    }
+
+    /// Completes the thread of a sub-agent by the file beside it, the results of its parent, and its folder.
+    pub(super) fn describe(&self, path: &Path, thread: &mut Thread) {
+        let beside = path.with_extension("meta.json");
+        let meta: Value = std::fs::read(beside)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
+        thread.name = get::owned(&meta, "/agentType").or(thread.name.take());
+        thread.description = get::owned(&meta, "/description");
+        let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let workflow = folder.and_then(|folder| self.workflows.get(folder));
+        let call = get::owned(&meta, "/toolUseId")
+            .or_else(|| self.calls.get(&thread.id).cloned())
+            .or_else(|| workflow.cloned());
+        if let Some(call) = call {
+            thread.under = Some(Under::Call(call));
+        }
+    }
+}
+
+/// Version 2.0 starts two agents with each session that only fill a cache.
+pub(super) fn is_warm_up(thread: &Thread) -> bool {
+    let first = thread.events.iter().find_map(|event| match event {
+        Event::Prompt(prompt) => Some(prompt),
+        _ => None,
+    });
+    first.is_some_and(|prompt| prompt.message.content() == "Warmup")
+}

@@ -1,0 +1,50 @@
+//! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, sub-agents in files of their own beside it.
+//!
+//! A line is a content block of the model, a prompt, a tool's result, an attachment or a record about the session. Versions differ
+//! in what they write: from 2.1.332 on a file has each request in full (`request`), before it the lines alone.
+
+mod agents;
+mod reader;
+mod request;
+mod thread;
+mod user;
+
+use std::path::{Path, PathBuf};
+
+use super::error::SessionError;
+use super::lines;
+use super::recording::Recorded;
+use agents::Agents;
+use reader::Reader;
+
+/// The threads of one session: the main file, and one for each sub-agent.
+pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    let mut out = Recorded::default();
+    let mut agents = Agents::default();
+    let mut threads = Vec::new();
+    // Names of sub-agents' files begin with `agent-`; what they are their lines tell.
+    let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
+    for path in mains.into_iter().chain(subs) {
+        let mut reader = Reader::new(path);
+        let left = lines::each(path, limit, |line| reader.line(&line, &mut agents))?;
+        out.left.push((path.clone(), left));
+        threads.push((path, reader));
+    }
+    for (path, reader) in threads {
+        let mut thread = reader.finish();
+        if thread.under.is_some() {
+            if agents::is_warm_up(&thread) {
+                continue;
+            }
+            agents.describe(path, &mut thread);
+        }
+        out.threads.push(thread);
+    }
+    Ok(out)
+}
+
+fn is_of_agent(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("agent-"))
+}

@@ -1,0 +1,76 @@
+//! Requests as the client wrote them: system prompt, tools, parameters and the time of sending.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::operation::ToolDefinition;
+use crate::sessions::get;
+use crate::sessions::recording::Call;
+use crate::span::UnixNanos;
+
+/// What the requests of a file have in common, and each request.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    shapes: HashMap<String, Shape>,
+    requests: HashMap<String, Request>,
+}
+
+/// A system prompt with tools.
+#[derive(Debug, Default)]
+struct Shape {
+    system: String,
+    tools: Vec<ToolDefinition>,
+}
+
+#[derive(Debug, Default)]
+struct Request {
+    at: Option<UnixNanos>,
+    shape: String,
+    parameters: Map<String, Value>,
+}
+
+impl Requests {
+    pub(super) fn shape(&mut self, line: &Value) {
+        let Some(hash) = get::text(line, "/shapeHash") else { return };
+        let texts: Vec<&str> = match line.pointer("/shape/system") {
+            Some(Value::String(text)) => vec![text.as_str()],
+            Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| get::text(block, "/text")).collect(),
+            _ => Vec::new(),
+        };
+        let tools = get::list(line, "/shape/tools").iter().map(|tool| ToolDefinition {
+            name: get::owned(tool, "/name").unwrap_or_default(),
+            description: get::owned(tool, "/description"),
+            parameters: get::some(tool, "/input_schema").cloned(),
+        });
+        let shape = Shape {
+            system: texts.join("\n\n"),
+            tools: tools.collect(),
+        };
+        self.shapes.insert(hash.to_owned(), shape);
+    }
+
+    pub(super) fn blob(&mut self, _line: &Value) {}
+
+    pub(super) fn request(&mut self, line: &Value) {
+        let Some(id) = get::text(line, "/id") else { return };
+        let request = Request {
+            at: get::time(line, "/timestamp"),
+            shape: get::owned(line, "/shapeHash").unwrap_or_default(),
+            parameters: get::some(line, "/params").and_then(Value::as_object).cloned().unwrap_or_default(),
+        };
+        self.requests.insert(id.to_owned(), request);
+    }
+
+    /// Adds what a request has to the call that it asked for.
+    pub(super) fn complete(&self, request: &str, call: &mut Call) {
+        let Some(request) = self.requests.get(request) else { return };
+        call.start = request.at;
+        call.parameters = request.parameters.clone();
+        call.parameters.shift_remove("model");
+        if let Some(shape) = self.shapes.get(&request.shape) {
+            call.system = Some(shape.system.clone()).filter(|system| !system.is_empty());
+            call.tools.clone_from(&shape.tools);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The lines of one file, in order, as events: answers of the model, attachments, records about the session.
+
+use serde_json::{Map, Value};
+
+use super::agents::Agents;
+use super::reader::Reader;
+use super::user;
+use crate::operation::{Message, Part, Role, TokenCount};
+use crate::sessions::recording::{Call, Compaction, Event, Under, fact};
+use crate::sessions::{get, parts};
+use crate::span::UnixNanos;
+
+/// Records about the session that are not of a turn, or say again what others do.
+const SKIPPED: &[&str] = &[
+    "queue-operation",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "tools-used",
+    "atis-latch",
+    "file-history-snapshot",
+    "file-history-delta",
+    "summary",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    "progress",
+];
+
+impl Reader {
+    pub(super) fn line(&mut self, line: &Value, agents: &mut Agents) {
+        if let Some(uuid) = get::text(line, "/uuid")
+            && !self.seen.insert(uuid.to_owned())
+        {
+            return;
+        }
+        let thread = &mut self.thread;
+        if thread.session.is_empty()
+            && let Some(session) = get::text(line, "/sessionId")
+        {
+            session.clone_into(&mut thread.session);
+        }
+        if let Some(version) = get::text(line, "/version") {
+            thread.version = Some(version.to_owned());
+        }
+        if get::flag(line, "/isSidechain") && thread.under.is_none() {
+            thread.under = Some(Under::Unknown);
+            if let Some(id) = get::text(line, "/agentId") {
+                id.clone_into(&mut thread.id);
+            }
+        }
+        match get::text(line, "/type").unwrap_or_default() {
+            "user" => user::line(self, line, agents),
+            "assistant" => self.assistant(line),
+            "attachment" => self.attachment(line),
+            "system" => self.system(line),
+            "api-request-shape" => self.requests.shape(line),
+            "api-request-blob" => self.requests.blob(line),
+            "api-request" => self.requests.request(line),
+            "cost-state" => self.facts("cost_state", without_ids(line)),
+            kind if SKIPPED.contains(&kind) => {}
+            kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
+        }
+    }
+
+    fn assistant(&mut self, line: &Value) {
+        let message = line.get("message").unwrap_or(&Value::Null);
+        let at = get::time(line, "/timestamp");
+        if get::text(message, "/model") == Some("<synthetic>") {
+            // The client's own words in the model's place.
+            let text = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null)).content();
+            let event = if get::flag(line, "/isApiErrorMessage") {
+                Event::Failed(text)
+            } else {
+                Event::Facts(Map::from_iter([("synthetic".to_owned(), text.into())]))
+            };
+            self.thread.events.push(event);
+            return;
+        }
+        let Some(id) = get::text(message, "/id").or_else(|| get::text(line, "/uuid")) else {
+            return;
+        };
+        // The original of a copied turn: the first of its answers tells whose it is.
+        if let Some(original) = get::text(line, "/requestSessionId").filter(|original| *original != self.thread.session) {
+            self.thread.forked = true;
+            // A copy's lines have the prompt id of the prompt that follows them.
+            self.prompt_id = None;
+            if let Some(Event::Prompt(prompt)) = self.prompt.and_then(|prompt| self.thread.events.get_mut(prompt)) {
+                prompt.session = Some(original.to_owned());
+            }
+        }
+        let index = match self.calls.get(id) {
+            Some(index) => *index,
+            None => {
+                self.calls.insert(id.to_owned(), self.thread.events.len());
+                self.thread.events.push(Event::Call(Box::new(self.new_call(id, line, message))));
+                self.thread.events.len() - 1
+            }
+        };
+        let Some(Event::Call(call)) = self.thread.events.get_mut(index) else {
+            return;
+        };
+        add_line(call, line, message, at);
+    }
+
+    /// What the first line of a model's answer tells.
+    fn new_call(&self, id: &str, line: &Value, message: &Value) -> Call {
+        let mut call = Call {
+            id: id.to_owned(),
+            response_id: get::owned(message, "/id"),
+            response_model: get::owned(message, "/model"),
+            requested_model: get::owned(line, "/requestedModel").or_else(|| get::owned(message, "/model")),
+            provider: Some("anthropic".to_owned()),
+            ..Call::default()
+        };
+        let facts = &mut call.facts;
+        for (key, pointer) in [
+            ("request_id", "/requestId"),
+            ("effort", "/effort"),
+            ("service_tier", "/message/usage/service_tier"),
+            ("speed", "/message/usage/speed"),
+            ("attribution_agent", "/attributionAgent"),
+            ("attribution_skill", "/attributionSkill"),
+            ("attribution_mcp_server", "/attributionMcpServer"),
+            ("git_branch", "/gitBranch"),
+            ("cwd", "/cwd"),
+        ] {
+            fact(facts, key, get::text(line, pointer));
+        }
+        let cache = get::some(message, "/usage/cache_creation").filter(|cache| {
+            cache
+                .as_object()
+                .is_some_and(|cache| cache.values().any(|count| count.as_u64() != Some(0)))
+        });
+        fact(facts, "cache_creation", cache.cloned());
+        call.system.clone_from(&self.system);
+        if let Some(request) = get::text(line, "/requestRef") {
+            self.requests.complete(request, &mut call);
+        }
+        call
+    }
+
+    fn attachment(&mut self, line: &Value) {
+        let kind = get::text(line, "/attachment/type").unwrap_or_default();
+        if kind == "prompt_snapshot" {
+            let blocks = get::list(line, "/attachment/systemPrompt");
+            let texts: Vec<&str> = blocks.iter().filter_map(Value::as_str).collect();
+            if !texts.is_empty() {
+                self.system = Some(texts.join("\n\n"));
+            }
+            return;
+        }
+        if kind.starts_with("hook") {
+            self.facts("hooks", line.get("attachment").cloned().unwrap_or_default());
+        }
+        let mut heard = Message {
+            role: Role::System,
+            ..Message::default()
+        };
+        for rendered in get::list(line, "/rendered") {
+            let content = parts::message(Role::System, rendered.get("content").unwrap_or(&Value::Null));
+            heard.parts.extend(content.parts);
+        }
+        if !heard.parts.is_empty() {
+            self.thread.events.push(Event::Heard(heard));
+        }
+    }
+
+    fn system(&mut self, line: &Value) {
+        match get::text(line, "/subtype").unwrap_or_default() {
+            "compact_boundary" => {
+                let mut compaction = Compaction {
+                    id: get::owned(line, "/uuid").unwrap_or_default(),
+                    at: get::time(line, "/timestamp"),
+                    ..Compaction::default()
+                };
+                fact(&mut compaction.facts, "compaction", get::some(line, "/compactMetadata").cloned());
+                self.thread.events.push(Event::Compacted(Box::new(compaction)));
+            }
+            "api_error" => {
+                let mut retry = Map::new();
+                for (key, pointer) in [
+                    ("status", "/error/status"),
+                    ("message", "/error/formatted"),
+                    ("attempt", "/retryAttempt"),
+                    ("max_retries", "/maxRetries"),
+                    ("wait_ms", "/retryInMs"),
+                ] {
+                    fact(&mut retry, key, get::some(line, pointer).cloned());
+                }
+                self.facts("retries", retry);
+            }
+            "turn_duration" => self.facts("turn_duration_ms", line.get("durationMs").cloned().unwrap_or_default()),
+            "stop_hook_summary" => self.facts("stop_hooks", without_ids(line)),
+            kind => {
+                let known = ["local_command", "informational", "init", "away_summary"];
+                if !known.contains(&kind) {
+                    self.thread.unknown.count(&format!("system/{kind}"));
+                }
+            }
+        }
+    }
+}
+
+/// Adds a line of a model's answer: a content block, and the usage so far.
+fn add_line(call: &mut Call, line: &Value, message: &Value, at: Option<UnixNanos>) {
+    call.end = call.end.max(at);
+    let content = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null));
+    let output = call.output.get_or_insert_with(|| Message {
+        role: Role::Assistant,
+        ..Message::default()
+    });
+    output.tool_calls.extend(content.tool_calls);
+    // With `display: omitted` a thought is its signature alone.
+    output.parts.extend(content.parts.into_iter().filter(|part| match part {
+        Part::Reasoning { text, opaque } => text.is_some() || !opaque.is_empty(),
+        _ => true,
+    }));
+    usage(&mut call.usage, message.get("usage").unwrap_or(&Value::Null));
+    if let Some(reason) = get::text(message, "/stop_reason") {
+        call.finish_reason = Some(reason.to_owned());
+        output.finish_reason.clone_from(&call.finish_reason);
+    }
+    for (key, pointer) in [
+        ("thinking_ms", "/thinkingDurationMs"),
+        ("tool_input_stream_ms", "/toolInputStreamMs"),
+    ] {
+        if let Some(value) = get::some(line, pointer) {
+            call.facts.insert(key.to_owned(), value.clone());
+        }
+    }
+    if get::flag(line, "/isAbortedMidStream") {
+        call.failure = Some("interrupted by the user".to_owned());
+    }
+}
+
+/// Each line repeats the usage; the first ones of old versions have less of it. The input is without what a cache has.
+fn usage(have: &mut TokenCount, came: &Value) {
+    let (read, write) = (
+        get::count(came, "/cache_read_input_tokens"),
+        get::count(came, "/cache_creation_input_tokens"),
+    );
+    let input = get::count(came, "/input_tokens").map(|input| {
+        input
+            .saturating_add(read.unwrap_or_default())
+            .saturating_add(write.unwrap_or_default())
+    });
+    have.input = have.input.max(input);
+    have.output = have.output.max(get::count(came, "/output_tokens"));
+    have.cache_read = have.cache_read.max(read);
+    have.cache_write = have.cache_write.max(write);
+    have.reasoning = have.reasoning.max(get::count(came, "/output_tokens_details/thinking_tokens"));
+}
+
+fn without_ids(line: &Value) -> Map<String, Value> {
+    parts::without(
+        line,
+        &[
+            "type",
+            "subtype",
+            "uuid",
+            "parentUuid",
+            "sessionId",
+            "timestamp",
+            "version",
+            "cwd",
+            "gitBranch",
+            "userType",
+            "entrypoint",
+            "isSidechain",
+            "isMeta",
+            "level",
+        ],
+    )
+}

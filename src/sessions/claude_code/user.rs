@@ -1,0 +1,153 @@
+//! Lines of the type `user`: prompts, results of tools, and what the client writes in a person's place.
+
+use serde_json::{Map, Value};
+
+use super::agents::Agents;
+use super::reader::Reader;
+use crate::operation::{Message, Role};
+use crate::sessions::recording::{Compaction, Event, Prompt, ToolResult, fact};
+use crate::sessions::{get, parts};
+
+pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
+    let content = line.pointer("/message/content").unwrap_or(&Value::Null);
+    let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
+    let (results, others): (Vec<&Value>, Vec<&Value>) = blocks.iter().partition(|block| get::text(block, "/type") == Some("tool_result"));
+    if !results.is_empty() {
+        for block in &results {
+            result(reader, line, block, agents);
+        }
+        let texts: Vec<&str> = others.iter().filter_map(|block| get::text(block, "/text")).collect();
+        if !texts.is_empty() {
+            reader.facts("beside_result", texts.join("\n"));
+        }
+        return;
+    }
+    let message = parts::message(Role::User, content);
+    let text = message.content();
+    if get::flag(line, "/isCompactSummary") {
+        let compaction = Compaction {
+            id: format!("{} summary", get::text(line, "/uuid").unwrap_or_default()),
+            at: get::time(line, "/timestamp"),
+            summary: Some(message),
+            ..Compaction::default()
+        };
+        reader.thread.events.push(Event::Compacted(Box::new(compaction)));
+    } else if line.get("interruptedMessageId").is_some() || text.starts_with("[Request interrupted by user") {
+        reader.facts("interrupted", text);
+    } else if get::flag(line, "/isMeta") {
+        meta(reader, message);
+    } else if text.trim_start().starts_with("<local-command-stdout>") || text.trim_start().starts_with("<local-command-stderr>") {
+        // A command that the client runs by itself: no model saw it, so no turn began.
+        if reader.command {
+            drop_command(reader);
+        }
+        reader.facts("local_commands", text);
+    } else {
+        prompt(reader, line, message, &text);
+    }
+}
+
+/// What the client adds: text of a command or a skill, or a notice.
+fn meta(reader: &mut Reader, message: Message) {
+    if std::mem::take(&mut reader.command)
+        && let Some(Event::Prompt(prompt)) = reader.prompt.and_then(|prompt| reader.thread.events.get_mut(prompt))
+    {
+        prompt.heard = Some(message);
+        return;
+    }
+    let role = Role::System;
+    reader.thread.events.push(Event::Heard(Message { role, ..message }));
+}
+
+/// A command's tags without a model call after them are no turn.
+fn drop_command(reader: &mut Reader) {
+    reader.command = false;
+    let Some(at) = reader.prompt.take() else { return };
+    let events = &mut reader.thread.events;
+    if let Some(event) = events.get_mut(at)
+        && let Event::Prompt(prompt) = event
+    {
+        let text = prompt.message.content();
+        *event = Event::Facts(Map::from_iter([("local_commands".to_owned(), text.into())]));
+    }
+    reader.prompt_id = None;
+}
+
+fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
+    let id = get::text(line, "/promptId");
+    let is_notice = text.trim_start().starts_with("<task-notification>");
+    let is_command = text.trim_start().starts_with("<command-");
+    // What a person types while the agent works goes into the turn.
+    if id.is_some() && id == reader.prompt_id.as_deref() && !is_notice && reader.thread.under.is_none() {
+        reader.thread.events.push(Event::Heard(message));
+        return;
+    }
+    reader.prompt_id = id.map(str::to_owned);
+    reader.command = is_command;
+    if is_command && let Some(typed) = typed(text) {
+        message = Message::text(Role::User, typed);
+    }
+    let mut prompt = Prompt {
+        id: get::owned(line, "/uuid").unwrap_or_default(),
+        at: get::time(line, "/timestamp"),
+        heard: is_command.then(|| Message::text(Role::User, text)),
+        reports: between(text, "<tool-use-id>", "</tool-use-id>")
+            .filter(|_| is_notice)
+            .map(str::to_owned),
+        message,
+        ..Prompt::default()
+    };
+    for (key, pointer) in [
+        ("prompt_id", "/promptId"),
+        ("prompt_source", "/promptSource"),
+        ("turn_origin", "/turnOrigin"),
+        ("permission_mode", "/permissionMode"),
+        ("entrypoint", "/entrypoint"),
+        ("cwd", "/cwd"),
+        ("git_branch", "/gitBranch"),
+    ] {
+        fact(&mut prompt.facts, key, get::text(line, pointer));
+    }
+    reader.prompt = Some(reader.thread.events.len());
+    reader.thread.events.push(Event::Prompt(Box::new(prompt)));
+}
+
+/// A command as it was typed.
+fn typed(text: &str) -> Option<String> {
+    let name = between(text, "<command-name>", "</command-name>")?;
+    let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
+    Some(format!("{name} {arguments}").trim().to_owned())
+}
+
+fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
+}
+
+fn result(reader: &mut Reader, line: &Value, block: &Value, agents: &mut Agents) {
+    let Some(call_id) = get::text(block, "/tool_use_id") else { return };
+    let about = line.get("toolUseResult").unwrap_or(&Value::Null);
+    agents.note(call_id, about);
+    let mut result = ToolResult {
+        call_id: call_id.to_owned(),
+        end: get::time(line, "/timestamp"),
+        message: Some(parts::message(Role::Tool, block.get("content").unwrap_or(&Value::Null))),
+        is_error: get::flag(block, "/is_error"),
+        ..ToolResult::default()
+    };
+    let facts = &mut result.facts;
+    fact(facts, "permission", get::some(line, "/permissionDecision").cloned());
+    fact(facts, "denial", get::text(line, "/toolDenialKind"));
+    for (key, pointer) in [
+        ("patch", "/structuredPatch"),
+        ("interrupted", "/interrupted"),
+        ("stderr", "/stderr"),
+        ("status", "/status"),
+        ("agent_id", "/agentId"),
+        ("run_id", "/runId"),
+        ("persisted_output", "/persistedOutputPath"),
+    ] {
+        let value = get::some(about, pointer).filter(|value| **value != Value::Bool(false) && value.as_str() != Some(""));
+        fact(facts, key, value.cloned());
+    }
+    reader.thread.events.push(Event::Result(Box::new(result)));
+}

@@ -1,0 +1,127 @@
+//! Items of the Responses API, and what the client tells of those that it completed.
+
+use serde_json::{Map, Value};
+
+use crate::operation::{Message, Part, Role, ToolCall, ToolDefinition};
+use crate::sessions::recording::{ToolResult, fact};
+use crate::sessions::{get, parts};
+
+/// A thought: its summary, and what is encrypted.
+pub(super) fn reasoning(item: &Value) -> Part {
+    let texts = get::list(item, "/summary").iter().chain(get::list(item, "/content"));
+    let texts: Vec<&str> = texts.filter_map(|part| get::text(part, "/text")).collect();
+    let mut opaque = Map::new();
+    fact(&mut opaque, "encrypted_content", get::text(item, "/encrypted_content"));
+    Part::Reasoning {
+        text: Some(texts.join("\n")).filter(|text| !text.is_empty()),
+        opaque,
+    }
+}
+
+/// A call of a tool, and whether it runs others.
+pub(super) fn call(item: &Value, kind: &str) -> (ToolCall, bool) {
+    let id = get::text(item, "/call_id").or_else(|| get::text(item, "/id"));
+    let own = kind.trim_end_matches("_call");
+    let name = get::text(item, "/name").unwrap_or(own);
+    let is_custom = kind == "custom_tool_call";
+    let mut text = None;
+    let arguments = match item.get("arguments").or_else(|| item.get("input")) {
+        Some(Value::String(words)) if !is_custom => {
+            text = Some(words.clone());
+            serde_json::from_str(words).ok().or_else(|| Some(Value::String(words.clone())))
+        }
+        Some(value) => Some(value.clone()),
+        None => get::some(item, "/action").cloned(),
+    };
+    let mut call = parts::tool_call(id, Some(name), arguments);
+    call.arguments_text = text;
+    (call, is_custom && name == "exec")
+}
+
+/// What a tool gave, as the model is given it, and whether it says that it failed.
+pub(super) fn output(value: &Value) -> (Message, bool) {
+    // Before 0.169 some tools give JSON with the text in it, of which the model is given the text.
+    if let Some(inside) = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok())
+        && let (Some(text), Some(metadata)) = (inside.get("output").and_then(Value::as_str), inside.get("metadata"))
+    {
+        let failed = get::number(metadata, "/exit_code").is_some_and(|code| code != 0.0);
+        return (Message::text(Role::Tool, text), failed);
+    }
+    let failed = get::flag(value, "/is_error") || value.get("success") == Some(&Value::Bool(false));
+    let content = value.get("content").unwrap_or(value);
+    (parts::message(Role::Tool, content), failed)
+}
+
+/// The tools of a list that came late.
+pub(super) fn tools(item: &Value) -> Vec<ToolDefinition> {
+    let mut out = Vec::new();
+    let mut waiting: Vec<&Value> = get::list(item, "/tools").iter().rev().collect();
+    while let Some(tool) = waiting.pop() {
+        if get::text(tool, "/type") == Some("namespace") {
+            waiting.extend(get::list(tool, "/tools").iter().rev());
+            continue;
+        }
+        out.push(ToolDefinition {
+            name: get::owned(tool, "/name").unwrap_or_default(),
+            description: get::owned(tool, "/description"),
+            parameters: get::some(tool, "/parameters").cloned(),
+        });
+    }
+    out
+}
+
+/// A prompt as it was typed.
+pub(super) fn user_message(item: &Value) -> Message {
+    let texts: Vec<&str> = get::list(item, "/content")
+        .iter()
+        .filter_map(|part| get::text(part, "/text"))
+        .collect();
+    Message::text(Role::User, texts.join("\n"))
+}
+
+/// What the client tells of a tool that ran.
+pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
+    let kind = get::text(item, "/type").unwrap_or_default();
+    let exit_code = get::number(item, "/exit_code");
+    let status = get::text(item, "/status");
+    let failed = matches!(status, Some("failed" | "declined")) || exit_code.is_some_and(|code| code != 0.0);
+    let name = get::text(item, "/tool").unwrap_or(match kind {
+        "CommandExecution" => "exec_command",
+        "FileChange" => "apply_patch",
+        "ImageView" => "view_image",
+        other => other,
+    });
+    let arguments = get::some(item, "/arguments")
+        .or_else(|| get::some(item, "/command"))
+        .or_else(|| get::some(item, "/changes"))
+        .or_else(|| get::some(item, "/prompt"));
+    let output = get::text(item, "/aggregated_output").or_else(|| get::text(item, "/stdout"));
+    let mut message = output.map(|text| Message::text(Role::Tool, text));
+    if message.is_none() && kind == "McpToolCall" {
+        message = get::some(item, "/result").map(|result| parts::message(Role::Tool, result.get("content").unwrap_or(result)));
+    }
+    let mut out = ToolResult {
+        call_id: get::owned(item, "/id").unwrap_or_default(),
+        name: Some(name.to_owned()),
+        arguments: arguments.cloned(),
+        start: get::millis(payload, "/started_at_ms"),
+        end: get::millis(payload, "/completed_at_ms"),
+        message,
+        is_error: failed || get::flag(item, "/result/is_error") || get::some(item, "/error").is_some(),
+        mcp_server: get::owned(item, "/server"),
+        ..ToolResult::default()
+    };
+    // When a tool has begun, its duration says better than the time at which the client heard of it.
+    if let (Some(end), Some(seconds)) = (out.end, get::count(item, "/duration/secs")) {
+        let nanos = get::count(item, "/duration/nanos").unwrap_or_default();
+        let took = seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        out.start = Some(crate::span::UnixNanos(end.0.saturating_sub(took)));
+    }
+    let facts = &mut out.facts;
+    fact(facts, "exit_code", get::some(item, "/exit_code").cloned());
+    fact(facts, "status", status);
+    fact(facts, "item", Some(kind));
+    fact(facts, "changes", get::some(item, "/changes").cloned());
+    fact(facts, "cwd", get::text(item, "/cwd"));
+    out
+}

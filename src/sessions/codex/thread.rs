@@ -1,0 +1,457 @@
+//! The lines of one rollout, in order, as events.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::items;
+use crate::operation::{Message, Role, TokenCount, ToolDefinition};
+use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
+use crate::sessions::{get, parts};
+use crate::span::{TraceId, UnixNanos};
+
+/// Reads one file.
+#[derive(Default)]
+pub(super) struct Reader {
+    thread: Thread,
+    system: Option<String>,
+    tools: Vec<ToolDefinition>,
+    model: Option<String>,
+    provider: Option<String>,
+    parameters: Map<String, Value>,
+    /// The model call whose tokens are not told yet.
+    open: Option<usize>,
+    /// A prompt without its text: a turn has begun.
+    awaits: Option<usize>,
+    /// Messages in a person's name that may be the prompt, or the client's own words.
+    unsaid: Vec<Message>,
+    /// The results of tools, by call.
+    results: HashMap<String, usize>,
+    /// What `item_completed` tells of calls whose result has not come.
+    completed: HashMap<String, ToolResult>,
+    /// The last call of a tool that runs others.
+    outer: Option<String>,
+    /// When the last record came, and the total of tokens then.
+    clock: Option<UnixNanos>,
+    total: Option<Value>,
+    /// Whether calls end with `token_usage_record`.
+    has_records: bool,
+    root: Option<TraceId>,
+}
+
+impl Reader {
+    /// The trace of the turn that started this thread.
+    pub(super) fn root_trace(&self) -> Option<TraceId> {
+        self.root
+    }
+
+    pub(super) fn finish(mut self) -> Thread {
+        self.say(Role::System);
+        self.thread
+    }
+
+    pub(super) fn line(&mut self, line: &Value, started: &mut HashMap<String, String>) {
+        let payload = line.get("payload").unwrap_or(&Value::Null);
+        let at = get::time(line, "/timestamp");
+        match get::text(line, "/type").unwrap_or_default() {
+            "session_meta" => self.meta(payload),
+            "turn_context" => self.context(payload),
+            "response_item" => self.item(payload, at),
+            "event_msg" => self.event(payload, at, started),
+            "token_usage_record" => {
+                self.has_records = true;
+                let usage = usage(payload.get("usage").unwrap_or(&Value::Null));
+                self.end_call(at, usage, get::text(payload, "/response_id"));
+            }
+            "compacted" => self.compacted(payload, at),
+            "world_state" | "ghost_snapshot" => {}
+            kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
+        }
+        self.clock = at.or(self.clock);
+    }
+
+    fn meta(&mut self, payload: &Value) {
+        let thread = &mut self.thread;
+        if !thread.id.is_empty() {
+            // A resume, or the thread that this one was copied from.
+            return;
+        }
+        thread.id = get::owned(payload, "/id").unwrap_or_default();
+        thread.session = get::owned(payload, "/session_id").unwrap_or_else(|| thread.id.clone());
+        thread.version = get::owned(payload, "/cli_version");
+        self.system = get::owned(payload, "/base_instructions/text");
+        self.provider = get::owned(payload, "/model_provider");
+        let spawn = "/source/subagent/thread_spawn";
+        let parent = get::text(payload, "/parent_thread_id").or_else(|| get::text(payload, &format!("{spawn}/parent_thread_id")));
+        if parent.is_some() || payload.pointer("/source/subagent").is_some() {
+            thread.under = Some(Under::Unknown);
+            thread.name = get::owned(payload, &format!("{spawn}/agent_role"))
+                .or_else(|| get::owned(payload, &format!("{spawn}/agent_nickname")))
+                .or_else(|| get::owned(payload, "/source/subagent"));
+            thread.description = get::owned(payload, &format!("{spawn}/agent_nickname"));
+        }
+        let mut facts = Map::new();
+        for (key, pointer) in [
+            ("cwd", "/cwd"),
+            ("git_branch", "/git/branch"),
+            ("git_commit", "/git/commit_hash"),
+            ("originator", "/originator"),
+        ] {
+            fact(&mut facts, key, get::text(payload, pointer));
+        }
+        thread.events.push(Event::Facts(facts));
+    }
+
+    fn context(&mut self, payload: &Value) {
+        self.model = get::owned(payload, "/model").or(self.model.take());
+        for (key, pointer) in [
+            ("reasoning_effort", "/effort"),
+            ("reasoning_effort", "/collaboration_mode/settings/reasoning_effort"),
+        ] {
+            fact(&mut self.parameters, key, get::text(payload, pointer));
+        }
+        let mut facts = Map::new();
+        fact(&mut facts, "approval_policy", get::some(payload, "/approval_policy").cloned());
+        fact(&mut facts, "sandbox_policy", get::some(payload, "/sandbox_policy").cloned());
+        self.thread.events.push(Event::Facts(facts));
+    }
+
+    /// What was held back is no prompt: the client's own words.
+    fn say(&mut self, role: Role) {
+        for message in self.unsaid.drain(..) {
+            let role = role.clone();
+            self.thread.events.push(Event::Heard(Message { role, ..message }));
+        }
+    }
+
+    fn item(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        let kind = get::text(payload, "/type").unwrap_or_default();
+        match kind {
+            "message" => {
+                let role = Role::from_word(get::text(payload, "/role").unwrap_or("user"));
+                let message = parts::message(role.clone(), payload.get("content").unwrap_or(&Value::Null));
+                match role {
+                    Role::Assistant => {
+                        if let Some(output) = self.output(at) {
+                            output.parts.extend(message.parts);
+                        }
+                    }
+                    Role::User => self.unsaid.push(message),
+                    _ => {
+                        self.say(Role::System);
+                        self.thread.events.push(Event::Heard(message));
+                    }
+                }
+            }
+            "reasoning" => {
+                let part = items::reasoning(payload);
+                if let Some(output) = self.output(at) {
+                    output.parts.push(part);
+                }
+            }
+            "additional_tools" => self.tools = items::tools(payload),
+            _ if kind.ends_with("_call_output") => self.result(payload, at),
+            _ if kind.ends_with("_call") => {
+                let (call, runs_others) = items::call(payload, kind);
+                let id = call.recorded_id().map(str::to_owned);
+                if let Some(output) = self.output(at) {
+                    output.tool_calls.push(call);
+                }
+                if runs_others {
+                    self.outer = id;
+                }
+            }
+            "compaction" | "ghost_snapshot" | "compaction_trigger" | "context_compaction" => {}
+            _ => self.thread.unknown.count(&format!("response_item/{kind}")),
+        }
+    }
+
+    /// What the model says in the call that goes on, or in a new one.
+    fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
+        self.say(Role::System);
+        let index = match self.open {
+            Some(index) => index,
+            None => {
+                let call = Call {
+                    requested_model: self.model.clone(),
+                    provider: self.provider.clone(),
+                    system: self.system.clone(),
+                    tools: self.tools.clone(),
+                    parameters: self.parameters.clone(),
+                    // Unless a record of its tokens names it.
+                    id: format!("{} {}", self.thread.id, self.thread.events.len()),
+                    ..Call::default()
+                };
+                self.open = Some(self.thread.events.len());
+                self.thread.events.push(Event::Call(Box::new(call)));
+                self.thread.events.len() - 1
+            }
+        };
+        match self.thread.events.get_mut(index) {
+            Some(Event::Call(call)) => {
+                call.end = call.end.max(at);
+                Some(call.output.get_or_insert_with(|| Message {
+                    role: Role::Assistant,
+                    ..Message::default()
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    fn end_call(&mut self, at: Option<UnixNanos>, usage: TokenCount, response: Option<&str>) {
+        let Some(index) = self.open.take() else {
+            // A call without a word: one that compacts, whose summary comes in a record of its own.
+            let mut compaction = Compaction {
+                id: response.unwrap_or("compaction").to_owned(),
+                at,
+                usage,
+                ..Compaction::default()
+            };
+            fact(&mut compaction.facts, "response_id", response);
+            self.thread.events.push(Event::Compacted(Box::new(compaction)));
+            return;
+        };
+        if let Some(Event::Call(call)) = self.thread.events.get_mut(index) {
+            call.usage = usage;
+            call.end = call.end.max(at);
+            if let Some(response) = response {
+                call.response_id = Some(response.to_owned());
+                response.clone_into(&mut call.id);
+            }
+            let asks = call.output.as_ref().is_some_and(Message::asks_for_tools);
+            call.finish_reason = Some(if asks { "tool_calls" } else { "stop" }.to_owned());
+        }
+    }
+
+    fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        let Some(call_id) = get::text(payload, "/call_id") else { return };
+        let mut result = self.completed.remove(call_id).unwrap_or_default();
+        call_id.clone_into(&mut result.call_id);
+        result.end = result.end.or(at);
+        result.inside = None;
+        let output = payload.get("output").unwrap_or(&Value::Null);
+        let (message, failed) = items::output(output);
+        result.message = Some(message);
+        result.is_error |= failed;
+        self.results.insert(call_id.to_owned(), self.thread.events.len());
+        self.thread.events.push(Event::Result(Box::new(result)));
+    }
+
+    fn event(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
+        match get::text(payload, "/type").unwrap_or_default() {
+            "task_started" => self.begin_turn(payload, at),
+            "user_message" => {
+                // With `item_completed` the same comes twice.
+                if !self.has_items() {
+                    let text = get::text(payload, "/message").unwrap_or_default();
+                    self.prompt(Message::text(Role::User, text), at);
+                }
+            }
+            "item_completed" => self.completed(payload, at, started),
+            "token_count" if !self.has_records => {
+                let info = payload.get("info").unwrap_or(&Value::Null);
+                let total = get::some(info, "/total_token_usage");
+                if let (Some(total), Some(_)) = (total, self.open)
+                    && self.total.as_ref() != Some(total)
+                {
+                    self.total = Some(total.clone());
+                    let usage = usage(info.get("last_token_usage").unwrap_or(&Value::Null));
+                    self.end_call(at, usage, None);
+                }
+            }
+            "task_complete" => {
+                self.close();
+                let mut facts = Map::new();
+                fact(&mut facts, "turn_duration_ms", get::some(payload, "/duration_ms").cloned());
+                fact(
+                    &mut facts,
+                    "time_to_first_token_ms",
+                    get::some(payload, "/time_to_first_token_ms").cloned(),
+                );
+                self.thread.events.push(Event::Facts(facts));
+                if let Some(error) = get::some(payload, "/error") {
+                    let text = get::text(error, "/message").map_or_else(|| error.to_string(), str::to_owned);
+                    self.thread.events.push(Event::Failed(text));
+                }
+            }
+            "turn_aborted" => {
+                if let Some(Event::Call(call)) = self.open.and_then(|open| self.thread.events.get_mut(open)) {
+                    call.failure = Some("interrupted by the user".to_owned());
+                }
+                self.close();
+                let mut facts = Map::new();
+                fact(&mut facts, "interrupted", get::text(payload, "/reason"));
+                self.thread.events.push(Event::Facts(facts));
+            }
+            "error" | "stream_error" => {
+                let mut facts = Map::new();
+                fact(&mut facts, "errors", get::some(payload, "/message").cloned());
+                self.thread.events.push(Event::Facts(facts));
+            }
+            "token_count"
+            | "agent_message"
+            | "agent_reasoning"
+            | "thread_settings_applied"
+            | "thread_name_updated"
+            | "context_compacted"
+            | "agent_reasoning_raw_content"
+            | "agent_reasoning_section_break"
+            | "mcp_tool_call_end"
+            | "exec_command_end"
+            | "patch_apply_end"
+            | "web_search_end"
+            | "thread_goal_updated" => {}
+            kind => self.thread.unknown.count(&format!("event_msg/{kind}")),
+        }
+    }
+
+    /// A call of which no tokens are told ends here.
+    fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Whether the file has `task_started` and `item_completed`.
+    fn has_items(&self) -> bool {
+        self.awaits.is_some() || self.has_records
+    }
+
+    fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.close();
+        let trace = get::text(payload, "/trace_id").and_then(TraceId::from_hex);
+        let turn = get::text(payload, "/turn_id").unwrap_or_default();
+        if self.root.is_none() && self.thread.under.is_some() {
+            self.root = trace;
+        }
+        let mut prompt = Prompt {
+            id: turn.to_owned(),
+            trace,
+            at,
+            ..Prompt::default()
+        };
+        fact(&mut prompt.facts, "turn_id", Some(turn));
+        self.awaits = Some(self.thread.events.len());
+        self.thread.events.push(Event::Prompt(Box::new(prompt)));
+    }
+
+    /// The text of a prompt. What came before it in the same words is it.
+    fn prompt(&mut self, message: Message, at: Option<UnixNanos>) {
+        let text = message.content();
+        let same = self
+            .unsaid
+            .iter()
+            .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
+        let heard = same.map(|index| self.unsaid.remove(index));
+        self.say(Role::System);
+        if let Some(Event::Prompt(prompt)) = self.awaits.take().and_then(|index| self.thread.events.get_mut(index)) {
+            prompt.message = message;
+            prompt.heard = heard;
+            return;
+        }
+        if self.has_records {
+            // More words while the agent works.
+            self.thread.events.push(Event::Heard(heard.unwrap_or(message)));
+            return;
+        }
+        self.close();
+        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
+        let prompt = Prompt {
+            id: format!("{} {stamp}", self.thread.id),
+            at,
+            message,
+            heard,
+            ..Prompt::default()
+        };
+        self.thread.events.push(Event::Prompt(Box::new(prompt)));
+    }
+
+    fn completed(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
+        let item = payload.get("item").unwrap_or(&Value::Null);
+        match get::text(item, "/type").unwrap_or_default() {
+            "UserMessage" => self.prompt(items::user_message(item), at),
+            "AgentMessage" | "Reasoning" | "ContextCompaction" | "Plan" => {}
+            kind => {
+                let Some(id) = get::text(item, "/id") else { return };
+                let mut result = items::completed(item, payload);
+                if let Some(Event::Result(known)) = self.results.get(id).and_then(|index| self.thread.events.get_mut(*index)) {
+                    known.start = result.start;
+                    known.is_error |= result.is_error;
+                    known.facts.append(&mut result.facts);
+                    known.mcp_server = result.mcp_server;
+                } else if kind == "CollabAgentToolCall" || self.outer.is_none() || self.is_asked(id) {
+                    self.completed.insert(id.to_owned(), result);
+                } else {
+                    // A tool that ran inside of another one, which the model did not ask for by itself.
+                    result.inside.clone_from(&self.outer);
+                    self.thread.events.push(Event::Result(Box::new(result)));
+                }
+                if kind == "CollabAgentToolCall" {
+                    let asked = if self.is_asked(id) {
+                        Some(id.to_owned())
+                    } else {
+                        self.outer.clone()
+                    };
+                    for thread in get::list(item, "/receiver_thread_ids").iter().filter_map(Value::as_str) {
+                        if let Some(asked) = &asked
+                            && get::text(item, "/tool") == Some("spawn_agent")
+                        {
+                            started.insert(thread.to_owned(), asked.clone());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the model asked for a tool by this id. The last calls are looked at: a tool ends soon after it was asked for.
+    fn is_asked(&self, id: &str) -> bool {
+        const LAST: usize = 64;
+        self.thread.events.iter().rev().take(LAST).any(|event| match event {
+            Event::Call(call) => {
+                let calls = call.output.iter().flat_map(|output| &output.tool_calls);
+                calls.filter_map(|call| call.recorded_id()).any(|asked| asked == id)
+            }
+            _ => false,
+        })
+    }
+
+    fn compacted(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.close();
+        // The words of the summary came as those of a call, which is no call of the conversation.
+        let response = get::text(payload, "/compaction_response_id");
+        const LAST: usize = 16;
+        let (mut usage, mut id) = (TokenCount::default(), None);
+        for event in self.thread.events.iter_mut().rev().take(LAST) {
+            if let Event::Call(call) = event
+                && response.is_some()
+                && call.response_id.as_deref() == response
+            {
+                usage = call.usage;
+                id = Some(call.id.clone());
+                *event = Event::Facts(Map::new());
+                break;
+            }
+        }
+        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
+        let mut compaction = Compaction {
+            id: id.unwrap_or_else(|| format!("compacted {stamp}")),
+            at,
+            summary: get::text(payload, "/message").map(|text| Message::text(Role::User, text)),
+            usage,
+            ..Compaction::default()
+        };
+        fact(&mut compaction.facts, "response_id", response);
+        self.thread.events.push(Event::Compacted(Box::new(compaction)));
+    }
+}
+
+fn usage(value: &Value) -> TokenCount {
+    TokenCount {
+        input: get::count(value, "/input_tokens"),
+        output: get::count(value, "/output_tokens"),
+        total: get::count(value, "/total_tokens"),
+        cache_read: get::count(value, "/cached_input_tokens"),
+        cache_write: get::count(value, "/cache_write_input_tokens"),
+        reasoning: get::count(value, "/reasoning_output_tokens"),
+    }
+}

@@ -1,0 +1,22 @@
+//! Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, with the events of all sub-agents in it.
+
+mod thread;
+
+use std::path::PathBuf;
+
+use super::error::SessionError;
+use super::lines;
+use super::recording::Recorded;
+use thread::Reader;
+
+/// The threads of each file: the main agent, and each sub-agent.
+pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    let mut out = Recorded::default();
+    for path in files {
+        let mut reader = Reader::default();
+        let left = lines::each(path, limit, |line| reader.line(&line))?;
+        out.left.push((path.clone(), left));
+        out.threads.extend(reader.finish());
+    }
+    Ok(out)
+}

@@ -1,0 +1,96 @@
+//! Gemini CLI: `~/.gemini/tmp/<folder>/chats/session-*.jsonl`, up to 0.33 one JSON document; sub-agents in a folder below it.
+//!
+//! The file is a log of changes to a list of messages. A message of the model comes twice, the second time with the results of its
+//! tools; a resume writes the whole list again, without tokens. So messages are merged by their id, and the fuller one wins.
+
+mod messages;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::error::SessionError;
+use super::get;
+use super::lines;
+use super::recording::{Recorded, Thread, Under};
+use messages::Messages;
+
+/// The threads of one session: the main file, and one for each sub-agent.
+pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    let mut out = Recorded::default();
+    let mut agents = std::collections::HashMap::new();
+    let mut read = Vec::new();
+    for path in files {
+        let (mut messages, mut thread) = (Messages::default(), Thread::default());
+        let mut is_sub = false;
+        let mut take = |line: Value| {
+            if let Some(id) = get::text(&line, "/sessionId")
+                && line.get("projectHash").is_some()
+            {
+                id.clone_into(&mut thread.id);
+                is_sub |= get::text(&line, "/kind") == Some("subagent");
+            }
+            messages.line(&line, &mut thread.unknown);
+        };
+        let left = match document(path, limit)? {
+            Some(document) => {
+                take(document);
+                lines::Left::default()
+            }
+            None => lines::each(path, limit, take)?,
+        };
+        out.left.push((path.clone(), left));
+        if is_sub {
+            let parent = path
+                .parent()
+                .and_then(|folder| folder.file_name())
+                .map(|name| name.to_string_lossy().into_owned());
+            thread.session = parent.unwrap_or_default();
+            thread.under = Some(Under::Unknown);
+        } else {
+            thread.session.clone_from(&thread.id);
+        }
+        messages.agents(&mut agents);
+        read.push((messages, thread));
+    }
+    for (messages, mut thread) in read {
+        if thread.under.is_some() {
+            thread.under = Some(match agents.get(&thread.id) {
+                Some(call) => Under::Call(String::clone(call)),
+                None => messages.first_prompt().map_or(Under::Unknown, Under::Prompt),
+            });
+        }
+        thread.events = messages.events();
+        out.threads.push(thread);
+    }
+    Ok(out)
+}
+
+/// A file that is one JSON document of several lines.
+fn document(path: &std::path::Path, limit: usize) -> Result<Option<Value>, SessionError> {
+    use std::io::Read as _;
+    let failed = |source| SessionError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut head = [0; 512];
+    let mut reader = lines::open(path).map_err(failed)?;
+    let read = reader.read(&mut head).map_err(failed)?;
+    let first = head
+        .get(..read)
+        .unwrap_or_default()
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    if first.trim_ascii() != b"{" {
+        return Ok(None);
+    }
+    let mut text = first.to_vec();
+    text.extend_from_slice(head.get(first.len()..read).unwrap_or_default());
+    reader.take(limit as u64).read_to_end(&mut text).map_err(failed)?;
+    // Cut off in the middle: nothing of it can be read.
+    serde_json::from_slice(&text).map(Some).map_err(|source| SessionError::Json {
+        path: path.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,101 @@
+//! Files of sessions, grouped by session, and read one session at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::client::Client;
+use super::error::SessionError;
+use super::note::Note;
+use super::recognise::Found;
+use super::recording::Recorded;
+use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, spans};
+use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::span::Span;
+
+/// Files of sessions that belong to one reading.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sessions {
+    groups: BTreeMap<(Client, String), Vec<PathBuf>>,
+}
+
+/// One session as spans.
+#[derive(Debug, Default)]
+pub(crate) struct Imported {
+    /// The spans of all its turns.
+    pub(crate) spans: Vec<Span>,
+    /// What they do not have.
+    pub(crate) notes: Vec<Note>,
+}
+
+impl Sessions {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, path: &Path, found: Found) {
+        let files = self.groups.entry((found.client, found.key)).or_default();
+        if !files.iter().any(|file| file == path) || files.is_empty() {
+            files.push(path.to_owned());
+        }
+    }
+
+    /// How many sessions there are; all of a database are one.
+    pub(crate) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Reads them, a session at a time: no more than one is in memory. `limit`: the most bytes of a line. Errors are given with the
+    /// others, and end nothing.
+    pub(crate) fn read_each(&self, limit: usize, take: &mut dyn FnMut(Result<Imported, SessionError>)) {
+        let writer = AttributeWriter::new(Vocabulary::GenAi);
+        for ((client, key), files) in &self.groups {
+            let mut files = files.clone();
+            files.sort();
+            let read = match client {
+                Client::ClaudeCode => claude_code::read(&files, limit),
+                Client::Codex => codex::read(&files, limit),
+                Client::GeminiCli => gemini_cli::read(&files, limit),
+                Client::QwenCode => qwen_code::read(&files, limit),
+                Client::CopilotCli => copilot_cli::read(&files, limit),
+                Client::OpenCode => opencode::read(key, &files, limit),
+                Client::Pi => pi::read(&files, limit),
+            };
+            // A turn that is a copy is read where it comes from, if that is here too.
+            let is_elsewhere = |session: &str| session != key && self.groups.contains_key(&(*client, session.to_owned()));
+            take(read.map(|read| Imported {
+                notes: notes(&read),
+                spans: spans::of(*client, read.threads, &writer, &is_elsewhere),
+            }));
+        }
+    }
+}
+
+fn notes(read: &Recorded) -> Vec<Note> {
+    let mut out = Vec::new();
+    for (path, left) in &read.left {
+        let place = path.display().to_string();
+        if left.broken > 0 {
+            let lines = if left.broken == 1 { "line is" } else { "lines are" };
+            out.push(Note {
+                place: place.clone(),
+                detail: format!("{} {lines} no JSON, and left out", left.broken),
+            });
+        }
+        if left.unfinished {
+            out.push(Note {
+                place,
+                detail: "the last line is not complete; the next reading takes it".to_owned(),
+            });
+        }
+    }
+    for thread in &read.threads {
+        if let Some(words) = thread.unknown.words() {
+            out.push(Note {
+                place: format!("session {}", thread.session),
+                detail: format!("records of unknown types: {words}"),
+            });
+        }
+    }
+    out
+}

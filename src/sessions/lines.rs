@@ -1,0 +1,92 @@
+//! JSON lines of a file that its client may still be writing.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::error::SessionError;
+
+/// zstd's magic number.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// What was left out of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Lines that are no JSON, or longer than a line may be.
+    pub(super) broken: usize,
+    /// Whether the last line has no end and is no JSON: its client was writing it.
+    pub(super) unfinished: bool,
+}
+
+/// The bytes of a file after decompression.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    if file.fill_buf()?.starts_with(&ZSTD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(file)?;
+        return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
+    }
+    Ok(Box::new(file))
+}
+
+/// Gives each line as a value. No more than one line is in memory.
+pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Result<Left, SessionError> {
+    let failed = |source| SessionError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = open(path).map_err(failed)?;
+    let (mut left, mut line) = (Left::default(), Vec::new());
+    loop {
+        line.clear();
+        let read = match (&mut reader).take((limit as u64).saturating_add(1)).read_until(b'\n', &mut line) {
+            Ok(read) => read,
+            // A compressed file that is cut off: what came before is read.
+            Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                left.unfinished = true;
+                return Ok(left);
+            }
+            Err(source) => return Err(failed(source)),
+        };
+        if read == 0 {
+            return Ok(left);
+        }
+        let ended = line.last() == Some(&b'\n');
+        if read > limit && !ended {
+            left.broken += 1;
+            skip_line(&mut reader).map_err(failed)?;
+            continue;
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(text) {
+            Ok(value) => take(value),
+            Err(_) if !ended => left.unfinished = true,
+            // Bytes that are not UTF-8 cost the text they are in, not the line.
+            Err(_) => match serde_json::from_str(&String::from_utf8_lossy(text)) {
+                Ok(value) => take(value),
+                Err(_) => left.broken += 1,
+            },
+        }
+    }
+}
+
+/// Skips the rest of a line.
+fn skip_line(reader: &mut dyn BufRead) -> io::Result<()> {
+    loop {
+        let (used, ended) = {
+            let buffer = reader.fill_buf()?;
+            match memchr::memchr(b'\n', buffer) {
+                Some(at) => (at + 1, true),
+                None => (buffer.len(), buffer.is_empty()),
+            }
+        };
+        reader.consume(used);
+        if ended {
+            return Ok(());
+        }
+    }
+}

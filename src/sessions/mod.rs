@@ -1,0 +1,33 @@
+//! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode and Pi.
+//!
+//! Each client has a reader in a folder of its own. It gives [`Thread`](recording::Thread)s: what one agent heard, said and did, in
+//! order. [`spans`] turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
+//! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives new ones beside them.
+//!
+//! Reading never fails on odd records. What a reader does not know is counted by type, and the end of a file that is still being
+//! written waits for the next reading; both are [`Note`]s.
+
+mod claude_code;
+mod client;
+mod codex;
+mod copilot_cli;
+mod error;
+mod files;
+mod gemini_cli;
+mod get;
+mod group;
+mod ids;
+mod lines;
+mod note;
+mod opencode;
+mod parts;
+mod pi;
+mod qwen_code;
+mod recognise;
+mod recording;
+mod spans;
+
+pub(crate) use error::SessionError;
+pub(crate) use files::below;
+pub(crate) use group::{Imported, Sessions};
+pub(crate) use recognise::recognised;

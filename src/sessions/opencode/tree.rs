@@ -1,0 +1,62 @@
+//! The tree of JSON documents of `OpenCode` up to 1.1: `storage/{session,message,part}`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::messages::Session;
+use crate::sessions::error::SessionError;
+use crate::sessions::get;
+use crate::sessions::lines::Left;
+use crate::sessions::recording::Recorded;
+
+/// Every session of the tree. A document that is being written is left out.
+pub(super) fn read(files: &[PathBuf], limit: usize, out: &mut Recorded) -> Result<Vec<Session>, SessionError> {
+    let mut sessions: HashMap<String, Session> = HashMap::new();
+    let (mut messages, mut parts): (Vec<Value>, HashMap<String, Vec<Value>>) = (Vec::new(), HashMap::new());
+    for path in files {
+        let Some(value) = document(path, limit)? else {
+            let left = Left {
+                unfinished: true,
+                ..Left::default()
+            };
+            out.left.push((path.clone(), left));
+            continue;
+        };
+        let id = get::text(&value, "/id").unwrap_or_default();
+        if id.starts_with("ses_") {
+            sessions.insert(id.to_owned(), Session::of(&value));
+        } else if id.starts_with("msg_") {
+            messages.push(value);
+        } else if let Some(message) = get::owned(&value, "/messageID") {
+            parts.entry(message).or_default().push(value);
+        }
+    }
+    let order = |value: &Value| get::owned(value, "/id").unwrap_or_default();
+    messages.sort_by_cached_key(|message| (get::count(message, "/time/created"), order(message)));
+    for message in messages {
+        let mut parts = parts.remove(&order(&message)).unwrap_or_default();
+        parts.sort_by_cached_key(order);
+        let session = get::owned(&message, "/sessionID").unwrap_or_default();
+        let session = sessions.entry(session.clone()).or_insert_with(|| Session {
+            id: session,
+            ..Session::default()
+        });
+        session.add(message, parts);
+    }
+    Ok(sessions.into_values().collect())
+}
+
+fn document(path: &Path, limit: usize) -> Result<Option<Value>, SessionError> {
+    let failed = |source| SessionError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > limit as u64 {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    Ok(serde_json::from_slice(&bytes).ok())
+}

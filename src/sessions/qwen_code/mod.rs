@@ -1,0 +1,63 @@
+//! Qwen Code: `~/.qwen/projects/<folder>/chats/<session>.jsonl`, sub-agents in `subagents/<session>/`.
+//!
+//! Lines are linked like Claude Code's and hold Gemini's parts. Ids and durations of model calls are in records of the client's own
+//! telemetry, which the main file has for the sub-agents too; a call is joined to its record by its tokens.
+
+mod telemetry;
+mod thread;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::error::SessionError;
+use super::get;
+use super::lines;
+use super::recording::{Event, Recorded, Under};
+use telemetry::Telemetry;
+use thread::Reader;
+
+/// The threads of one session: the main file, and one for each sub-agent.
+pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    let mut out = Recorded::default();
+    let mut telemetry = Telemetry::default();
+    let is_sub = |path: &&PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with("agent-"))
+    };
+    let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(is_sub);
+    let mut readers = Vec::new();
+    for path in mains.into_iter().chain(subs) {
+        let mut reader = Reader::default();
+        let left = lines::each(path, limit, |line| reader.line(&line, &mut telemetry))?;
+        out.left.push((path.clone(), left));
+        let mut thread = reader.thread;
+        if thread.under.is_some() {
+            let meta: Value = std::fs::read(path.with_extension("meta.json"))
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            thread.description = get::owned(&meta, "/description");
+            if let Some(call) = get::owned(&meta, "/toolUseId") {
+                thread.under = Some(Under::Call(call));
+            }
+        }
+        readers.push(thread);
+    }
+    for thread in &mut readers {
+        for event in &mut thread.events {
+            match event {
+                Event::Call(call) => telemetry.complete(call),
+                Event::Result(result) => telemetry.complete_tool(result),
+                _ => {}
+            }
+        }
+    }
+    // What is left was no call of a conversation: memory, compression, titles.
+    if let Some(main) = readers.iter_mut().find(|thread| thread.under.is_none()) {
+        main.events.extend(telemetry.rest().map(Event::Facts));
+    }
+    out.threads = readers;
+    Ok(out)
+}

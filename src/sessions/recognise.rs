@@ -1,0 +1,172 @@
+//! What a file is, by its content: the client and the session that it belongs to.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::get;
+use super::lines;
+
+/// A file of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Who wrote it.
+    pub(super) client: Client,
+    /// What files of one session have in common.
+    pub(super) key: String,
+}
+
+/// So much of a file is looked at.
+const HEAD: u64 = 256 << 10;
+
+/// So many of its lines.
+const LINES: usize = 24;
+
+/// How every SQLite database begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The client and the session of a file; `None` for what is no session file, or cannot be read.
+pub(crate) fn recognised(path: &Path) -> Option<Found> {
+    let mut head = Vec::new();
+    // A compressed file may be cut off.
+    let _ = lines::open(path).ok()?.take(HEAD).read_to_end(&mut head);
+    if head.starts_with(SQLITE) {
+        return of_database(path);
+    }
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
+    if !text.starts_with(b"{") {
+        return None;
+    }
+    let whole = (head.len() as u64) < HEAD;
+    let found = |client, key: Option<&str>| {
+        let key = key.map_or_else(|| path.display().to_string(), str::to_owned);
+        Some(Found { client, key })
+    };
+    for line in text.split(|byte| *byte == b'\n').take(LINES) {
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { break };
+        if let Some((client, key)) = of_record(&value) {
+            return found(client, key_of(client, key, path).as_deref());
+        }
+    }
+    // A document of several lines, or one long line.
+    let value = if whole { serde_json::from_slice::<Value>(text).ok() } else { None };
+    if let Some(value) = value {
+        if let Some(root) = tree_of(&value, path) {
+            return found(Client::OpenCode, root.to_str());
+        }
+        return of_document(&value).and_then(|(client, key)| found(client, Some(&key)));
+    }
+    let text = String::from_utf8_lossy(text);
+    let begin: String = text.chars().take(4_096).filter(|letter| !letter.is_whitespace()).collect();
+    if begin.contains("\"projectHash\":") && begin.contains("\"sessionId\":") {
+        return found(Client::GeminiCli, after(&begin, "\"sessionId\":\""));
+    }
+    if begin.starts_with("{\"info\":{") && begin.contains("\"id\":\"ses_") {
+        return found(Client::OpenCode, after(&begin, "\"id\":\""));
+    }
+    if begin.contains("\"api-request-") || begin.contains("\"attachment\":") && begin.contains("\"parentUuid\":") {
+        return found(Client::ClaudeCode, after(&begin, "\"sessionId\":\""));
+    }
+    if begin.contains("\"type\":\"session_meta\"") {
+        return found(
+            Client::Codex,
+            after(&begin, "\"session_id\":\"").or_else(|| after(&begin, "\"id\":\"")),
+        );
+    }
+    None
+}
+
+/// The text between these words and the next quotation mark.
+fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
+    text.split_once(words)?.1.split('"').next()
+}
+
+/// The client that writes such a line, and its session; `None` where the line does not tell.
+fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
+    let kind = get::text(value, "/type").unwrap_or_default();
+    let session = get::text(value, "/sessionId");
+    let has = |key: &str| value.get(key).is_some();
+    if session.is_some() && has("projectHash") && has("startTime") {
+        return Some((Client::GeminiCli, session));
+    }
+    if has("payload") && has("timestamp") && matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted") {
+        let id = get::text(value, "/payload/session_id").or_else(|| get::text(value, "/payload/id"));
+        return Some((Client::Codex, id.filter(|_| kind == "session_meta")));
+    }
+    if session.is_some() && has("uuid") && (has("provenance") || has("systemPayload") || value.pointer("/message/parts").is_some()) {
+        return Some((Client::QwenCode, session));
+    }
+    if session.is_some() && !kind.is_empty() && is_of_claude(value, kind) {
+        return Some((Client::ClaudeCode, session));
+    }
+    if kind == "session.start" && has("data") {
+        return Some((Client::CopilotCli, get::text(value, "/data/sessionId")));
+    }
+    if kind == "session" && has("version") && has("cwd") && has("id") {
+        return Some((Client::Pi, get::text(value, "/id")));
+    }
+    None
+}
+
+fn is_of_claude(value: &Value, kind: &str) -> bool {
+    const META: &[&str] = &[
+        "queue-operation",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "file-history-snapshot",
+        "atis-latch",
+        "tools-used",
+        "cost-state",
+        "api-request",
+        "api-request-shape",
+        "api-request-blob",
+        "custom-title",
+        "ai-title",
+    ];
+    META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some()
+}
+
+/// The session of a file; the folder tells it for Gemini's sub-agents, which have an id of their own.
+fn key_of(client: Client, key: Option<&str>, path: &Path) -> Option<String> {
+    let folder = path.parent();
+    let in_chats = folder
+        .and_then(Path::parent)
+        .and_then(Path::file_name)
+        .is_some_and(|name| name == "chats");
+    if client == Client::GeminiCli && in_chats {
+        return folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    }
+    key.map(str::to_owned)
+}
+
+/// The client of a file that is one JSON document.
+fn of_document(value: &Value) -> Option<(Client, String)> {
+    if value.get("projectHash").is_some() {
+        return Some((Client::GeminiCli, get::owned(value, "/sessionId")?));
+    }
+    let session = get::text(value, "/info/id").filter(|id| id.starts_with("ses_"))?;
+    value.get("messages").map(|_| (Client::OpenCode, session.to_owned()))
+}
+
+/// The folder `storage` of `OpenCode` 1.1, of which the document is a session, a message or a part.
+fn tree_of(value: &Value, path: &Path) -> Option<PathBuf> {
+    let id = get::text(value, "/id")?;
+    let folder = match id.get(..4)? {
+        "ses_" => "session",
+        "msg_" => "message",
+        "prt_" => "part",
+        _ => return None,
+    };
+    let above = path.parent()?.parent()?;
+    (above.file_name()? == folder).then(|| above.parent().map(Path::to_owned))?
+}
+
+fn of_database(path: &Path) -> Option<Found> {
+    super::opencode::is_database(path).then(|| Found {
+        client: Client::OpenCode,
+        key: path.display().to_string(),
+    })
+}

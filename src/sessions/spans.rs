@@ -1,0 +1,559 @@
+//! Threads to spans: a trace a turn, model calls and tools under their agent, sub-agents under the tool that asked for them.
+//!
+//! A turn's first model call has only what was said since the turn before: what came earlier is in the trace of that turn, to which
+//! the root has a link. So spans take as much room as the files, however long a session grows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::client::Client;
+use super::ids;
+use super::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under};
+use crate::dialect::Continuation;
+use crate::dialect::write::{AttributeWriter, status_and_exception};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
+use crate::span::{AnyValue, Attributes, Link, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+
+/// What attributes without a key in any vocabulary begin with.
+const PREFIX: &str = "spanbridge.session.";
+
+/// A span to be.
+struct Draft {
+    trace: TraceId,
+    id: SpanId,
+    parent: Option<SpanId>,
+    operation: Operation,
+    start: Option<UnixNanos>,
+    end: Option<UnixNanos>,
+    /// The file does not tell when it began.
+    start_unknown: bool,
+    continues: Option<Continuation>,
+    links: Vec<Link>,
+    version: Option<String>,
+}
+
+/// The spans of one session while its threads are placed.
+struct Builder {
+    client: Client,
+    drafts: Vec<Draft>,
+    /// The span of each tool call, by the call's id.
+    tools: HashMap<String, usize>,
+}
+
+/// Where a thread is.
+#[derive(Default)]
+struct Cursor {
+    /// The span of the agent whose work this is.
+    agent: Option<usize>,
+    /// The last model call, and how many messages it was given; with what it said, if it said something.
+    last: Option<(SpanId, u64, bool)>,
+    /// What the next model call is given that no call before it was.
+    pending: Vec<Message>,
+    clock: Option<UnixNanos>,
+    /// The system prompt that the last model call of the turn was given.
+    system: Option<String>,
+    has_tools: bool,
+    /// The root of the turn before.
+    before: Option<(TraceId, SpanId)>,
+}
+
+/// The spans of the threads of one session. `is_elsewhere`: whether a session, of which this one has copies, is read for itself.
+pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter, is_elsewhere: &dyn Fn(&str) -> bool) -> Vec<Span> {
+    let mut builder = Builder {
+        client,
+        drafts: Vec::new(),
+        tools: HashMap::new(),
+    };
+    let (mut waiting, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
+    for thread in main {
+        builder.place(thread, None, is_elsewhere);
+    }
+    // A sub-agent is placed after the agent that asked for it. Each round places all that can be placed.
+    loop {
+        let before = waiting.len();
+        let mut next = Vec::new();
+        for thread in waiting {
+            match builder.place_of(thread.under.as_ref()) {
+                Some(place) => builder.place(thread, Some(place), is_elsewhere),
+                None => next.push(thread),
+            }
+        }
+        waiting = next;
+        if waiting.is_empty() || waiting.len() == before {
+            break;
+        }
+    }
+    for thread in waiting {
+        builder.place(thread, None, is_elsewhere);
+    }
+    builder.spans(writer)
+}
+
+impl Builder {
+    /// The trace and the span that a sub-agent is under.
+    fn place_of(&self, under: Option<&Under>) -> Option<(TraceId, SpanId)> {
+        let draft = match under? {
+            Under::Call(id) => self.tools.get(id).and_then(|index| self.drafts.get(*index)),
+            Under::Turn(trace) => self.drafts.iter().find(|draft| draft.trace == *trace && draft.parent.is_none()),
+            Under::Prompt(prompt) => self.drafts.iter().find(|draft| {
+                let arguments = draft.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+                let has = |value: &Value| value.as_str().is_some_and(|text| text.trim() == prompt.trim());
+                arguments
+                    .and_then(Value::as_object)
+                    .is_some_and(|arguments| arguments.values().any(has))
+            }),
+            Under::Unknown => None,
+        }?;
+        Some((draft.trace, draft.id))
+    }
+
+    fn place(&mut self, mut thread: Thread, place: Option<(TraceId, SpanId)>, is_elsewhere: &dyn Fn(&str) -> bool) {
+        let mut cursor = Cursor::default();
+        let events = std::mem::take(&mut thread.events);
+        if let Some((trace, parent)) = place {
+            self.begin_sub_agent(&thread, trace, parent, &mut cursor);
+        }
+        let is_sub = place.is_some();
+        let mut is_copy = false;
+        for event in events {
+            if let Event::Prompt(prompt) = &event
+                && !is_sub
+            {
+                is_copy = prompt.session.as_deref().is_some_and(is_elsewhere);
+            }
+            if is_copy {
+                continue;
+            }
+            match event {
+                Event::Prompt(prompt) if is_sub => self.hear_prompt(*prompt, &mut cursor),
+                Event::Prompt(prompt) => self.begin_turn(&thread, *prompt, &mut cursor),
+                Event::Heard(message) => cursor.pending.push(message),
+                Event::Call(call) => {
+                    self.ensure_turn(&thread, &mut cursor, call.start.or(call.end), &call.id);
+                    self.call(&thread, *call, &mut cursor);
+                }
+                Event::Result(result) => {
+                    self.ensure_turn(&thread, &mut cursor, result.end, &result.call_id);
+                    self.result(&thread, *result, &mut cursor);
+                }
+                Event::Compacted(compaction) => self.compacted(&thread, *compaction, &mut cursor),
+                Event::Facts(facts) => {
+                    if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+                        add_facts(&mut agent.operation, facts);
+                    }
+                }
+                Event::Failed(message) => {
+                    if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+                        agent.operation.failure = Some(failure(message));
+                    }
+                }
+            }
+        }
+        if let Some(words) = thread.unknown.words()
+            && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
+        {
+            add_facts(&mut agent.operation, Map::from_iter([("unknown_records".to_owned(), words.into())]));
+        }
+    }
+
+    fn operation(&self, thread: &Thread, kind: Kind, name: String) -> Operation {
+        let mut operation = Operation {
+            kind,
+            name,
+            session_id: Some(thread.session.clone()).filter(|session| !session.is_empty()),
+            ..Operation::default()
+        };
+        operation.agent.name = Some(self.agent_name(thread));
+        if thread.under.is_some() {
+            operation.agent.id = Some(thread.id.clone()).filter(|id| !id.is_empty());
+        }
+        operation
+    }
+
+    fn agent_name(&self, thread: &Thread) -> String {
+        thread.name.clone().unwrap_or_else(|| self.client.name().to_owned())
+    }
+
+    fn add(&mut self, draft: Draft) -> usize {
+        self.drafts.push(draft);
+        self.drafts.len() - 1
+    }
+
+    fn begin_sub_agent(&mut self, thread: &Thread, trace: TraceId, parent: SpanId, cursor: &mut Cursor) {
+        let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
+        operation.agent.description = thread.description.clone();
+        let id = ids::span(trace, "agent", &thread.id);
+        cursor.agent = Some(self.add(Draft::new(trace, id, Some(parent), operation, thread)));
+    }
+
+    /// The prompt of a sub-agent, and what it is told later.
+    fn hear_prompt(&mut self, prompt: Prompt, cursor: &mut Cursor) {
+        cursor.clock = prompt.at.or(cursor.clock);
+        if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+            if agent.operation.input.get().is_none() {
+                agent.operation.input = prompt.message.content().into();
+            }
+            agent.start = agent.start.or(prompt.at);
+            add_facts(&mut agent.operation, prompt.facts);
+        }
+        cursor.pending.push(prompt.heard.unwrap_or(prompt.message));
+    }
+
+    fn begin_turn(&mut self, thread: &Thread, prompt: Prompt, cursor: &mut Cursor) {
+        let trace = prompt.trace.unwrap_or_else(|| ids::trace(self.client, &prompt.id));
+        let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
+        let typed = prompt.message.content();
+        // The client wrote the time and the like around what was typed: the model saw both as one message.
+        match prompt.heard.as_ref().map(Message::content) {
+            Some(heard) if heard != typed && heard.contains(&typed) => {
+                operation.input = heard.into();
+                operation.unmapped.insert(format!("{PREFIX}typed"), typed.into());
+            }
+            _ => operation.input = typed.into(),
+        }
+        if let Some(session) = prompt.session {
+            operation.session_id = Some(session);
+        }
+        add_facts(&mut operation, prompt.facts);
+        let id = ids::span(trace, "turn", "");
+        let mut draft = Draft::new(trace, id, None, operation, thread);
+        draft.start = prompt.at;
+        let reported = prompt.reports.and_then(|call| self.tools.get(&call));
+        let reported = reported
+            .and_then(|index| self.drafts.get(*index))
+            .map(|draft| (draft.trace, draft.id));
+        draft.links = [
+            cursor.before.map(|to| link(to, "previous_turn")),
+            reported.map(|to| link(to, "reports")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        cursor.agent = Some(self.add(draft));
+        cursor.before = Some((trace, id));
+        cursor.last = None;
+        cursor.system = None;
+        cursor.has_tools = false;
+        cursor.clock = prompt.at.or(cursor.clock);
+        // Results that no model call was given: their calls are in the trace of the turn before.
+        cursor.pending.retain(|message| message.role != Role::Tool);
+        cursor.pending.push(prompt.heard.unwrap_or(prompt.message));
+    }
+
+    /// A turn for what happens before any prompt: the beginning of the file is not there.
+    fn ensure_turn(&mut self, thread: &Thread, cursor: &mut Cursor, at: Option<UnixNanos>, first: &str) {
+        if cursor.agent.is_some() {
+            return;
+        }
+        let trace = ids::trace(self.client, first);
+        let operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
+        let id = ids::span(trace, "turn", "");
+        let mut draft = Draft::new(trace, id, None, operation, thread);
+        draft.start = at;
+        cursor.agent = Some(self.add(draft));
+        cursor.before = Some((trace, id));
+    }
+
+    fn call(&mut self, thread: &Thread, mut call: Call, cursor: &mut Cursor) {
+        let Some((trace, parent, session)) = self.agent(cursor) else {
+            return;
+        };
+        let model = call.requested_model.clone().or_else(|| call.response_model.clone());
+        let mut operation = self.operation(
+            thread,
+            Kind::Llm,
+            format!("chat {}", model.as_deref().unwrap_or_default()).trim().to_owned(),
+        );
+        operation.session_id = session;
+        operation.model.requested = call.requested_model.take();
+        operation.model.response = call.response_model.take();
+        operation.model.provider = call.provider.take();
+        operation.response_id = call.response_id.take();
+        operation.finish_reason = call.finish_reason.take();
+        operation.parameters = std::mem::take(&mut call.parameters);
+        operation.usage = call.usage;
+        operation.cost = call.cost;
+        operation.time_to_first_token = call.time_to_first_token;
+        add_facts(&mut operation, std::mem::take(&mut call.facts));
+        if !cursor.has_tools && !call.tools.is_empty() {
+            operation.tool_definitions = std::mem::take(&mut call.tools);
+            cursor.has_tools = true;
+        }
+        let id = ids::span(trace, "call", &own(thread, &call.id));
+        let mut continues = None;
+        let mut pending = std::mem::take(&mut cursor.pending);
+        if let Some(exact) = call.exact.take() {
+            pending = exact;
+        }
+        let mut count = pending.len() as u64;
+        match (cursor.last, call.system.take()) {
+            (Some((span_id, given, answered)), system) if system.is_none() || system == cursor.system => {
+                let known = given + u64::from(answered);
+                continues = Some(Continuation {
+                    span_id,
+                    messages: Some(known),
+                });
+                count += known;
+            }
+            (_, system) => {
+                if let Some(system) = system {
+                    pending.insert(0, Message::text(Role::System, system.clone()));
+                    cursor.system = Some(system);
+                    count += 1;
+                }
+            }
+        }
+        let is_silent = pending.is_empty() && continues.is_some();
+        operation.input_messages = (!is_silent).then(|| pending.into());
+        let output = call.output.take().filter(|message| !message.is_blank());
+        cursor.last = Some((id, count, output.is_some()));
+        if let Some(why) = call.failure.take() {
+            operation.failure = Some(failure(why));
+        }
+        // The client tried again, and the model answered.
+        if operation.failure.is_none()
+            && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
+            && let Some(failure) = agent.operation.failure.take()
+        {
+            let message = failure.message.unwrap_or_default();
+            add_facts(&mut agent.operation, Map::from_iter([("retries".to_owned(), message.into())]));
+        }
+        let start = call.start.or(cursor.clock.filter(|clock| call.end.is_none_or(|end| *clock <= end)));
+        let end = call.end.or(start);
+        cursor.clock = end.or(cursor.clock);
+        if let Some(message) = &output
+            && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
+            && message.has_words()
+        {
+            agent.operation.output = message.content().into();
+        }
+        let calls = output.as_ref().map(|message| message.tool_calls.clone()).unwrap_or_default();
+        operation.output_messages = output.map(|message| vec![message]);
+        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        draft.start_unknown = call.start.is_none();
+        (draft.start, draft.end, draft.continues) = (start, end, continues);
+        self.extend_agent(cursor, start, end);
+        self.add(draft);
+        for asked in calls {
+            let Some(call_id) = asked.recorded_id().map(str::to_owned) else {
+                continue;
+            };
+            let tool = ToolUse {
+                name: Some(asked.name),
+                call_id: Some(call_id.clone()),
+                arguments: asked.arguments,
+                ..ToolUse::default()
+            };
+            self.tool(thread, tool, &call_id, parent, (end, end), cursor);
+        }
+    }
+
+    /// Adds the span of a tool; it waits for its result.
+    fn tool(
+        &mut self,
+        thread: &Thread,
+        tool: ToolUse,
+        call_id: &str,
+        parent: SpanId,
+        times: (Option<UnixNanos>, Option<UnixNanos>),
+        cursor: &Cursor,
+    ) -> Option<usize> {
+        let (trace, _, session) = self.agent(cursor)?;
+        let name = format!("execute_tool {}", tool.name.as_deref().unwrap_or_default());
+        let mut operation = self.operation(thread, Kind::Tool, name.trim().to_owned());
+        operation.session_id = session;
+        operation.tool = Some(Box::new(tool));
+        operation.unmapped.insert(format!("{PREFIX}no_result"), true.into());
+        let id = ids::span(trace, "tool", &own(thread, call_id));
+        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        (draft.start, draft.end) = times;
+        let index = self.add(draft);
+        self.tools.insert(call_id.to_owned(), index);
+        Some(index)
+    }
+
+    fn result(&mut self, thread: &Thread, mut result: ToolResult, cursor: &mut Cursor) {
+        let Some((trace, agent, _)) = self.agent(cursor) else { return };
+        let known = self.tools.get(&result.call_id).copied();
+        let known = known.filter(|index| self.drafts.get(*index).is_some_and(|draft| draft.trace == trace));
+        let index = known.or_else(|| {
+            let tool = ToolUse {
+                name: result.name.clone(),
+                call_id: Some(result.call_id.clone()),
+                arguments: result.arguments.take(),
+                ..ToolUse::default()
+            };
+            let inside = result.inside.as_ref().and_then(|call| self.tools.get(call));
+            let parent = inside.and_then(|index| self.drafts.get(*index)).map_or(agent, |draft| draft.id);
+            let start = result.start.or(cursor.clock);
+            self.tool(thread, tool, &result.call_id, parent, (start, result.end), cursor)
+        });
+        cursor.clock = result.end.or(cursor.clock);
+        self.extend_agent(cursor, None, result.end);
+        if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
+            draft.start = result.start.or(draft.start);
+            draft.end = result.end.or(draft.end);
+            let operation = &mut draft.operation;
+            if let Some(message) = &result.message {
+                operation.unmapped.shift_remove(&format!("{PREFIX}no_result"));
+                if let Some(tool) = operation.tool.as_mut() {
+                    tool.result = Some(message.result_value());
+                    tool.mcp_server = result.mcp_server.take().or(tool.mcp_server.take());
+                }
+            }
+            if result.is_error {
+                let text = result.message.as_ref().map(Message::content).filter(|text| !text.is_empty());
+                operation.failure = Some(failure(text.unwrap_or_else(|| "the tool failed".to_owned())));
+            }
+            add_facts(operation, result.facts);
+        }
+        if let Some(mut message) = result.message.filter(|_| result.inside.is_none()) {
+            message.role = Role::Tool;
+            message.is_error = result.is_error;
+            message.tool_call_id = Some(result.call_id);
+            cursor.pending.push(message);
+        }
+    }
+
+    /// A summary takes the place of what was said. The call that wrote it is told beside the conversation.
+    fn compacted(&mut self, thread: &Thread, compaction: Compaction, cursor: &mut Cursor) {
+        if let Some(summary) = compaction.summary {
+            cursor.last = None;
+            cursor.pending.clear();
+            if let Some(system) = cursor.system.take() {
+                cursor.pending.push(Message::text(Role::System, system.clone()));
+                cursor.system = Some(system);
+            }
+            cursor.pending.push(summary);
+        }
+        let Some((trace, parent, session)) = self.agent(cursor) else {
+            return;
+        };
+        let mut operation = self.operation(thread, Kind::Chain, "compaction".to_owned());
+        operation.session_id = session;
+        operation.usage = compaction.usage;
+        operation.cost = compaction.cost;
+        add_facts(&mut operation, compaction.facts);
+        let id = ids::span(trace, "compaction", &own(thread, &compaction.id));
+        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        (draft.start, draft.end) = (compaction.at.or(cursor.clock), compaction.at.or(cursor.clock));
+        draft.start_unknown = true;
+        self.add(draft);
+    }
+
+    /// The trace, the span and the session of the agent at work.
+    fn agent(&self, cursor: &Cursor) -> Option<(TraceId, SpanId, Option<String>)> {
+        let draft = self.drafts.get(cursor.agent?)?;
+        Some((draft.trace, draft.id, draft.operation.session_id.clone()))
+    }
+
+    fn extend_agent(&mut self, cursor: &Cursor, start: Option<UnixNanos>, end: Option<UnixNanos>) {
+        if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+            agent.start = agent.start.or(start);
+            agent.end = agent.end.max(end);
+        }
+    }
+
+    fn spans(self, writer: &AttributeWriter) -> Vec<Span> {
+        let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
+        let client = self.client;
+        let write = |draft: Draft| {
+            let resource = resources.entry(draft.version.clone()).or_insert_with_key(|version| {
+                let mut resource = Resource::default();
+                resource.attributes.push("service.name", client.name());
+                if let Some(version) = version {
+                    resource.attributes.push("service.version", version.clone());
+                }
+                Arc::new(resource)
+            });
+            draft.span(writer, resource)
+        };
+        self.drafts.into_iter().map(write).collect()
+    }
+}
+
+impl Draft {
+    fn new(trace: TraceId, id: SpanId, parent: Option<SpanId>, operation: Operation, thread: &Thread) -> Self {
+        Self {
+            trace,
+            id,
+            parent,
+            operation,
+            start: None,
+            end: None,
+            start_unknown: false,
+            continues: None,
+            links: Vec::new(),
+            version: thread.version.clone(),
+        }
+    }
+
+    fn span(mut self, writer: &AttributeWriter, resource: &Arc<Resource>) -> Span {
+        if self.start_unknown {
+            self.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
+        }
+        let mut span = Span::new(self.trace, self.id, self.operation.name.clone());
+        span.resource = Arc::clone(resource);
+        span.parent = self.parent;
+        let start = self.start.or(self.end).unwrap_or_default();
+        span.start = start;
+        span.end = self.end.unwrap_or(start).max(start);
+        span.attributes = writer.write(&self.operation);
+        span.links = self.links;
+        if let Some(continues) = self.continues {
+            continues.write(&mut span.attributes);
+        }
+        if let Some(failure) = &self.operation.failure {
+            let (status, exception) = status_and_exception(failure, span.end);
+            span.status = status;
+            span.events.extend(exception);
+        }
+        span
+    }
+}
+
+/// A sub-agent's ids may be those of another agent in the trace.
+fn own(thread: &Thread, id: &str) -> String {
+    if thread.under.is_some() {
+        format!("{} {id}", thread.id)
+    } else {
+        id.to_owned()
+    }
+}
+
+fn failure(message: String) -> Failure {
+    Failure {
+        message: Some(message),
+        ..Failure::default()
+    }
+}
+
+fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
+    let mut attributes = Attributes::default();
+    attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));
+    Link {
+        trace_id,
+        span_id,
+        trace_state: String::new(),
+        attributes,
+        dropped_attributes: 0,
+        flags: 0,
+    }
+}
+
+/// Facts of the client without a word in any vocabulary. One that comes again makes a list.
+fn add_facts(operation: &mut Operation, facts: Map<String, Value>) {
+    for (key, value) in facts {
+        let key = format!("{PREFIX}{key}");
+        match operation.unmapped.get_mut(&key) {
+            None => {
+                operation.unmapped.insert(key, value);
+            }
+            Some(have) if *have == value => {}
+            Some(Value::Array(list)) => list.push(value),
+            Some(have) => *have = Value::Array(vec![have.take(), value]),
+        }
+    }
+}

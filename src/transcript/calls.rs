@@ -1,0 +1,94 @@
+//! What a tool was called with: the tool's own span says so, else the model call that asked for it.
+
+use serde_json::Value;
+
+use crate::document::json::{Object, Text};
+use crate::document::text::compact;
+use crate::hash::HashMap;
+use crate::operation::{Failure, ToolCall};
+use crate::run::{EntryKind, Run, Step};
+
+/// The call that asked for this tool, as the model's output holds it.
+pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
+    let caller = run.steps.get(step.dispatched_by?)?;
+    let messages = caller.operation.output_messages.as_deref()?;
+    messages.iter().flat_map(|message| &message.tool_calls).nth(step.call_index?)
+}
+
+/// The tool's name; the operation's where nobody names the tool.
+pub(crate) fn tool_name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
+    let own = step.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
+    own.filter(|name| !name.trim().is_empty())
+        .or_else(|| asked(run, step).map(|call| call.name.as_str()))
+        .filter(|name| !name.trim().is_empty())
+        .unwrap_or(&step.operation.name)
+}
+
+/// The id that the model gave the call.
+pub(crate) fn call_id<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
+    let own = step.operation.tool.as_ref().and_then(|tool| tool.call_id.as_deref());
+    own.or_else(|| asked(run, step).and_then(|call| call.id.as_deref()))
+}
+
+/// What the tool was called with, of any JSON type.
+pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
+    let own = step.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+    own.or_else(|| asked(run, step).and_then(|call| call.arguments.as_ref()))
+        .or_else(|| step.operation.input.get())
+}
+
+/// What the conversations tell of each tool's result, by the tool's step id.
+#[derive(Debug, Default)]
+pub(crate) struct Results<'a>(HashMap<&'a str, &'a Value>);
+
+impl<'a> Results<'a> {
+    /// The last result of each tool in the conversation of its scope.
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let mut by_tool = HashMap::default();
+        for (scope, entry) in run
+            .scopes
+            .enumerate()
+            .flat_map(|(at, scope)| scope.conversation.iter().map(move |entry| (at, entry)))
+        {
+            if let EntryKind::Result(result) = &entry.kind
+                && !result.result.is_null()
+                && let Some(tool) = result.tool.and_then(|tool| run.steps.get(tool)).filter(|tool| tool.scope == scope)
+            {
+                by_tool.insert(tool.id.as_str(), &result.result);
+            }
+        }
+        Self(by_tool)
+    }
+
+    /// What the tool gave back, of any JSON type: the span says so, else the messages.
+    pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
+        let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
+        own.or_else(|| step.operation.output.get())
+            .or_else(|| self.0.get(step.id.as_str()).copied())
+    }
+}
+
+/// The failure in words, never blank.
+pub(crate) fn error_text(failure: &Failure) -> &str {
+    let mut texts = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
+    texts.find(|text| !text.trim().is_empty()).unwrap_or("error")
+}
+
+/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) {
+    match arguments {
+        Some(Value::Object(map)) => (map.into(), false),
+        None | Some(Value::Null) => (Object::new(), false),
+        Some(Value::String(text)) if text.is_empty() => (Object::new(), false),
+        Some(other) => (Object::from([("input", other.into())]), true),
+    }
+}
+
+/// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
+pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
+    match (&call.arguments_text, &call.arguments) {
+        (Some(text), _) if serde_json::from_str::<Value>(text).is_ok() => text.into(),
+        (_, Some(value)) => compact(value).into(),
+        (_, None) => "{}".into(),
+    }
+}

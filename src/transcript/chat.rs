@@ -1,0 +1,121 @@
+//! Messages, tool calls, their results and the offered tools, as chat formats write them.
+
+use std::collections::hash_map::Entry;
+
+use serde_json::Value;
+
+use crate::document::json::{Json, Object, Text};
+use crate::hash::HashMap;
+use crate::operation::{Failure, Message, Part, ToolDefinition};
+use crate::run::{Run, Step};
+use crate::transcript::calls;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::transcript::{CallResult, ExchangeCall};
+
+/// The tool that a call names.
+pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
+    let tool = || asked.tool.and_then(|tool| tool.of(run));
+    let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
+    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("unknown")
+}
+
+/// The arguments of a call as an object. The flag says whether one was put around.
+pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'a>, bool) {
+    let Some(call) = asked.call else {
+        let input = asked.tool.and_then(|tool| content::input(run, tool.of(run)?));
+        return match input.unwrap_or_default() {
+            Json::Object(object) => (object, false),
+            Json::Null => (Object::new(), false),
+            other => (Object::from([("input", other)]), true),
+        };
+    };
+    calls::arguments_object(call.arguments.as_ref())
+}
+
+/// A result as text, and why the tool failed. A failure without a result is `Error: ...`.
+pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Text<'a>, Option<&'a Failure>) {
+    let (value, failure) = result_value(run, results, given);
+    let text = if value.is_null() { Text::default() } else { value.into_text() };
+    (text, failure)
+}
+
+/// A result of any JSON type, and why the tool failed. A failure without a result is `Error: ...`.
+pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Json<'a>, Option<&'a Failure>) {
+    let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
+    let of_step = || step.and_then(|step| step.operation.failure.as_ref());
+    let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);
+    let value = match given.entry.map(|entry| &entry.result).filter(|value| !value.is_null()) {
+        Some(value) => Json::from(value),
+        None => step.and_then(|step| content::output(results, step)).unwrap_or_default(),
+    };
+    let says_no_more = |error: &str| match &value {
+        Json::Text(text) => text.trim().is_empty() || text.trim() == error.trim(),
+        // Null, and the empty object or list that some clients record beside the error.
+        other => other.is_empty(),
+    };
+    match failure.map(calls::error_text) {
+        Some(error) if says_no_more(error) => (format!("Error: {error}").into(), failure),
+        _ => (value, failure),
+    }
+}
+
+/// Tools in OpenAI's function form.
+#[derive(Debug, Default)]
+pub(crate) struct OfferedTools<'a> {
+    list: Vec<&'a ToolDefinition>,
+    by_name: HashMap<&'a str, &'a ToolDefinition>,
+}
+
+impl<'a> OfferedTools<'a> {
+    /// Adds those that a model call was offered. Names of tools that stand there with another definition come back.
+    pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
+        let mut differing = Vec::new();
+        for definition in definitions.iter().filter(|definition| !definition.name.is_empty()) {
+            match self.by_name.entry(&definition.name) {
+                Entry::Vacant(place) => {
+                    place.insert(definition);
+                    self.list.push(definition);
+                }
+                Entry::Occupied(known) if **known.get() == *definition => {}
+                Entry::Occupied(_) => differing.push(definition.name.as_str()),
+            }
+        }
+        differing
+    }
+
+    /// A list with an object a tool; `null` where none was offered.
+    pub(crate) fn list(&self) -> Json<'a> {
+        if self.list.is_empty() {
+            return Json::Null;
+        }
+        let tools = self.list.iter().map(|tool| {
+            let mut function = Object::from([("name", (&tool.name).into())]);
+            // Some templates fail without the key.
+            function.add("description", tool.description.as_deref().unwrap_or_default());
+            let parameters = match &tool.parameters {
+                Some(schema @ Value::Object(_)) => Json::from(schema),
+                // Templates and validators walk through it.
+                _ => Object::from([("type", "object".into()), ("properties", Object::new().into())]).into(),
+            };
+            function.add("parameters", parameters);
+            Object::from([("type", "function".into()), ("function", function.into())])
+        });
+        tools.collect()
+    }
+}
+
+/// A message's content as one text, with pictures, sounds and other parts as marked text. The flag says whether there are any.
+pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
+    if !message.has_media() {
+        let of_result = message.result.as_deref().filter(|_| message.parts.is_empty());
+        return (of_result.map_or_else(|| content::content(message), content::text), false);
+    }
+    let parts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.into()),
+        Part::Reasoning { .. } => None,
+        Part::Media(media) => Some(content::media_mark(media)),
+        Part::Other(value) => Some(content::part_mark(value)),
+    });
+    (parts.collect::<Vec<String>>().join("\n").into(), true)
+}

@@ -1,0 +1,159 @@
+//! Whether what an agent or a chain says as a whole repeats the words of the run's conversations.
+
+use serde_json::Value;
+
+use crate::dialect::messages::{self, Direction};
+use crate::document::json::{Json, Text, trimmed};
+use crate::document::json_read;
+use crate::document::text::compact;
+use crate::hash::HashSet;
+use crate::operation::{Form, Message, Operation, Recorded, Role};
+use crate::run::{EntryKind, Run, Step};
+use crate::transcript::{calls, content};
+
+/// The words of a run's conversations, its question and its answer.
+#[derive(Debug, Default)]
+pub(crate) struct ConversationWords<'a> {
+    words: HashSet<Text<'a>>,
+    /// Whether any of them may be the text of a JSON object or list.
+    has_json: bool,
+}
+
+impl<'a> ConversationWords<'a> {
+    /// The words of a run.
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let conversations = || run.scopes.iter().map(|scope| &scope.conversation);
+        let entries = conversations().map(Vec::len).sum::<usize>();
+        // Words are long: a set that grows hashes them again.
+        let mut words: HashSet<Text<'a>> = HashSet::with_capacity_and_hasher(2 * entries, foldhash::fast::RandomState::default());
+        let mut tell = |text: Text<'a>| {
+            let _ = words.insert(trimmed(text));
+        };
+        for entry in conversations().flatten() {
+            match &entry.kind {
+                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message, &mut tell),
+                EntryKind::Result(result) => tell(text(&result.result)),
+                EntryKind::Call(call) => run.steps.get(call.tool).into_iter().for_each(|tool| asked(tool, &mut tell)),
+            }
+        }
+        for utterance in [&run.question, &run.answer].into_iter().flatten() {
+            tell(text(&utterance.content));
+        }
+        let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
+        Self { words, has_json }
+    }
+
+    /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
+    pub(crate) fn untold(&self, operation: &Operation) -> Option<&'static str> {
+        match (
+            self.lacks(&operation.input, operation.input_messages.as_deref(), Direction::Input),
+            self.lacks(&operation.output, operation.output_messages.as_deref(), Direction::Output),
+        ) {
+            (true, true) => Some("its input and output"),
+            (true, false) => Some("its input"),
+            (false, true) => Some("its output"),
+            (false, false) => None,
+        }
+    }
+
+    /// Messages beside a whole value repeat it.
+    fn lacks(&self, recorded: &Recorded, messages: Option<&[Message]>, direction: Direction) -> bool {
+        if recorded.is_none() {
+            return !messages.unwrap_or_default().iter().all(|message| self.has_all(message));
+        }
+        let read = match recorded.form() {
+            Some(Form::Text(text)) if text.starts_with('{') => json_read::read(text).ok(),
+            Some(_) | None => None,
+        };
+        let holds = match read {
+            Some(Json::Object(map)) if !is_alone(map.len(), |key| map.contains_key(key)) => self.has_json && self.has(&compact(&map)),
+            Some(json) => self.holds(&json.into(), direction),
+            None => recorded.get().is_none_or(|value| self.holds(value, direction)),
+        };
+        !holds
+    }
+
+    fn has(&self, words: &str) -> bool {
+        words.trim().is_empty() || self.words.contains(words.trim())
+    }
+
+    fn has_all(&self, message: &Message) -> bool {
+        let mut all = true;
+        texts(message, &mut |words| all &= self.has(&words));
+        all
+    }
+
+    fn holds(&self, value: &Value, direction: Direction) -> bool {
+        let may_be_words = self.has_json || !(value.is_object() || value.is_array());
+        if value.is_null() || may_be_words && self.has(&text(value)) {
+            return true;
+        }
+        if value
+            .as_object()
+            .is_some_and(|map| !is_alone(map.len(), |key| map.contains_key(key)))
+        {
+            return false;
+        }
+        if let Some(list) = messages::read(value, direction) {
+            return list.iter().all(|message| self.has_all(message)) && (list.len() >= items(value) || are_messages(value, direction));
+        }
+        match value {
+            Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && self.has(&text(value))),
+            _ => false,
+        }
+    }
+}
+
+/// How many items a list holds, those of the lists in it counted.
+fn items(value: &Value) -> usize {
+    value.as_array().map_or(1, |list| list.iter().map(items).sum())
+}
+
+/// Whether each item of a list is a message: others may stand between them.
+fn are_messages(value: &Value, direction: Direction) -> bool {
+    match value {
+        Value::Array(list) => list.iter().all(|item| are_messages(item, direction)),
+        item => item.is_null() || messages::is_read(item, direction),
+    }
+}
+
+/// Whether messages are all that an object with these keys holds: a state may hold more beside them.
+fn is_alone(keys: usize, has: impl Fn(&str) -> bool) -> bool {
+    keys == 1 || has("role") || has("choices")
+}
+
+/// What a message says in words: its text, else its calls.
+fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
+    for call in &message.tool_calls {
+        tell(format!("{} {}", call.name, calls::arguments_json(call)).into());
+    }
+    // What a sub-agent is asked is an argument of the call around it.
+    let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
+    let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
+    members.filter_map(Value::as_str).for_each(|words| tell(words.into()));
+    tell(content::content(message));
+    // The name on a result is that of its call.
+    if let Some(name) = message.name.as_ref().filter(|_| message.role != Role::Tool) {
+        tell(name.into());
+    }
+    if let Some(result) = &message.result {
+        tell(text(result));
+    }
+}
+
+/// What a tool is asked in words.
+fn asked<'a>(tool: &'a Step, tell: &mut impl FnMut(Text<'a>)) {
+    let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+    match arguments {
+        Some(Value::String(text)) => tell(text.into()),
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).for_each(|words| tell(words.into())),
+        _ => {}
+    }
+}
+
+fn text(value: &Value) -> Text<'_> {
+    match value {
+        Value::Null => Text::default(),
+        other => content::text(other),
+    }
+}

@@ -1,0 +1,307 @@
+//! What an operation says beside what a format has fields for, under the names that documents use in their metadata.
+//!
+//! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
+
+use crate::document::json::{Json, Object};
+use crate::operation::{Document, Evaluation, Failure, Kind, Operation, ToolDefinition};
+use crate::run::{Observed, Run, Step};
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::transcript::fact_groups::FactGroup as _;
+
+/// Most of what an operation may say it does not say: nothing is made of that.
+#[inline]
+fn put<'a>(out: &mut Object<'a>, key: &'static str, value: Option<impl Into<Json<'a>>>) {
+    if let Some(value) = value {
+        put_value(out, key, value.into());
+    }
+}
+
+fn put_value<'a>(out: &mut Object<'a>, key: &'static str, value: Json<'a>) {
+    if !value.is_null() {
+        out.add(key, value);
+    }
+}
+
+fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a>>) {
+    let map = map.into();
+    if !map.is_empty() {
+        out.add(key, map);
+    }
+}
+
+/// Everything that a step says, but for its name, its times, what went in and what came out.
+pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
+    let operation = &step.operation;
+    let mut out = Object::with_capacity(8);
+    who(run, step, &mut out);
+    model(operation, &mut out);
+    tool(operation, &mut out);
+    state_and_memory(operation, &mut out);
+    in_and_out_of_another_kind(operation, &mut out);
+    out.extend(operation.training.facts());
+    put_map(&mut out, "task", operation.task.facts());
+    put(&mut out, "workflow", operation.workflow.as_deref());
+    put(&mut out, "graph_node", operation.graph_node.as_deref());
+    if !operation.tags.is_empty() {
+        out.add("tags", operation.tags.as_slice());
+    }
+    put_map(&mut out, "metadata", &operation.metadata);
+    put_map(&mut out, "spanbridge", &operation.format_extras);
+    put_map(&mut out, "attributes", &operation.unmapped);
+    if !operation.evaluations.is_empty() {
+        out.add("evaluations", operation.evaluations.iter().map(evaluation).collect::<Json<'_>>());
+    }
+    put(&mut out, "error", operation.failure.as_ref().map(error));
+    if !step.evidence.is_empty() {
+        let evidence = step.evidence.iter().map(ToString::to_string);
+        out.add("evidence", evidence.collect::<Json<'_>>());
+    }
+    put(&mut out, "observed", (step.observed == Observed::Messages).then_some("messages"));
+    out
+}
+
+fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
+    let operation = &step.operation;
+    // The agent's name is told where it is not the run's own agent, or is the agent itself.
+    let agent = operation
+        .agent
+        .name
+        .as_ref()
+        .or_else(|| run.scopes.get(step.scope).and_then(|scope| scope.agent.as_ref()));
+    put(out, "agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
+    put(out, "agent_id", operation.agent.id.as_deref());
+    put(out, "agent_description", operation.agent.description.as_deref());
+    put(
+        out,
+        "agent_version",
+        operation
+            .agent
+            .version
+            .as_ref()
+            .filter(|version| Some(*version) != run.agent.version.as_ref()),
+    );
+    put(
+        out,
+        "framework",
+        operation
+            .agent
+            .framework
+            .as_ref()
+            .filter(|framework| Some(*framework) != run.agent.framework.as_ref()),
+    );
+    put(out, "input_type", operation.content_type.input.as_deref());
+    put(out, "format", operation.content_type.output.as_deref());
+    put(
+        out,
+        "session_id",
+        operation.session_id.as_ref().filter(|id| Some(*id) != run.session_id.as_ref()),
+    );
+    put(
+        out,
+        "user_id",
+        operation.user_id.as_ref().filter(|id| Some(*id) != run.user_id.as_ref()),
+    );
+}
+
+fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
+    let model = &operation.model;
+    put(out, "model", model.name());
+    put(
+        out,
+        "requested_model",
+        model.requested.as_deref().filter(|requested| Some(*requested) != model.name()),
+    );
+    put(out, "provider", model.provider.as_deref());
+    put(out, "response_id", operation.response_id.as_deref());
+    put(out, "finish_reason", operation.finish_reason.as_deref());
+    put_map(out, "parameters", &operation.parameters);
+    if !operation.tool_definitions.is_empty() {
+        out.add(
+            "tool_definitions",
+            operation.tool_definitions.iter().map(tool_definition).collect::<Json<'_>>(),
+        );
+    }
+    put_map(out, "usage", operation.usage.facts());
+    put_map(out, "cost", operation.cost.facts());
+    put(out, "time_to_first_token", operation.time_to_first_token);
+    put_map(out, "prompt", operation.prompt.facts());
+}
+
+fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
+    if let Some(tool) = &operation.tool {
+        put(out, "tool_call_id", tool.call_id.as_deref());
+        put(out, "mcp_server", tool.mcp_server.as_deref());
+        put(out, "tool_description", tool.description.as_deref());
+        put(out, "tool_parameters", tool.parameters.as_ref());
+    }
+    if let Some(search) = &operation.search {
+        put(out, "top_k", search.top_k);
+        put(out, "match_count", search.match_count);
+    }
+    put(out, "vector_count", operation.vector_count);
+    if let Some(impact) = &operation.resource_impact {
+        put_map(out, "resource_impact", impact.facts());
+    }
+}
+
+fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
+    if let Some(memory) = &operation.memory {
+        put_map(out, "memory", memory.facts());
+    }
+    if let Some(state) = &operation.state {
+        put_map(out, "state", state.facts());
+    }
+    if let Some(interrupt) = &operation.interrupt {
+        put_map(out, "interrupt", interrupt.facts());
+    }
+}
+
+/// What went in and what came out in a form that [`content::input`] and [`content::output`] do not look for in operations of this kind.
+fn in_and_out_of_another_kind<'a>(operation: &'a Operation, out: &mut Object<'a>) {
+    let kind = operation.kind;
+    if kind != Kind::Embedding && !operation.embedded_texts.is_empty() {
+        out.add("embedded_texts", operation.embedded_texts.as_slice());
+    }
+    if let Some(tool) = operation.tool.as_ref().filter(|_| kind != Kind::Tool) {
+        put(out, "tool_name", tool.name.as_deref());
+        put(out, "arguments", tool.arguments.as_ref());
+        put(out, "result", tool.result.as_ref());
+    }
+    if let Some(search) = operation.search.as_ref().filter(|_| !content::is_search(kind)) {
+        put(out, "query", search.query.as_ref());
+        put(out, "documents", search.documents.as_deref().map(documents));
+    }
+    if !content::has_messages_for_input(kind) {
+        put(out, "input_messages", operation.input_messages.as_deref().map(content::chats));
+    }
+    if !content::has_messages_for_output(kind) {
+        put(out, "output_messages", operation.output_messages.as_deref().map(content::chats));
+    }
+}
+
+/// A tool offered to a model.
+fn tool_definition(tool: &ToolDefinition) -> Object<'_> {
+    let mut out = Object::with_capacity(3);
+    out.add("name", &tool.name);
+    put(&mut out, "description", tool.description.as_deref());
+    put(&mut out, "parameters", tool.parameters.as_ref());
+    out
+}
+
+/// Documents that were found.
+pub(crate) fn documents(documents: &[Document]) -> Json<'_> {
+    let told = documents.iter().map(|document| {
+        filled([
+            ("id", document.id.as_ref().into()),
+            ("content", document.content.as_ref().into()),
+            ("score", document.score.into()),
+            ("metadata", (&document.metadata).into()),
+        ])
+    });
+    told.collect()
+}
+
+/// A failure as `{type, message, stacktrace}`.
+pub(crate) fn error(failure: &Failure) -> Object<'_> {
+    let mut out = Object::new();
+    put(&mut out, "type", failure.error_type.as_deref());
+    out.add("message", crate::transcript::calls::error_text(failure));
+    put(&mut out, "stacktrace", failure.stacktrace.as_deref());
+    out
+}
+
+/// A judgement as an object.
+pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
+    evaluation.facts()
+}
+
+/// Which operation, of what kind, when: for one that has no place of its own in a document.
+pub(crate) fn identity(step: &Step) -> Object<'_> {
+    let mut out = Object::new();
+    put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
+    out.add("kind", step.operation.kind.name());
+    out.add("name", &step.operation.name);
+    put(&mut out, "started_at", step.known_start().map(|start| start.rfc3339()));
+    put(&mut out, "ended_at", step.known_end().map(|end| end.rfc3339()));
+    out
+}
+
+/// What went in and what came out, as `input` and `output`.
+pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step) -> Object<'a> {
+    let mut out = Object::new();
+    put(&mut out, "input", content::input(run, step));
+    put(&mut out, "output", content::output(results, step));
+    out
+}
+
+/// The instrumentation that recorded the run's first work.
+pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
+    let mut out = Object::new();
+    put(&mut out, "name", run.agent.instrumentation.as_deref());
+    put(&mut out, "version", run.agent.instrumentation_version.as_deref());
+    out
+}
+
+/// Why the run failed, and where.
+pub(crate) fn run_failure(run: &Run) -> Option<Object<'_>> {
+    let failed = run.failure.as_ref()?;
+    Some(filled([
+        ("message", failed.failure.text().into()),
+        ("type", failed.failure.error_type.as_ref().into()),
+        ("stacktrace", failed.failure.stacktrace.as_ref().into()),
+        ("span_id", failed.span_id.to_string().into()),
+    ]))
+}
+
+/// Facts of the run itself: trace, session, person, resource, what the run floor collected.
+pub(crate) fn of_run(run: &Run) -> Object<'_> {
+    let mut out = Object::new();
+    out.add("otel.trace_id", run.trace_id.to_string());
+    put(&mut out, "session_id", run.session_id.as_deref());
+    put(&mut out, "user_id", run.user_id.as_deref());
+    put_map(&mut out, "instrumentation", instrumentation(run));
+    put_map(&mut out, "resource", &run.resource);
+    // Its keys are distinct: only those that stand here already can come again.
+    let beside: Vec<_> = run.metadata.iter().filter(|(key, _)| !out.contains_key(key)).collect();
+    for (key, value) in beside {
+        out.add(key, value);
+    }
+    if let Some(failed) = &run.failure {
+        let mut failure = error(&failed.failure);
+        failure.add("span_id", failed.span_id.to_string());
+        out.insert("error", failure);
+    }
+    out
+}
+
+/// Facts of the run itself, and who ran.
+pub(crate) fn of_run_and_agent(run: &Run) -> Object<'_> {
+    let mut out = of_run(run);
+    let agent = &run.agent;
+    for (key, value) in [
+        ("agent", &agent.name),
+        ("agent_version", &agent.version),
+        ("framework", &agent.framework),
+        ("framework_version", &agent.framework_version),
+    ] {
+        if let Some(value) = value {
+            out.insert_new(key, value);
+        }
+    }
+    out
+}
+
+/// An object of the values that are there.
+pub(crate) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
+    let mut out = Object::new();
+    for (key, value) in pairs {
+        out.add_filled(key, value);
+    }
+    out
+}
+
+/// A list of the texts of these.
+pub(crate) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
+    list.iter().map(ToString::to_string).collect()
+}

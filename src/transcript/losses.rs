@@ -1,0 +1,136 @@
+//! The losses of a format of chat turns, collected while a conversation is written.
+
+use std::collections::BTreeSet;
+
+use crate::document::json::Json;
+use crate::document::loss::{Loss, LossReason};
+use crate::operation::{Message, Part};
+use crate::run::{Entry, EntryKind, Run, Step, Utterance};
+use crate::span::SpanId;
+use crate::transcript::turn_facts;
+use crate::transcript::turn_facts::TurnFacts;
+use crate::transcript::{Exchange, ExchangeCall};
+use crate::transcript::{content, facts};
+
+/// The losses of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    losses: Vec<Loss>,
+    /// Facts of operations without a place, each named once.
+    facts: BTreeSet<String>,
+    /// Facts that have a place.
+    placed: &'static [&'static str],
+}
+
+impl Losses {
+    /// Nothing lost yet. `placed`: the facts that the format has a place for, by their names in [`facts::all`].
+    pub(crate) fn new(placed: &'static [&'static str]) -> Self {
+        Self { placed, ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
+        self.losses.push(Loss::new(span, what, reason));
+    }
+
+    /// A fact, of however many operations.
+    pub(crate) fn fact(&mut self, name: impl Into<String>) {
+        self.facts.insert(name.into());
+    }
+
+    /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
+    pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+        for (key, value) in facts::all(run, step).iter() {
+            if !self.placed.contains(&key) {
+                if !self.facts.contains(key) {
+                    self.fact(key);
+                }
+            } else if !is_told(key, &value) {
+                self.fact(format!("{key} of {}", step.operation.kind.name()));
+            }
+        }
+        if step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1) {
+            self.add(step.span_id, "other choices", LossReason::NoPlace);
+        }
+    }
+
+    /// An operation that no turn tells of: its facts, and what goes in and comes out, but for what the turns tell too.
+    pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+        self.step(turns.run, step, is_told);
+        let kind = step.operation.kind;
+        if !turn_facts::hands_on(kind) {
+            self.add(step.span_id, kind.name(), LossReason::NoPlace);
+        } else if let Some(what) = turns.untold(step) {
+            self.add(step.span_id, format!("{}: {what}", kind.name()), LossReason::NoPlace);
+        }
+    }
+
+    /// The run's question or answer, where the document has no place for it; `what` says so. Nothing is lost where a message says it.
+    pub(crate) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
+        let Some(utterance) = utterance else { return };
+        let words = content::text(&utterance.content);
+        let says_it = |entry: &Entry| match &entry.kind {
+            EntryKind::Message(message) | EntryKind::Turn(message) => content::content(message).trim() == words.trim(),
+            _ => false,
+        };
+        if !run.scopes.iter().flat_map(|scope| &scope.conversation).any(says_it) {
+            let span = run.steps.get(utterance.step).and_then(|step| step.span_id);
+            self.add(span, what, LossReason::NoPlace);
+        }
+    }
+
+    /// Reasoning that only the provider can read.
+    pub(crate) fn opaque(&mut self, message: &Message, span: Option<SpanId>) {
+        let is_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
+        if message.parts.iter().any(is_opaque) {
+            self.add(span, "opaque reasoning", LossReason::NoPlace);
+        }
+    }
+
+    /// An edited history before an exchange.
+    pub(crate) fn branch(&mut self, exchange: &Exchange<'_>, span: Option<SpanId>) {
+        if exchange.branch {
+            self.add(span, "the history was edited before this message", LossReason::Ambiguous);
+        }
+    }
+
+    /// A call of which the last result is told, as a call of this agent. `wrapped`: whether an object was put around its arguments.
+    pub(crate) fn call(
+        &mut self,
+        turns: &TurnFacts<'_>,
+        asked: &ExchangeCall<'_>,
+        agent: Option<&str>,
+        wrapped: bool,
+        span: Option<SpanId>,
+    ) {
+        let id = &asked.id;
+        if wrapped {
+            self.add(span, format!("arguments of {id}"), LossReason::Coerced);
+        }
+        if asked.results.iter().any(|given| given.branch) {
+            self.add(
+                span,
+                format!("the history was edited before the result of {id}"),
+                LossReason::Ambiguous,
+            );
+        }
+        for given in asked.results.iter().rev().skip(1) {
+            self.add(span, format!("an earlier result of {id}"), LossReason::NoPlace);
+            let tool = given
+                .tool
+                .filter(|tool| asked.tool != Some(*tool))
+                .and_then(|tool| tool.of(turns.run));
+            if let Some(tool) = tool {
+                self.step(turns.run, tool, |key, value| match key {
+                    "agent" => value.as_str() == agent,
+                    "tool_call_id" => value.as_str() == Some(id),
+                    _ => turns.tell(key, tool),
+                });
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Vec<Loss> {
+        let facts = self.facts.into_iter().map(|fact| Loss::new(None, fact, LossReason::NoPlace));
+        self.losses.into_iter().chain(facts).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! A conversation by rounds: what a person said, and what was done until the person spoke again.
+
+use crate::operation::{Message, Role};
+use crate::transcript::{Exchange, ExchangeKind};
+use crate::transcript::{chat, content};
+
+/// A person's words and what followed them.
+#[derive(Debug, Default)]
+pub(crate) struct Round<'a, 'p> {
+    /// The messages of the person, or of who stands in for one; empty where an agent began without any.
+    pub(crate) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
+    /// What was said and done then.
+    pub(crate) done: Vec<&'p Exchange<'a>>,
+}
+
+/// The rounds of a conversation, and what stands outside them.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds<'a, 'p> {
+    /// What the system said, wherever it stood.
+    pub(crate) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
+    pub(crate) list: Vec<Round<'a, 'p>>,
+    /// Results that came as messages and answer no call.
+    pub(crate) strays: Vec<&'p Exchange<'a>>,
+}
+
+impl<'a, 'p> Rounds<'a, 'p> {
+    /// The rounds of these exchanges. Messages without words are left out.
+    pub(crate) fn of(exchanges: &'p [Exchange<'a>]) -> Self {
+        let mut out = Self::default();
+        for exchange in exchanges {
+            let message = match exchange.kind {
+                ExchangeKind::Message(message) if message.role != Role::Assistant => message,
+                _ => {
+                    out.last(false).done.push(exchange);
+                    continue;
+                }
+            };
+            match message.role {
+                _ if chat::content(message).0.trim().is_empty() => {}
+                Role::System | Role::Developer => out.prompts.push((message, exchange)),
+                Role::Tool => out.strays.push(exchange),
+                _ => out.last(true).asked.push((message, exchange)),
+            }
+        }
+        out
+    }
+
+    /// The round that goes on; a new one if a person speaks after something was done.
+    fn last(&mut self, speaks: bool) -> &mut Round<'a, 'p> {
+        let goes_on = self.list.pop_if(|last| !speaks || last.done.is_empty()).unwrap_or_default();
+        self.list.push(goes_on);
+        let last = self.list.len() - 1;
+        #[expect(clippy::indexing_slicing, reason = "it was pushed above")]
+        &mut self.list[last]
+    }
+}
+
+impl Round<'_, '_> {
+    /// Whether all of it came as the input of a model call: it was said before the run.
+    pub(crate) fn is_old(&self) -> bool {
+        !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
+    }
+
+    /// The place in `done` of the answer: the last words, if beside them stand no calls but those that the provider answered.
+    pub(crate) fn answer(&self) -> Option<usize> {
+        let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
+            let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());
+            (words || !exchange.calls.is_empty()).then_some((at, exchange, words))
+        })?;
+        let is_answered = exchange
+            .calls
+            .iter()
+            .all(|asked| asked.call.is_some_and(|call| call.answered.is_some()));
+        (words && is_answered).then_some(at)
+    }
+}
+
+/// What the assistant says in an exchange.
+pub(crate) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Message> {
+    match exchange.kind {
+        ExchangeKind::Turn(message) | ExchangeKind::Message(message) => Some(message),
+        _ => None,
+    }
+}
+
+/// The words of a run's question or answer, where no message holds them.
+pub(crate) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::document::json::Text<'_>> {
+    let utterance = utterance.filter(|utterance| !utterance.in_conversation)?;
+    Some(content::text(&utterance.content)).filter(|words| !words.trim().is_empty())
+}

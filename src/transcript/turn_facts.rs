@@ -1,0 +1,105 @@
+//! What the turns of a run tell: an operation without a turn that says the same once more says nothing new.
+
+use std::cell::OnceCell;
+
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Form, Kind, Recorded, ToolDefinition};
+use crate::run::{Run, Step, Utterance};
+use crate::transcript::calls;
+use crate::transcript::conversation_words::ConversationWords;
+
+/// More definitions of one tool are not told apart: a client that writes each call another one would cost the square of their number.
+const DEFINITIONS: usize = 16;
+
+/// What the turns of a run tell, looked up when an operation first needs it.
+pub(crate) struct TurnFacts<'a> {
+    pub(crate) run: &'a Run,
+    words: OnceCell<ConversationWords<'a>>,
+    of_model_calls: OnceCell<ModelCalls<'a>>,
+}
+
+/// What the model calls of a run say of themselves.
+#[derive(Default)]
+struct ModelCalls<'a> {
+    agents: HashSet<&'a str>,
+    models: HashSet<&'a str>,
+    tools: HashMap<&'a str, Vec<&'a ToolDefinition>>,
+}
+
+impl<'a> TurnFacts<'a> {
+    pub(crate) fn of(run: &'a Run) -> Self {
+        Self {
+            run,
+            words: OnceCell::new(),
+            of_model_calls: OnceCell::new(),
+        }
+    }
+
+    /// Whether a model call of the run tells this fact of an operation too, by its name in [`facts::all`](crate::transcript::facts::all).
+    pub(crate) fn tell(&self, fact: &str, step: &Step) -> bool {
+        match fact {
+            "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
+            "model" => step
+                .operation
+                .model
+                .name()
+                .is_some_and(|name| self.model_calls().models.contains(name)),
+            "tool_definitions" => {
+                let tools = &self.model_calls().tools;
+                let is_told = |tool: &ToolDefinition| tools.get(tool.name.as_str()).is_some_and(|known| known.contains(&tool));
+                step.operation.tool_definitions.iter().all(is_told)
+            }
+            "tool_call_id" => calls::asked(self.run, step).is_some_and(|call| call.id.as_deref() == calls::call_id(self.run, step)),
+            _ => false,
+        }
+    }
+
+    /// What of an agent or a chain no turn tells, in words.
+    pub(crate) fn untold(&self, step: &Step) -> Option<&'static str> {
+        let operation = &step.operation;
+        // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
+        let (question, answer) = (self.run.question.as_ref(), self.run.answer.as_ref());
+        let has_messages = operation.input_messages.is_some() || operation.output_messages.is_some();
+        if !has_messages && repeats(&operation.input, question) && repeats(&operation.output, answer) {
+            return None;
+        }
+        self.words.get_or_init(|| ConversationWords::of(self.run)).untold(operation)
+    }
+
+    fn model_calls(&self) -> &ModelCalls<'a> {
+        self.of_model_calls.get_or_init(|| {
+            let mut out = ModelCalls::default();
+            for step in self.run.steps.iter().filter(|step| crate::transcript::is_model_call(step)) {
+                out.agents.extend(agent(self.run, step));
+                out.models.extend(step.operation.model.name());
+                for tool in &step.operation.tool_definitions {
+                    let known = out.tools.entry(&tool.name).or_default();
+                    if known.len() < DEFINITIONS && !known.contains(&tool) {
+                        known.push(tool);
+                    }
+                }
+            }
+            out
+        })
+    }
+}
+
+/// Whether a whole that was recorded is nothing more than these words.
+fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
+    match recorded.form() {
+        None => true,
+        Some(Form::Value(value)) => words.is_some_and(|words| words.content == *value),
+        Some(Form::Text(_)) => false,
+    }
+}
+
+/// The agent whose operation it is.
+fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
+    let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
+    step.operation.agent.name.as_deref().or_else(of_scope)
+}
+
+/// Whether what operations of this kind get and give is mostly what the turns in them say.
+pub(crate) fn hands_on(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
+}

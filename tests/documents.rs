@@ -1,0 +1,22 @@
+//! Runs and documents: each format, both ways, over the recorded and the made cases.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
+
+#[path = "support/serving.rs"]
+mod serving;
+mod support;
+
+mod check;
+mod dataset;
+mod dataset_laws;
+mod every_field;
+mod formats;
+mod import;
+mod limits;
+mod options;
+mod runs;
+mod session_files;
+mod sessions;
+mod unknown_dialects;
+mod way_back;
+mod way_back_laws;
+mod write;

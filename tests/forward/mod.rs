@@ -1,0 +1,18 @@
+//! Forwarding: what a destination gets, whatever it answers.
+#![expect(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod answers;
+mod choice;
+mod command;
+mod killed;
+mod memory;
+mod metrics;
+mod patience;
+mod projects;
+mod records;
+mod said;
+mod sink;
+mod support;
+mod tls;
+
+use crate::serving;

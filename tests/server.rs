@@ -1,0 +1,20 @@
+//! The program: its server over the network, and its commands.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
+
+#[path = "support/serving.rs"]
+mod serving;
+mod support;
+
+mod blocks;
+mod cli;
+mod conformance;
+mod forward;
+mod fuzz_replay;
+mod kill;
+mod looking;
+mod operating;
+mod otlp;
+mod receiver;
+mod scan;
+mod security;
+mod ways_in;

@@ -1,0 +1,16 @@
+//! The store: its laws, its files after a crash, retention, and records of requests.
+#![expect(clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
+
+#[path = "support/memory_disk.rs"]
+mod memory_disk;
+#[path = "support/memory_store.rs"]
+mod memory_store;
+#[path = "support/spans.rs"]
+mod spans;
+#[path = "support/store_suite.rs"]
+mod store_suite;
+
+mod store;
+mod store_crash;
+mod store_maintenance;
+mod store_shared;
