@@ -15,7 +15,7 @@ use crate::hash::HashMap;
 use crate::operation::Kind;
 #[cfg(feature = "server")]
 use crate::operation::Operation;
-use crate::span::{Attributes, LogRecord, SpanId, SpanKind};
+use crate::span::{LogRecord, SpanId, SpanKind};
 use crate::trace::{Finding, Trace};
 
 /// One node a span, some of which may tell of the same operation.
@@ -41,9 +41,6 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         let records = of_span.get(&span.span_id).map_or(&[][..], Vec::as_slice);
         let read = dialect::take(registry, span, records);
         readings.findings.extend(read.findings);
-        // What was read of them is in the operation.
-        span.attributes = Attributes::default();
-        span.events = Vec::new();
         let node = Node {
             span_id: span.span_id,
             operation: read.operation,
