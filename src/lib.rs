@@ -82,6 +82,8 @@ pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
 #[cfg(feature = "server")]
+pub mod pages;
+#[cfg(feature = "server")]
 pub mod receiver;
 #[cfg(feature = "server")]
 pub mod redact;
@@ -130,6 +132,8 @@ pub mod docs {
     pub mod operating {}
     #[doc = include_str!("docs/forward.md")]
     pub mod forward {}
+    #[doc = include_str!("docs/pages.md")]
+    pub mod pages {}
     #[doc = include_str!("docs/sessions.md")]
     pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]

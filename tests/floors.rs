@@ -32,6 +32,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("receiver", 6),
     ("forward", 6),
     ("web", 6),
+    ("pages", 6),
     ("server", 7),
     ("cli", 7),
 ];
@@ -43,6 +44,7 @@ const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("dataset", "redact", "one meaning of `*` and `?`; what was redacted is counted"),
     ("dataset", "view", "tokens and cost of a run are summed in one place"),
     ("transcript", "run", "it lays out what a run says"),
+    ("pages", "web", "they answer on its port, from the runs that it keeps"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];
 

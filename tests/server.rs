@@ -14,6 +14,7 @@ mod kill;
 mod looking;
 mod operating;
 mod otlp;
+mod pages;
 mod receiver;
 mod scan;
 mod security;

@@ -12,6 +12,7 @@ mod codec;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;
+pub mod explain;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::post;
+use axum::{Extension, Router};
 
 use super::gate::Gate;
-use super::writes;
+use super::{login, writes};
 use crate::access::{Denied, Right};
+use crate::pages;
 use crate::web::{self, Web};
 
 /// What answers requests whose head the gate has let through.
-pub(super) fn router(gate: &Arc<Gate>) -> Router {
+pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
         (web::BLOCKS, post(writes::blocks)),
@@ -22,14 +23,23 @@ pub(super) fn router(gate: &Arc<Gate>) -> Router {
         (web::IMPORT_OF_FORMAT, post(writes::import_of_format)),
     ];
     let mut router = Router::new();
-    for web::Route { path, right, methods } in web::routes() {
+    let (of_pages, of_api) = pages::routes();
+    for web::Route { path, right, methods } in web::routes().into_iter().chain(of_api) {
         router = router.route(path, methods.layer(needs(right)));
+    }
+    for web::Route { path, right, methods } in of_pages {
+        let methods = methods.layer(needs(right)).layer(from_fn(pages::dressed));
+        router = router.route(path, methods);
     }
     for (path, methods) in writes {
         let methods = methods.layer(needs(Some(Right::Ingest)));
         // A page in a browser is refused whatever it shows.
         router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
+    let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
+    router = router
+        .route("/login", log_in.with_state((Arc::clone(gate), tls)))
+        .layer(Extension(addresses));
     router.fallback_service(web::elsewhere_route().layer(needs(Some(Right::Read))))
 }
 

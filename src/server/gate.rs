@@ -1,5 +1,6 @@
 //! Every request passes here: whose it is, and whether it may.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,11 +13,13 @@ use hyper::{Request, Response};
 use hyper_util::service::TowerToHyperService;
 
 use super::config::{Connections, Security};
+use super::cookie;
 use super::hosts::Hosts;
 use super::listen;
 use super::projects::{ProjectServices, Projects};
 use crate::access::{Denied, Right, Tokens};
 use crate::forward::Via;
+use crate::pages;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
 use crate::web::{self, Web};
 
@@ -62,7 +65,7 @@ impl Gate {
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(security.tokens.clone());
     }
 
-    fn tokens(&self) -> Arc<Tokens> {
+    pub(super) fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -80,7 +83,11 @@ impl Gate {
     pub(super) fn project<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
-        let project = tokens.allow(values.map(|value| value.as_bytes()), right)?;
+        let mut values: Vec<Cow<'_, [u8]>> = values.map(|value| value.as_bytes().into()).collect();
+        if values.is_empty() && !tokens.is_empty() {
+            values.extend(cookie::of_request(request).map(Cow::from));
+        }
+        let project = tokens.allow(values.iter().map(AsRef::as_ref), right)?;
         // Every project of a token is open before the token is known.
         self.projects.of(&project).ok_or(Denied::UnknownToken)
     }
@@ -128,7 +135,7 @@ impl Gate {
             return Web::foreign_host(rejection.to_string());
         }
         let mut request = request;
-        *request.uri_mut() = web::normalized(request.uri());
+        *request.uri_mut() = pages::addressed(&request).unwrap_or_else(|| web::normalized(request.uri()));
         let Ok(response) = TowerToHyperService::new(router).call(request.map(web::Body::new)).await;
         response
     }

@@ -6,9 +6,11 @@
 mod api;
 mod config;
 mod connection;
+mod cookie;
 mod gate;
 mod hosts;
 mod listen;
+mod login;
 mod metrics;
 mod projects;
 mod tls;
@@ -30,6 +32,7 @@ pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;
 use crate::forward::{self, Destination, Forwarder, Via};
+use crate::pages;
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::store::Recovery;
@@ -206,7 +209,13 @@ impl Server {
             tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
         let gate = Arc::clone(&self.gate);
-        let router = api::router(&gate);
+        let tls = self.ports.tls.is_some();
+        let scheme = if tls { "https" } else { "http" };
+        let addresses = pages::Addresses {
+            http: format!("{scheme}://{http_at}"),
+            grpc: format!("{scheme}://{grpc_at}"),
+        };
+        let router = api::router(&gate, addresses, tls);
         let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {

@@ -56,6 +56,14 @@ pub fn run(run: &Run, logs: &[LogRecord]) -> Value {
     Json::from(out).into()
 }
 
+/// One step, as it stands in the steps of its run, without its depth.
+pub(crate) fn one_step(run: &Run, of: &Step) -> Value {
+    let results = Results::of(run);
+    let mut out = step(run, of, 0, &results);
+    let _ = out.remove("depth");
+    Json::from(out).into()
+}
+
 fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -> Object<'a> {
     let operation = &step.operation;
     let mut out = Object::with_capacity(16);

@@ -1,13 +1,13 @@
 //! What people see of a run: an outline with times, totals, conversations, errors. The command line prints it, and
-//! [`html`] makes one page of it.
+//! the pages show it.
 //!
 //! Everything that spans say comes from others, who may mean harm: text goes through `view::text` before it is shown.
 
 pub(crate) mod conversation;
 pub(crate) mod errors;
-pub mod html;
 pub mod json;
 pub(crate) mod outline;
 pub(crate) mod step;
 pub(crate) mod text;
 pub(crate) mod totals;
+pub(crate) mod turns;

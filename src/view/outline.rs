@@ -21,6 +21,15 @@ fn is_told(step: &Step) -> bool {
 
 /// The outline of a run.
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
+    rows_of(run, is_told)
+}
+
+/// The outline with every step in it, also with those that say nothing of agents.
+pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
+    rows_of(run, |_| true)
+}
+
+fn rows_of(run: &Run, is_told: impl Fn(&Step) -> bool) -> Vec<Row> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
     // The nearest ancestor that is shown; a parent stands before its children.

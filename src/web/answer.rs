@@ -20,7 +20,7 @@ const PART: usize = 64 << 10;
 
 /// One request being answered by a thread of its own.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     delivery: Arc<Delivery>,
     reservation: Reservation,
     head: Option<Head>,
@@ -29,7 +29,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(readers: &Arc<Readers>, delivery: &Arc<Delivery>, head: Head) -> Self {
+    pub(crate) fn new(readers: &Arc<Readers>, delivery: &Arc<Delivery>, head: Head) -> Self {
         Self {
             delivery: Arc::clone(delivery),
             reservation: Reservation::new(readers),
@@ -40,12 +40,12 @@ impl Answer {
     }
 
     /// What the bytes of the answer are.
-    pub(super) fn of_type(&mut self, content_type: &'static str) {
+    pub(crate) fn of_type(&mut self, content_type: &'static str) {
         self.content_type = content_type;
     }
 
     /// That anybody still waits for the answer.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.delivery.is_wanted() {
             Ok(())
         } else {
@@ -54,19 +54,19 @@ impl Answer {
     }
 
     /// Reserves this many more bytes of memory.
-    pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.check()?;
         self.reservation.grow(bytes)
     }
 
     /// Reserves this many bytes of memory in total, if that is more than it has.
-    pub(super) fn reserve_in_all(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn reserve_in_all(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.check()?;
         self.reservation.grow_to(bytes)
     }
 
     /// Checks that this many bytes of memory could be reserved if no other request was in progress.
-    pub(super) fn can_reserve(&self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn can_reserve(&self, bytes: usize) -> Result<(), Refusal> {
         match self.most_bytes() {
             limit if bytes > limit => Err(Refusal::TooLarge { bytes, limit }),
             _ => Ok(()),
@@ -74,32 +74,32 @@ impl Answer {
     }
 
     /// Bytes of memory that all requests together may take.
-    pub(super) fn most_bytes(&self) -> usize {
+    pub(crate) fn most_bytes(&self) -> usize {
         self.delivery.readers().limits().bytes
     }
 
     /// Bytes of memory that it has reserved.
-    pub(super) fn reserved(&self) -> usize {
+    pub(crate) fn reserved(&self) -> usize {
         self.reservation.bytes()
     }
 
     /// Takes a part of the reserved memory out, for what outlasts this answer.
-    pub(super) fn split(&mut self, bytes: usize) -> Reservation {
+    pub(crate) fn split(&mut self, bytes: usize) -> Reservation {
         self.reservation.split(bytes)
     }
 
     /// Releases all reserved memory but this many bytes.
-    pub(super) fn shrink_to(&mut self, bytes: usize) {
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
         self.reservation.shrink_to(bytes);
     }
 
     /// Writes a value as JSON.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Problem> {
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Problem> {
         serde_json::to_writer(&mut *self, value).map_err(|error| io::Error::from(error).into())
     }
 
     /// Ends the answer, or says why there is none.
-    pub(super) fn end(mut self, outcome: Result<(), Problem>) {
+    pub(crate) fn end(mut self, outcome: Result<(), Problem>) {
         let buffer = std::mem::take(&mut self.buffer);
         match (outcome, &self.head) {
             (Ok(()), _) => {

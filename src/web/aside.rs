@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 /// Threads for work of one kind. Work that has begun keeps its turn until it ends, also where nobody waits for it any more:
 /// clients that hang up and ask again do not multiply it.
 #[derive(Debug)]
-pub(super) struct Aside(Arc<Semaphore>);
+pub(crate) struct Aside(Arc<Semaphore>);
 
 impl Default for Aside {
     /// At most one thread per processor, so that other work gets its share.
@@ -20,7 +20,7 @@ impl Default for Aside {
 
 impl Aside {
     /// Waits for a turn and for the work; `None`: it panicked, or the program ends.
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
         let work = move || {
             let _turn = turn;

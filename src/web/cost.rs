@@ -9,7 +9,7 @@ const SMALL_FACTOR: usize = 300;
 
 /// What a trace is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// Its spans as they are.
     Spans,
     /// A document, or what a list says of it.
@@ -17,13 +17,13 @@ pub(super) enum Purpose {
 }
 
 /// Bytes of memory for a trace, or for all of a session, that has few bytes; `None`: its chunks have to be looked through.
-pub(super) fn of_small(bytes: u64) -> Option<usize> {
+pub(crate) fn of_small(bytes: u64) -> Option<usize> {
     let bytes = usize::try_from(Some(bytes).filter(|bytes| *bytes <= SMALL)?).ok()?;
     Some(bytes * SMALL_FACTOR)
 }
 
 /// Bytes of memory for one chunk. The factors are measured: `tests/security/reading.rs` holds them.
-pub(super) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
+pub(crate) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
     let Census {
         items,
         parts,

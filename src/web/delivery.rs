@@ -38,7 +38,7 @@ pub struct GivenUp;
 
 /// One answer on its way.
 #[derive(Debug)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     readers: Arc<Readers>,
     state: Mutex<State>,
     /// The client has taken something, or is gone.
@@ -69,7 +69,7 @@ enum Made {
 }
 
 impl Delivery {
-    pub(super) fn new(readers: &Arc<Readers>) -> Arc<Self> {
+    pub(crate) fn new(readers: &Arc<Readers>) -> Arc<Self> {
         Arc::new(Self {
             readers: Arc::clone(readers),
             state: Mutex::default(),
@@ -82,17 +82,17 @@ impl Delivery {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn readers(&self) -> &Arc<Readers> {
+    pub(crate) fn readers(&self) -> &Arc<Readers> {
         &self.readers
     }
 
     /// Whether anybody waits for the answer.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         !self.state().is_left && !self.readers.is_stopped()
     }
 
     /// The client no longer waits for it.
-    pub(super) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         let mut state = self.state();
         state.is_left = true;
         let waiting: usize = state.waiting.drain(..).map(|chunk| chunk.len()).sum();
@@ -115,7 +115,7 @@ impl Delivery {
     }
 
     /// Puts a part behind those that are there; waits while too much of them has not been taken.
-    pub(super) fn put(&self, part: Vec<u8>) -> Result<(), GivenUp> {
+    pub(crate) fn put(&self, part: Vec<u8>) -> Result<(), GivenUp> {
         let mut state = self.state();
         while state.outstanding >= AHEAD && !state.is_left {
             if self.readers.is_stopped() {
@@ -135,7 +135,7 @@ impl Delivery {
     }
 
     /// If its making has not ended in order, it has ended now.
-    pub(super) fn abandon(&self) {
+    pub(crate) fn abandon(&self) {
         let mut state = self.state();
         if state.made.is_none() {
             state.made = Some(Made::InPart);
@@ -147,7 +147,7 @@ impl Delivery {
     }
 
     /// No part follows. What is outstanding keeps its share of the reservation.
-    pub(super) fn end(&self, is_whole: bool, reservation: Reservation) {
+    pub(crate) fn end(&self, is_whole: bool, reservation: Reservation) {
         let mut state = self.state();
         state.made = Some(if is_whole { Made::Whole } else { Made::InPart });
         state.reservation = Some(reservation);
@@ -164,7 +164,7 @@ impl Delivery {
     }
 
     /// Looks after the answer until the client has it, and gives the client up if it is too slow.
-    pub(super) async fn watch(self: Arc<Self>, slow: SlowClient) {
+    pub(crate) async fn watch(self: Arc<Self>, slow: SlowClient) {
         // While it had something to take: making the answer is no fault of the client.
         let (mut waited, mut stalled, mut taken) = (Duration::ZERO, Duration::ZERO, 0);
         let patience = Duration::from_secs(self.readers.limits().write_seconds);
@@ -193,7 +193,7 @@ impl Delivery {
     }
 
     /// The body of the response.
-    pub(super) fn body(self: &Arc<Self>) -> Body {
+    pub(crate) fn body(self: &Arc<Self>) -> Body {
         Body::new(Parts(Arc::clone(self)))
     }
 }

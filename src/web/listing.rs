@@ -8,10 +8,12 @@ use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, TraceRow};
+use crate::transcript::content;
+use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+3");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+4");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,13 +72,19 @@ pub struct Summary {
     pub agents: Vec<String>,
     /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
     pub models: Vec<String>,
+    /// What was asked first, cut to [`Summary::WORDS`] columns on one line.
+    pub question: Option<String>,
+    /// How many operations failed.
+    pub failures: u64,
+    /// How many oddities of the data were found.
+    pub findings: u64,
     /// The program that computed this: another one may see more.
     pub computed_by: String,
 }
 
 impl Summary {
     /// Of a trace that takes more memory than reading may.
-    pub(super) fn too_large() -> Self {
+    pub(crate) fn too_large() -> Self {
         Self {
             status: "too_large".to_owned(),
             ..Self::default()
@@ -85,6 +93,8 @@ impl Summary {
 
     /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
     pub const NAMES: usize = 64;
+    /// Columns of the question.
+    pub const WORDS: usize = 200;
     /// The longest name of an agent or a model in the lists of them, in bytes.
     pub const NAME: usize = 256;
 
@@ -130,6 +140,12 @@ impl Summary {
                 let model = &step.operation.model;
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
             })),
+            question: run
+                .question
+                .as_ref()
+                .map(|said| one_line(&content::text(&said.content), Self::WORDS)),
+            failures: Totals::of(run).failures,
+            findings: run.findings.len() as u64,
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
@@ -189,13 +205,13 @@ fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result
 }
 
 /// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.
-pub(super) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
+pub(crate) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
     if let Ok(text) = serde_json::to_string(summary) {
         let _ = store.put_summary(row.trace_id, row.revision, &text);
     }
 }
 
-pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
+pub(crate) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     Listed {
         trace_id: row.trace_id.to_string(),
         root: row.root,
@@ -212,7 +228,7 @@ pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-pub(super) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
+pub(crate) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
     let Some(text) = store.summary(row.trace_id, row.revision)? else {
         return Ok(None);
     };

@@ -18,7 +18,7 @@ const MOST: usize = 1_000;
 /// A list ends when the names in it take so much: they may be long.
 const NAME_BYTES: usize = 1 << 20;
 /// What a list takes while it is made.
-const MEMORY: usize = 8 << 20;
+pub(crate) const MEMORY: usize = 8 << 20;
 
 fn number(name: &str, value: &str) -> Result<u64, Problem> {
     value
@@ -35,7 +35,7 @@ fn limit(value: &str) -> Result<usize, Problem> {
     }
 }
 
-pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut filter = Filter {
         limit: Some(USUAL),
         name_bytes: Some(NAME_BYTES),
@@ -103,7 +103,7 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
 }
 
 /// With what the agent did. The memory that this takes is given back before the next trace.
-fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
+pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
     if let Some(summary) = listing::kept(&*web.store, &row)? {
         return Ok(listing::with_summary(row, summary));
     }
@@ -123,7 +123,7 @@ fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Probl
     Ok(listing::with_summary(row, summary))
 }
 
-pub(super) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let (mut most, mut after) = (USUAL, None);
     for (name, value) in query_pairs(asked.query()) {
         match name.as_str() {
@@ -165,7 +165,7 @@ pub(super) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
     answer.json(&json!({ "sessions": sessions, "next": next }))
 }
 
-fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {
+pub(crate) fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {
     let parsed = text.split_once('.').and_then(|(last_start, session)| {
         Some(SessionCursor {
             last_start: last_start.parse().ok()?,

@@ -29,22 +29,23 @@
 //! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what writes takes
 //! `ingest`, all others `read`; what they show is the token's project alone.
 
-mod answer;
+pub(crate) mod answer;
 mod aside;
 mod blocks;
-mod cost;
+pub(crate) mod cost;
 mod delivery;
 mod import;
 pub mod listing;
-mod lists;
-mod readers;
-mod reply;
-mod request;
-mod routes;
-mod runs;
-mod service;
-mod single;
-mod url;
+pub(crate) mod lists;
+pub(crate) mod live;
+pub(crate) mod readers;
+pub(crate) mod reply;
+pub(crate) mod request;
+pub(crate) mod routes;
+pub(crate) mod runs;
+pub(crate) mod service;
+pub(crate) mod single;
+pub(crate) mod url;
 mod write;
 
 pub use blocks::cost_of_blocks;

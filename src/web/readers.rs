@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a request is not read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// All threads are taken, or too much of the memory.
     Busy,
     /// It takes more than all requests together may.
@@ -49,7 +49,7 @@ pub(super) enum Refusal {
 }
 
 /// Keeps something for later with memory that it can give back.
-pub(super) trait Spare: Send + Sync + std::fmt::Debug {
+pub(crate) trait Spare: Send + Sync + std::fmt::Debug {
     /// Gives some back; `false`: it has none that nobody uses.
     fn give_back(&self) -> bool;
 }
@@ -63,11 +63,11 @@ pub struct Readers {
     stopped: AtomicBool,
     spare: Mutex<Vec<Weak<dyn Spare>>>,
     /// Reads documents that are sent to be stored.
-    pub(super) documents: Aside,
+    pub(crate) documents: Aside,
     /// Reads and checks blocks.
-    pub(super) blocks: Aside,
+    pub(crate) blocks: Aside,
     /// Answers whether the bridge works, and what it counts.
-    pub(super) states: Aside,
+    pub(crate) states: Aside,
     /// Closed at the end.
     end: Semaphore,
 }
@@ -97,7 +97,7 @@ impl Readers {
     }
 
     /// Is asked for memory when a request needs it.
-    pub(super) fn add_spare(&self, spare: Weak<dyn Spare>) {
+    pub(crate) fn add_spare(&self, spare: Weak<dyn Spare>) {
         let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|spare| spare.strong_count() > 0);
         all.push(spare);
@@ -110,7 +110,7 @@ impl Readers {
     }
 
     /// Waits until they are stopped.
-    pub(super) async fn stopping(&self) {
+    pub(crate) async fn stopping(&self) {
         let _ = self.end.acquire().await;
     }
 
@@ -120,16 +120,16 @@ impl Readers {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    pub(super) fn limits(&self) -> ReadLimits {
+    pub(crate) fn limits(&self) -> ReadLimits {
         self.limits
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
     /// The right to use one thread.
-    pub(super) async fn thread(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+    pub(crate) async fn thread(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         match tokio::time::timeout(PATIENCE, Arc::clone(&self.threads).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Refusal::Cancelled),
@@ -140,13 +140,13 @@ impl Readers {
 
 /// Memory that one request may take; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Reservation {
+pub(crate) struct Reservation {
     readers: Arc<Readers>,
     bytes: usize,
 }
 
 impl Reservation {
-    pub(super) fn new(readers: &Arc<Readers>) -> Self {
+    pub(crate) fn new(readers: &Arc<Readers>) -> Self {
         Self {
             readers: Arc::clone(readers),
             bytes: 0,
@@ -154,7 +154,7 @@ impl Reservation {
     }
 
     /// Takes more.
-    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let limit = self.readers.limits.bytes;
         let wanted = self.bytes.saturating_add(bytes);
         if wanted > limit {
@@ -171,12 +171,12 @@ impl Reservation {
     }
 
     /// How much it is.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Takes a part of it out.
-    pub(super) fn split(&mut self, bytes: usize) -> Self {
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Self {
@@ -186,12 +186,12 @@ impl Reservation {
     }
 
     /// Takes so much in all, if it is more than now.
-    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.grow(bytes.saturating_sub(self.bytes))
     }
 
     /// Gives back all but so much.
-    pub(super) fn shrink_to(&mut self, bytes: usize) {
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         self.readers.bytes.fetch_sub(less, Ordering::Relaxed);
         self.bytes -= less;

@@ -14,16 +14,16 @@ use crate::blocks::rules;
 use crate::store;
 
 /// The methods of paths that are only read, only written, and both.
-pub(super) const GET: &str = "GET, HEAD";
-pub(super) const POST: &str = "POST";
-pub(super) const GET_AND_POST: &str = "GET, HEAD, POST";
+pub(crate) const GET: &str = "GET, HEAD";
+pub(crate) const POST: &str = "POST";
+pub(crate) const GET_AND_POST: &str = "GET, HEAD, POST";
 
 /// Whether an answer was made; what there is of it, was written.
-pub(super) type Outcome = Result<(), Problem>;
+pub(crate) type Outcome = Result<(), Problem>;
 
 /// Why there is no answer. The body's form is OpenReward's.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -49,27 +49,32 @@ impl Problem {
         }
     }
 
-    pub(super) fn not_found(message: impl Into<String>) -> Self {
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
-    pub(super) fn invalid(message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "INVALID", message)
     }
 
-    pub(super) fn internal(message: impl Into<String>) -> Self {
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
     }
 
+    /// What was asked for is not there any more: it changed.
+    pub(crate) fn changed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "CHANGED", message)
+    }
+
     /// What is asked for is damaged on the disk.
-    pub(super) fn damaged(message: impl Into<String>) -> Self {
+    pub(crate) fn damaged(message: impl Into<String>) -> Self {
         Self {
             code: "DAMAGED",
             ..Self::internal(message)
         }
     }
 
-    pub(super) fn refused(refusal: Refusal) -> Self {
+    pub(crate) fn refused(refusal: Refusal) -> Self {
         let busy = |code, message: &str| Self {
             retry: Some(1),
             ..Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
@@ -94,11 +99,11 @@ impl Problem {
     }
 
     /// Whether what was asked for takes more memory than there is for all requests.
-    pub(super) fn is_too_large(&self) -> bool {
+    pub(crate) fn is_too_large(&self) -> bool {
         self.code == "TOO_LARGE"
     }
 
-    pub(super) fn unready(error: &store::Error) -> Self {
+    pub(crate) fn unready(error: &store::Error) -> Self {
         // Without the path of the data directory: this is answered without a token.
         let message = match error {
             store::Error::Full { .. } | store::Error::IndexFull { .. } => "the disk is full: free some space".to_owned(),
@@ -111,7 +116,7 @@ impl Problem {
     }
 
     /// `allow`: the methods that the path answers.
-    pub(super) fn method(method: &Method, allow: &'static str) -> Self {
+    pub(crate) fn method(method: &Method, allow: &'static str) -> Self {
         let others = match allow {
             GET => "only GET is. Spans go to the OTLP ports",
             POST => "only POST is",
@@ -127,7 +132,7 @@ impl Problem {
         }
     }
 
-    pub(super) fn denied(denied: &Denied) -> Self {
+    pub(crate) fn denied(denied: &Denied) -> Self {
         let (status, code) = match denied {
             Denied::NoRight { .. } => (StatusCode::FORBIDDEN, "FORBIDDEN"),
             _ => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
@@ -138,16 +143,16 @@ impl Problem {
         }
     }
 
-    pub(super) fn forbidden(message: String) -> Self {
+    pub(crate) fn forbidden(message: String) -> Self {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
     }
 
-    pub(super) fn head(message: String) -> Self {
+    pub(crate) fn head(message: String) -> Self {
         Self::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "HEADERS", message)
     }
 
     /// A block breaks a rule. `index`: its place in the list that was sent.
-    pub(super) fn of_block(refusal: rules::Refusal, index: Option<usize>) -> Self {
+    pub(crate) fn of_block(refusal: rules::Refusal, index: Option<usize>) -> Self {
         let status = StatusCode::from_u16(refusal.code.http_status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
         let mut details = refusal.details;
         if let Some(index) = index {
@@ -160,7 +165,7 @@ impl Problem {
     }
 
     /// What was sent has the form, and breaks a rule at this place.
-    pub(super) fn validation(message: impl Into<String>, details: Map<String, Value>) -> Self {
+    pub(crate) fn validation(message: impl Into<String>, details: Map<String, Value>) -> Self {
         Self {
             details: Box::new(details),
             ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION", message)
@@ -168,12 +173,12 @@ impl Problem {
     }
 
     /// The trace is not one that blocks may be added to.
-    pub(super) fn recorded(message: impl Into<String>) -> Self {
+    pub(crate) fn recorded(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "TRACE_RECORDED", message)
     }
 
     /// A request that writes is refused before anything is known of what it says, or because it cannot be stored.
-    pub(super) fn unread(status: u16, message: String, retry: Option<u64>) -> Self {
+    pub(crate) fn unread(status: u16, message: String, retry: Option<u64>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
         let code = match status {
             StatusCode::FORBIDDEN => "FORBIDDEN",
@@ -190,14 +195,14 @@ impl Problem {
     }
 
     /// The store could not take it: it may be on the disk or not.
-    pub(super) fn not_stored(error: &store::Error) -> Self {
+    pub(crate) fn not_stored(error: &store::Error) -> Self {
         Self {
             retry: Some(3),
             ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_STORED", error.to_string())
         }
     }
 
-    pub(super) fn reply(&self) -> Response<Body> {
+    pub(crate) fn reply(&self) -> Response<Body> {
         let body = json!({ "error": {
             "code": self.code,
             "http_status": self.status.as_u16(),
@@ -243,11 +248,11 @@ impl From<io::Error> for Problem {
     }
 }
 
-pub(super) fn json_reply(text: String) -> Response<Body> {
+pub(crate) fn json_reply(text: String) -> Response<Body> {
     reply("application/json", text)
 }
 
-pub(super) fn reply(content_type: &'static str, text: String) -> Response<Body> {
+pub(crate) fn reply(content_type: &'static str, text: String) -> Response<Body> {
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response

@@ -32,10 +32,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
 
 /// What is asked for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     uri: Uri,
     accept: Option<String>,
-    pub(super) slow: SlowClient,
+    pub(crate) slow: SlowClient,
 }
 
 impl<S: Sync> FromRequestParts<S> for Asked {
@@ -52,12 +52,12 @@ impl<S: Sync> FromRequestParts<S> for Asked {
 }
 
 impl Asked {
-    pub(super) fn query(&self) -> &str {
+    pub(crate) fn query(&self) -> &str {
         self.uri.query().unwrap_or_default()
     }
 
     /// Whether one document a line is asked for.
-    pub(super) fn accepts_lines(&self) -> bool {
+    pub(crate) fn accepts_lines(&self) -> bool {
         let types = self.accept.iter().flat_map(|accept| accept.split(','));
         let mut essences = types.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         essences.any(|essence| {

@@ -123,7 +123,7 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
     Problem::not_found(format!("there is nothing at {path}; GET / lists the paths")).reply()
 }
 
-async fn only_get(method: Method) -> Response {
+pub(crate) async fn only_get(method: Method) -> Response {
     Problem::method(&method, reply::GET).reply()
 }
 
@@ -136,7 +136,8 @@ async fn get_and_post(method: Method) -> Response {
 }
 
 /// The read side of the request's project.
-struct OfProject(Arc<Web>);
+#[derive(Debug)]
+pub(crate) struct OfProject(pub(crate) Arc<Web>);
 
 impl<S: Sync> FromRequestParts<S> for OfProject {
     type Rejection = Response;

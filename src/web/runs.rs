@@ -14,7 +14,7 @@ use crate::run::Run;
 use crate::span::TraceId;
 
 /// How long a run is kept that nobody asks for.
-pub(super) const KEPT: Duration = Duration::from_secs(60);
+pub(crate) const KEPT: Duration = Duration::from_secs(60);
 /// One that changes with time, or of a trace that is damaged: long enough for those who wait for it already.
 const BRIEFLY: Duration = Duration::from_secs(1);
 /// A run that takes less is built again.
@@ -24,11 +24,11 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// What the spans of a trace became.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(crate) struct Built {
     /// `None`: there is nothing to make a run of.
-    pub(super) run: Option<Run>,
+    pub(crate) run: Option<Run>,
     /// Records that are damaged on the disk and were left out.
-    pub(super) damaged: Vec<String>,
+    pub(crate) damaged: Vec<String>,
     /// What writing a document of it takes on top.
     on_top: usize,
     held: Reservation,
@@ -36,7 +36,7 @@ pub(super) struct Built {
 
 /// The runs of one store that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     kept: Mutex<HashMap<TraceId, Kept>>,
     changed: Condvar,
 }
@@ -55,7 +55,7 @@ impl Runs {
     }
 
     /// The run of a trace at a revision. Where nobody has built it, `build` does, and others wait for that.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         trace_id: TraceId,
         revision: u64,
@@ -113,7 +113,7 @@ impl Runs {
     }
 
     /// Gives up what nobody has asked for of late.
-    pub(super) fn forget_idle(&self) {
+    pub(crate) fn forget_idle(&self) {
         let now = Instant::now();
         self.kept().retain(|_, kept| kept.built.is_none() || kept.until > now);
     }
@@ -121,12 +121,12 @@ impl Runs {
 
 impl Built {
     /// The run, if an agent did something in it.
-    pub(super) fn work(&self) -> Option<&Run> {
+    pub(crate) fn work(&self) -> Option<&Run> {
         self.run.as_ref().filter(|run| run.has_agent_work())
     }
 
     /// Whether it stays as it is until something comes for the trace.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.damaged.is_empty() && !self.run.as_ref().is_some_and(awaits_root)
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::answer::Answer;
 use super::blocks::ledger::Ledger;
 use super::delivery::Delivery;
+use super::live::Live;
 use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
@@ -22,14 +23,15 @@ use crate::store::Store;
 
 /// Answers questions about a store.
 pub struct Web {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) vocabulary: Arc<Vocabulary>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
     pub(super) organization: String,
-    pub(super) metrics: Metrics,
-    pub(super) options: Options,
-    pub(super) readers: Arc<Readers>,
+    pub(crate) metrics: Metrics,
+    pub(crate) options: Options,
+    pub(crate) readers: Arc<Readers>,
     pub(super) ledger: Arc<Ledger>,
-    pub(super) runs: Arc<Runs>,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) live: Arc<Live>,
 }
 
 /// Gives the text of `/metrics`.
@@ -50,6 +52,7 @@ impl Web {
         readers.add_spare(spare);
         Self {
             runs,
+            live: Arc::default(),
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
@@ -71,7 +74,7 @@ impl Web {
         }
     }
 
-    pub(super) fn is_of(&self, organization: &str) -> Result<(), Problem> {
+    pub(crate) fn is_of(&self, organization: &str) -> Result<(), Problem> {
         if organization == self.organization {
             return Ok(());
         }
@@ -100,7 +103,7 @@ impl Web {
     }
 
     /// Answers by a thread of those that read.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         self: Arc<Self>,
         asked: Asked,
         read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,

@@ -23,12 +23,12 @@ const WHOLE_INPUTS: usize = 3;
 /// What each trace of a session takes, however small it is.
 const TRACE: usize = 16 << 10;
 
-fn trace_id(text: &str) -> Result<TraceId, Problem> {
+pub(crate) fn trace_id(text: &str) -> Result<TraceId, Problem> {
     TraceId::from_hex(text)
         .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 
-fn no_trace(id: TraceId) -> Problem {
+pub(crate) fn no_trace(id: TraceId) -> Problem {
     Problem::not_found(format!("there is no trace {id}"))
 }
 
@@ -52,21 +52,21 @@ fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Ans
 }
 
 /// The same for a trace alone.
-fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
+pub(crate) fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
     let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
     answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
     stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(id))
 }
 
 /// One object that holds both signals: `convert` reads it as it is.
-pub(super) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
     let stored = stored_alone(web, trace_id(id)?, Purpose::Spans, answer)?;
     Ok(json::write_trace(&stored.spans, &stored.logs, &stored.damaged, answer)?)
 }
 
 /// What a request for documents says beside the path.
-pub(super) struct Wanted {
-    pub(super) options: Options,
+pub(crate) struct Wanted {
+    pub(crate) options: Options,
     sequence: Sequence,
     /// Whether what is left of a damaged trace is enough.
     damaged: bool,
@@ -74,7 +74,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(web: &Web, asked: &Asked, is_session: bool) -> Result<Self, Problem> {
+    pub(crate) fn of(web: &Web, asked: &Asked, is_session: bool) -> Result<Self, Problem> {
         let mut chosen = Vec::new();
         let mut wanted = Self {
             options: Options::default(),
@@ -120,7 +120,7 @@ impl Wanted {
     }
 
     /// That nothing of a trace is damaged on the disk, or that the rest is enough.
-    pub(super) fn check(&self, id: TraceId, damaged: &[String]) -> Result<(), Problem> {
+    pub(crate) fn check(&self, id: TraceId, damaged: &[String]) -> Result<(), Problem> {
         match damaged {
             [first, more @ ..] if !self.damaged => Err(Problem::damaged(format!(
                 "trace {id} is damaged: {first}{}; check the disk and restore the segment from a backup (spanbridge doctor), or ask \
@@ -150,7 +150,7 @@ impl Wanted {
 }
 
 /// The run of a trace as it is now, which is built once a revision.
-pub(super) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
+pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
     let id = row.trace_id;
     web.runs.get(id, row.revision, answer, |answer| {
         answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
@@ -162,7 +162,7 @@ pub(super) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Ar
 }
 
 /// The same for a document. An agent did something in it.
-pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
+pub(crate) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
     let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
     let built = built(web, &row, answer)?;
     wanted.check(id, &built.damaged)?;
@@ -174,18 +174,18 @@ pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answe
     }
 }
 
-pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
+pub(crate) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
     documents::format(id).map_err(|unknown| Problem::not_found(unknown.to_string()))
 }
 
-pub(super) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let format = format_of(format)?;
     let wanted = Wanted::of(web, asked, false)?;
     let built = run_of(web, trace_id(id)?, &wanted, answer)?;
     wanted.write(format, built.work().map_or(&[], std::slice::from_ref), answer)
 }
 
-pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let format = format_of(format)?;
     let wanted = Wanted::of(web, asked, true)?;
     let most = answer.most_bytes() / TRACE;

@@ -23,7 +23,7 @@ pub fn percent_decoded(text: &str) -> Option<String> {
 }
 
 /// The names and values of a query.
-pub(super) fn query_pairs(query: &str) -> Vec<(String, String)> {
+pub(crate) fn query_pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 

@@ -16,6 +16,7 @@ use super::failure::{Failure, exit_status};
 use super::select::trace_id;
 use super::source::Where;
 use super::{complete, new_file, out};
+use crate::pages;
 use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json};
 use crate::store::{self, Stored};
@@ -103,7 +104,7 @@ impl Show {
             return print(&text);
         }
         if let Some(path) = &self.html {
-            return write_page(path, self.force, &view::html::page(run), run.trace_id);
+            return write_page(path, self.force, &pages::page(run), run.trace_id);
         }
         let width = out::width();
         let mut lines = overview::head(run, width, self.full);
@@ -145,7 +146,7 @@ fn write_page(path: &Path, force: bool, page: &str, id: TraceId) -> Result<(), F
     if path == Path::new("-") {
         return print_lines(&[page.to_owned()]);
     }
-    let mut file = new_file::named(path, force, view::html::is_page)?;
+    let mut file = new_file::named(path, force, pages::is_page)?;
     file.write_all(page.as_bytes()).map_err(|source| Failure::Write {
         path: path.to_owned(),
         source,

@@ -1,0 +1,73 @@
+//! What became of a span's attributes: which rule reads each, and which were left.
+
+use super::registry::Registry;
+use super::rule::{Location, Rule, fits};
+use crate::operation::Operation;
+use crate::span::Span;
+
+/// What became of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// Which of the span's attributes.
+    pub index: usize,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What becomes of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// A rule of a dialect reads it.
+    Mapped {
+        /// The field that it feeds, as `semconv/` spells it.
+        field: &'static str,
+        /// Whose rule.
+        dialect: String,
+    },
+    /// A rule reads it by its name or its shape alone.
+    Guessed {
+        /// The field that it feeds.
+        field: &'static str,
+    },
+    /// No rule reads it: it stays among the operation's own attributes.
+    Left,
+}
+
+/// What became of each attribute of a span that was read as this operation. Where several rules read a key, the one is named that comes
+/// first; another attribute may say the same field better.
+#[must_use]
+pub fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
+    let fate = |key: &str| {
+        let holds = |rule: &&Rule| {
+            let has = |(key, value): &(&str, &str)| span.attributes.text(key).is_some_and(|text| fits(value, text));
+            rule.when.holds_for_kind(operation.kind)
+                && rule.when.holds_for_keys(span)
+                && (rule.when.name.is_empty() || rule.when.name.iter().any(|pattern| fits(pattern, &span.name)))
+                && (rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has))
+        };
+        let index = registry.index();
+        let exact = index.exact(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
+        let prefixed = || index.prefixed(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
+        let suffixed = || {
+            index
+                .suffixed(key)
+                .0
+                .map(|(_, rule)| rule)
+                .filter(holds)
+                .min_by_key(|rule| rule.rank)
+        };
+        if operation.unmapped.contains_key(key) {
+            return Fate::Left;
+        }
+        match exact.or_else(prefixed).or_else(suffixed) {
+            None => Fate::Left,
+            Some(rule) if rule.is_of_unknown() || rule.location == Location::Suffix => Fate::Guessed { field: rule.field.word() },
+            Some(rule) => Fate::Mapped {
+                field: rule.field.word(),
+                dialect: rule.dialect.to_owned(),
+            },
+        }
+    };
+    let keys = span.attributes.iter().enumerate();
+    keys.map(|(index, (key, _))| Explained { index, fate: fate(key) }).collect()
+}

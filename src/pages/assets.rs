@@ -1,0 +1,118 @@
+//! Scripts, the style sheet and the icon: part of the program, and named with a hash of what they hold, so that a browser may keep
+//! them.
+
+use std::sync::LazyLock;
+
+use sha2::{Digest as _, Sha256};
+
+/// One file.
+#[derive(Debug)]
+pub(crate) struct Asset {
+    /// Its name below `/assets/`.
+    pub(crate) name: &'static str,
+    /// Its content type.
+    pub(crate) kind: &'static str,
+    /// What it holds.
+    pub(crate) text: &'static str,
+}
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+macro_rules! assets {
+    ($($name:literal: $kind:expr),* $(,)?) => {
+        [$(Asset { name: $name, kind: $kind, text: include_str!(concat!("assets/", $name)) }),*]
+    };
+}
+
+/// All of them; a test compares the list with the folder.
+pub(crate) static ASSETS: [Asset; 11] = assets! {
+    "control.js": JAVASCRIPT,
+    "file.js": JAVASCRIPT,
+    "format.js": JAVASCRIPT,
+    "icon.svg": "image/svg+xml",
+    "live.js": JAVASCRIPT,
+    "page.js": JAVASCRIPT,
+    "run.js": JAVASCRIPT,
+    "runs.js": JAVASCRIPT,
+    "skeleton.js": JAVASCRIPT,
+    "tree.js": JAVASCRIPT,
+    "ui.css": "text/css; charset=utf-8",
+};
+
+/// The beginning of a hash of all of them. Modules import one another, so it is in the path of each: `/assets/HASH/page.js`.
+pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut hash = Sha256::new();
+    for asset in &ASSETS {
+        hash.update(asset.name);
+        hash.update([0]);
+        hash.update(asset.text);
+    }
+    crate::span::ids::hex(hash.finalize().get(..8).unwrap_or_default())
+});
+
+/// The file with this name.
+pub(crate) fn named(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
+}
+
+/// Where a file is served.
+pub(crate) fn path(name: &str) -> String {
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_list_is_the_folder() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages/assets");
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ASSETS.map_names());
+    }
+
+    #[test]
+    fn scripts_and_style_stay_small() {
+        use std::io::Write as _;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        ASSETS.iter().for_each(|asset| packed.write_all(asset.text.as_bytes()).unwrap());
+        let bytes = packed.finish().unwrap().len();
+        assert!(bytes <= 60_000, "{bytes} bytes compressed");
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere() {
+        for asset in &ASSETS {
+            let text = asset.text.replace("http://www.w3.org/", "");
+            for word in [
+                "http:",
+                "https:",
+                "//cdn",
+                "@import",
+                "url(",
+                "eval(",
+                "new Function",
+                "document.write",
+            ] {
+                assert!(!text.contains(word), "{} has {word}", asset.name);
+            }
+        }
+    }
+
+    trait Names {
+        fn map_names(&self) -> Vec<&'static str>;
+    }
+
+    impl Names for [Asset] {
+        fn map_names(&self) -> Vec<&'static str> {
+            self.iter().map(|asset| asset.name).collect()
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Charts over the runs of a list: how many and how many failed, how long, tokens, cost.
+
+use maud::{Markup, html};
+
+use super::words::{count, short, when};
+use crate::view::text::{dollars, elapsed};
+use crate::web::listing::Listed;
+
+/// Nanoseconds from start to end, as far as it ended.
+pub(crate) fn took(listed: &Listed) -> Option<u64> {
+    let ended = listed.end_unix_nano > 0 && listed.summary.status != "running";
+    ended.then(|| listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
+}
+
+/// How many columns a chart has.
+const COLUMNS: usize = 48;
+const WIDTH: f64 = 240.0;
+const HEIGHT: f64 = 40.0;
+
+/// The runs that began in one column's time.
+#[derive(Debug, Clone, Default)]
+struct Column {
+    runs: u64,
+    failed: u64,
+    tokens: u64,
+    cost: f64,
+    times: Vec<u64>,
+}
+
+/// The charts; nothing where there is at most one run.
+pub(crate) fn view(runs: &[Listed]) -> Markup {
+    let starts = || runs.iter().map(|listed| listed.start_unix_nano);
+    let (Some(first), Some(last)) = (starts().min(), starts().max()) else {
+        return html! {};
+    };
+    if runs.len() < 2 {
+        return html! {};
+    }
+    let range = last.saturating_sub(first).max(1);
+    let mut columns = vec![Column::default(); COLUMNS];
+    for listed in runs {
+        let at = u128::from(listed.start_unix_nano.saturating_sub(first)) * COLUMNS as u128 / (u128::from(range) + 1);
+        let summary = &listed.summary;
+        if let Some(column) = usize::try_from(at).ok().and_then(|at| columns.get_mut(at)) {
+            column.runs += 1;
+            column.failed += u64::from(summary.status == "error");
+            column.tokens = column
+                .tokens
+                .saturating_add(summary.input_tokens.unwrap_or(0))
+                .saturating_add(summary.output_tokens.unwrap_or(0));
+            column.cost += summary.cost_usd.unwrap_or(0.0);
+            column.times.extend(took(listed));
+        }
+    }
+    for column in &mut columns {
+        column.times.sort_unstable();
+    }
+    let mut times: Vec<u64> = runs.iter().filter_map(took).collect();
+    times.sort_unstable();
+    let sum = |part: fn(&Listed) -> Option<u64>| runs.iter().filter_map(part).fold(0_u64, u64::saturating_add);
+    let failed = columns.iter().map(|column| column.failed).sum::<u64>();
+    let costs: Vec<f64> = runs.iter().filter_map(|listed| listed.summary.cost_usd).collect();
+    let without_cost = runs.len() - costs.len();
+    let (from, to) = (when(first, 0), when(last, 0));
+    let ends = html! { div.rng aria-hidden="true" { span { (from) } span { (to) " UTC" } } };
+    html! {
+        div.charts aria-label={ "Charts of the runs on this page, " (from) " to " (to) " UTC" } role="group" tabindex="0" {
+            figure {
+                figcaption { span { "Runs on this page" } span { b { (count(runs.len() as u64)) } " · " span.bad[failed > 0] { (count(failed)) " failed" } } }
+                (bars(&columns, |column| column.runs as f64, |column| column.failed as f64)) (ends)
+            }
+            figure {
+                figcaption { span { "Took: median, 95th percentile" } span { b { (percentile(&times, 50).map(elapsed).unwrap_or_default()) } " · " (percentile(&times, 95).map(elapsed).unwrap_or_default()) } }
+                (lines(&columns)) (ends)
+            }
+            figure {
+                figcaption { span { "Tokens" } span { b { (short(sum(|listed| listed.summary.input_tokens))) } " in · " (short(sum(|listed| listed.summary.output_tokens))) " out" } }
+                (bars(&columns, |column| column.tokens as f64, |_| 0.0)) (ends)
+            }
+            figure {
+                figcaption { span { "Cost" } span { b { @if costs.is_empty() { "not recorded" } @else { (dollars(costs.iter().sum())) } } @if without_cost > 0 && !costs.is_empty() { " · " (count(without_cost as u64)) " without" } } }
+                (bars(&columns, |column| column.cost, |_| 0.0)) (ends)
+            }
+        }
+    }
+}
+
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    sorted.get(sorted.len().saturating_sub(1) * percent / 100).copied()
+}
+
+fn bars(columns: &[Column], height: fn(&Column) -> f64, failed: fn(&Column) -> f64) -> Markup {
+    let most = columns.iter().map(height).fold(f64::MIN_POSITIVE, f64::max);
+    let width = WIDTH / COLUMNS as f64;
+    let bar = |class: &str, at: usize, value: f64, least: f64| {
+        let tall = (HEIGHT * value / most).clamp(least, HEIGHT);
+        html! { rect class=(class) x=(tenths(at as f64 * width + 0.5)) y=(tenths(42.0 - tall)) width=(tenths(width - 1.0)) height=(tenths(tall)) {} }
+    };
+    chart(&html! {
+        @for (at, column) in columns.iter().enumerate() {
+            @if height(column) > 0.0 { (bar("ok", at, height(column), 1.0)) }
+            @if failed(column) > 0.0 { (bar("er", at, failed(column), 2.0)) }
+        }
+    })
+}
+
+fn lines(columns: &[Column]) -> Markup {
+    let most = columns
+        .iter()
+        .filter_map(|column| percentile(&column.times, 95))
+        .max()
+        .unwrap_or(1)
+        .max(1) as f64;
+    let width = WIDTH / COLUMNS as f64;
+    let line = |class: &str, percent: usize| {
+        let points = columns.iter().enumerate().filter_map(|(at, column)| {
+            let value = percentile(&column.times, percent)? as f64;
+            Some(format!(
+                "{},{}",
+                tenths((at as f64 + 0.5) * width),
+                tenths(42.0 - 38.0 * value / most)
+            ))
+        });
+        html! { polyline class=(class) points=(points.collect::<Vec<_>>().join(" ")) {} }
+    };
+    chart(&html! { (line("ln", 95)) (line("ln2", 50)) })
+}
+
+fn chart(inside: &Markup) -> Markup {
+    html! {
+        svg viewBox="0 0 240 44" preserveAspectRatio="none" aria-hidden="true" {
+            line.ax x1="0" x2="240" y1="42.5" y2="42.5" {}
+            (inside)
+        }
+    }
+}
+
+fn tenths(number: f64) -> String {
+    format!("{number:.1}")
+}

@@ -1,0 +1,47 @@
+//! How to point each client at this server.
+
+use maud::{Markup, html};
+
+/// Name and settings. `HTTP` and `GRPC` stand for the addresses of the OTLP ports.
+const CLIENTS: [(&str, &str); 8] = [
+    (
+        "Any OpenTelemetry SDK",
+        "export OTEL_EXPORTER_OTLP_ENDPOINT=HTTP\nexport OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+    ),
+    (
+        "Claude Code",
+        "export CLAUDE_CODE_ENABLE_TELEMETRY=1\nexport OTEL_LOGS_EXPORTER=otlp\nexport OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\nexport OTEL_EXPORTER_OTLP_ENDPOINT=HTTP",
+    ),
+    (
+        "OpenAI Agents SDK",
+        "from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor\n\nOpenAIAgentsInstrumentor().instrument(tracer_provider=provider)",
+    ),
+    (
+        "LangGraph and LangChain",
+        "from openinference.instrumentation.langchain import LangChainInstrumentor\n\nLangChainInstrumentor().instrument(tracer_provider=provider)",
+    ),
+    (
+        "pydantic-ai",
+        "Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))",
+    ),
+    ("Vercel AI SDK", "experimental_telemetry: { isEnabled: true }"),
+    (
+        "gRPC",
+        "export OTEL_EXPORTER_OTLP_ENDPOINT=GRPC\nexport OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+    ),
+    ("Recorded files", "spanbridge send traces.json --to HTTP"),
+];
+
+/// A card for each. `http` and `grpc`: where the OTLP ports listen.
+pub(crate) fn view(http: &str, grpc: &str) -> Markup {
+    html! {
+        div.cards {
+            @for (name, settings) in CLIENTS {
+                section.card {
+                    h2 { (name) button.quiet.small data-copyval { "Copy" } }
+                    div.in { pre { (settings.replace("HTTP", http).replace("GRPC", grpc)) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A run as one file that opens from disk: the same templates, style and scripts, written into the page.
+//!
+//! Without scripts it is an outline with the steps below it. The scripts draw the outline as on a server, and show one step at a time.
+//! Nothing is loaded: the content security policy names the hashes of the style and the script, and allows nothing else.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+
+use super::assets;
+use super::head::{self, Around, Tab, step_anchor, title};
+use super::outline::Outline;
+use super::pane::{self, About};
+use super::skeleton::{MOST, Skeleton};
+use super::timeline;
+use super::words::line;
+use super::{conversation, findings};
+use crate::run::Run;
+
+/// The modules, in the order in which they need one another.
+const MODULES: [&str; 6] = ["format.js", "skeleton.js", "tree.js", "page.js", "control.js", "file.js"];
+
+/// Whether a text begins like a page of a run.
+#[must_use]
+pub fn is_page(head: &[u8]) -> bool {
+    head.starts_with(b"<!DOCTYPE html>") && memchr::memmem::find(head, b"default-src").is_some()
+}
+
+/// The page of a run.
+#[must_use]
+pub fn page(run: &Run) -> String {
+    let outline = Outline::of(run);
+    let around = Around::default();
+    let style = assets::named("ui.css").map_or("", |asset| asset.text);
+    let script = script();
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(&script),
+        hash(style)
+    );
+    let skeleton = (outline.rows.len() <= MOST).then(|| STANDARD.encode(Skeleton::of(&outline, 0).bytes()));
+    let selected = outline.first_to_look_at();
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="referrer" content="no-referrer";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (line(title(run), 80)) " " (run.trace_id) }
+                style { (PreEscaped(style)) }
+            }
+            body.file {
+                a.skip href="#main" { "Skip to content" }
+                main.full id="main" {
+                    (head::head(run, Tab::Timeline, &around))
+                    (timeline::view(&outline, 0, selected, &About::default(), false))
+                    (steps(&outline))
+                    section.part id="conversation" { (conversation::view(run, 0, false)) }
+                    section.part id="findings" { (findings::view(run, &around)) }
+                }
+                @if let Some(skeleton) = skeleton { script type="text/plain" id="skeleton" { (skeleton) } }
+                script type="module" { (PreEscaped(&script)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn steps(outline: &Outline<'_>) -> Markup {
+    let about = About::default();
+    html! {
+        div.steps id="steps" {
+            @for (row, (_, step)) in outline.steps().enumerate() {
+                section.pane.alone id=(step_anchor(step)) { (pane::pane(outline, row, step, &about)) }
+            }
+        }
+    }
+}
+
+/// The modules as one: nothing is imported, so no two of them may give one name to two things.
+fn script() -> String {
+    let modules = MODULES.iter().filter_map(|name| assets::named(name));
+    let lines = modules
+        .flat_map(|module| module.text.lines())
+        .filter(|line| !line.starts_with("import "));
+    lines
+        .map(|line| line.strip_prefix("export ").unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// As a content security policy writes it.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}

@@ -1,0 +1,147 @@
+//! What the pages read: a run that is kept by trace and revision, one span of a trace, one page of spans.
+
+use std::sync::Arc;
+
+use super::head::Around;
+use super::span::OfSpan;
+use crate::dialect;
+use crate::dialect::explain::explain;
+use crate::otlp::decode;
+use crate::run::{Run, Step};
+use crate::span::{LogRecord, Span, SpanId, TraceId};
+use crate::store::{ChunkKind, Error, Filter, TraceRow};
+use crate::web::answer::Answer;
+use crate::web::cost::Purpose;
+use crate::web::readers::Refusal;
+use crate::web::reply::Problem;
+use crate::web::runs::Built;
+use crate::web::service::Web;
+use crate::web::single;
+
+/// Decoding a chunk takes this many times its bytes.
+const DECODED: usize = 12;
+/// Traces that are looked through for the first digits of an id.
+const LOOKED_THROUGH: usize = 100_000;
+
+/// A run with its row in the index.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The row.
+    pub(crate) row: TraceRow,
+    built: Arc<Built>,
+}
+
+impl Loaded {
+    /// The run of a trace.
+    pub(crate) fn of(web: &Web, id: &str, answer: &mut Answer) -> Result<Self, Problem> {
+        let id = single::trace_id(id)?;
+        let row = web.store.row(id)?.ok_or_else(|| single::no_trace(id))?;
+        let built = single::built(web, &row, answer)?;
+        if built.run.is_none() {
+            return Err(Problem::not_found(format!("trace {id} has no spans")));
+        }
+        // Outlines and pages of a run take about as much as its steps' own fields.
+        let steps = built.run.as_ref().map_or(0, |run| run.steps.len());
+        answer.reserve(steps.saturating_mul(200))?;
+        Ok(Self { row, built })
+    }
+
+    /// The run.
+    pub(crate) fn run(&self) -> Result<&Run, Problem> {
+        self.built.run.as_ref().ok_or_else(|| Problem::not_found("the trace has no spans"))
+    }
+
+    /// What is known beside it.
+    pub(crate) fn around(&self) -> Around {
+        Around {
+            spans: self.row.spans,
+            damaged: self.built.damaged.clone(),
+            served: true,
+        }
+    }
+}
+
+/// The traces whose ids begin with these digits, two at most.
+pub(crate) fn with_prefix(web: &Web, digits: &str) -> Result<Vec<TraceId>, Error> {
+    let filter = Filter {
+        limit: Some(LOOKED_THROUGH),
+        ..Filter::default()
+    };
+    let rows = web.store.list(&filter)?.into_iter().map(|row| row.trace_id);
+    Ok(rows.filter(|id| id.to_string().starts_with(digits)).take(2).collect())
+}
+
+/// A span of a trace as it came, with its log records. Only the chunks that name it are decoded.
+#[derive(Debug)]
+pub(crate) struct OneSpan {
+    span: Option<Span>,
+    logs: Vec<LogRecord>,
+}
+
+impl OneSpan {
+    /// Of a trace.
+    pub(crate) fn read(web: &Web, trace_id: TraceId, span_id: SpanId, answer: &mut Answer) -> Result<Self, Problem> {
+        let mut found = Self {
+            span: None,
+            logs: Vec::new(),
+        };
+        let finder = memchr::memmem::Finder::new(span_id.bytes());
+        let mut refusal: Option<Refusal> = None;
+        let read = web.store.each_chunk(trace_id, &mut |kind, message| {
+            if finder.find(message).is_none() {
+                return Ok(());
+            }
+            answer.reserve(message.len().saturating_mul(DECODED)).map_err(|refused| {
+                refusal = Some(refused);
+                Error::Cancelled
+            })?;
+            match kind {
+                ChunkKind::Spans => {
+                    let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
+                    for span in spans.into_iter().filter(|span| span.span_id == span_id) {
+                        // Of several bodies, the one that ended later is used.
+                        if found.span.as_ref().is_none_or(|known| known.end <= span.end) {
+                            found.span = Some(span);
+                        }
+                    }
+                }
+                ChunkKind::Logs | ChunkKind::LooseLogs => {
+                    let logs = decode::logs(message).map(|decoded| decoded.items).unwrap_or_default();
+                    found.logs.extend(logs.into_iter().filter(|log| log.span_id == Some(span_id)));
+                }
+                ChunkKind::Metrics => {}
+            }
+            Ok(())
+        });
+        match (read, refusal) {
+            (Err(_), Some(refusal)) => Err(refusal.into()),
+            (Err(error), None) => Err(error.into()),
+            (Ok(_), _) => Ok(found),
+        }
+    }
+
+    /// Of the span that tells of a step, if one does.
+    pub(crate) fn of_step(web: &Web, run: &Run, step: &Step, answer: &mut Answer) -> Result<Option<Self>, Problem> {
+        step.span_id.map(|span| Self::read(web, run.trace_id, span, answer)).transpose()
+    }
+
+    /// With what became of its attributes.
+    pub(crate) fn explained(&self, web: &Web) -> Option<OfSpan<'_>> {
+        let span = self.span.as_ref()?;
+        let registry = web.vocabulary.registry();
+        let logs: Vec<&LogRecord> = self.logs.iter().collect();
+        let read = dialect::read(registry, span, &logs);
+        Some(OfSpan {
+            explained: explain(registry, span, &read.operation),
+            span,
+            logs,
+        })
+    }
+}
+
+/// All spans of a trace as they came.
+pub(crate) fn spans(web: &Web, id: &str, answer: &mut Answer) -> Result<Vec<Span>, Problem> {
+    let mut spans = single::stored_alone(web, single::trace_id(id)?, Purpose::Spans, answer)?.spans;
+    spans.sort_by_key(|span| (span.start, span.span_id));
+    Ok(spans)
+}

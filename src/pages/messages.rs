@@ -1,0 +1,65 @@
+//! Messages between people, agents, models and tools.
+
+use maud::{Markup, html};
+
+use super::words::{self, block_of, line, many};
+use crate::operation::{Message, Part, Role};
+use crate::transcript::{calls, content};
+
+/// Characters of a message before it is folded.
+const LONG: usize = 1_600;
+
+/// The class of who speaks: only words that we know become one.
+fn class(role: &Role) -> &'static str {
+    match role {
+        Role::System | Role::Developer => "msg system",
+        Role::User => "msg user",
+        Role::Assistant => "msg assistant",
+        Role::Tool => "msg tool",
+        Role::Other(_) => "msg",
+    }
+}
+
+/// A message. `most`: bytes of its words that are shown at all.
+pub(crate) fn message(message: &Message, most: usize) -> Markup {
+    html! {
+        div class=(class(&message.role)) {
+            div.who {
+                (line(message.role.name(), 24))
+                @if let Some(name) = &message.name { small { (line(name, 40)) } }
+            }
+            div {
+                @for part in &message.parts {
+                    @match part {
+                        Part::Text(text) => @if !text.trim().is_empty() { (words_of("txt", text, most)) },
+                        Part::Reasoning { text: Some(text), .. } => @if !text.trim().is_empty() { (words_of("txt dim thought", text, most)) },
+                        Part::Reasoning { text: None, opaque } => @if !opaque.is_empty() { div.txt.dim { "[reasoning without words]" } },
+                        Part::Media(media) => div.txt.dim { (line(&content::media_mark(media), 200)) },
+                        Part::Other(value) => div.txt.dim { (line(&content::part_mark(value), 200)) },
+                    }
+                }
+                @if let Some(result) = &message.result { (words_of("txt", &content::text(result), most)) }
+                @for call in &message.tool_calls {
+                    div.call.mono {
+                        span.faint { "calls" } " " b { (line(&call.name, 80)) } " "
+                        (words_of("args", &calls::arguments_json(call), most))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Words in full up to a length; longer ones fold.
+pub(crate) fn words_of(class: &str, text: &str, most: usize) -> Markup {
+    let (shown, of) = words::beginning(text, most);
+    if of.is_none() && shown.len() <= LONG {
+        return html! { div class=(class) { (shown) } };
+    }
+    html! {
+        details.long {
+            summary { span class=(class) { (block_of(&shown, LONG.min(400))) "…" } span.faint { " show " (match of { Some(of) => format!("the first {} of {}", words::bytes(most), words::bytes(of)), None => format!("all {}", many(shown.chars().count(), "character")) }) } }
+            div class=(class) { (shown) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Pages for browsers: what the agents did, on the port of the API.
+//!
+//! | path | page |
+//! |---|---|
+//! | `/` | runs, newest first, with filters in the address |
+//! | `/sessions`, `/sessions/{session}` | sessions; one as a thread over its runs |
+//! | `/runs/{trace}` | a run: outline, waterfall and the selected step; the first four digits of the id are enough |
+//! | `/runs/{trace}/conversation`, `/documents`, `/documents/{format}`, `/findings`, `/raw` | its other views |
+//! | `/runs/{trace}/steps/{step}` | a step as a page of its own |
+//! | `/runs/{trace}/pane/{row}` | the same as a part of the run's page |
+//! | `/operations` | the store, and how to point clients at this server |
+//! | `/assets/{version}/{file}` | scripts and the style sheet, which are part of the program |
+//!
+//! What they show comes from the server: without scripts, lists, outline, steps and downloads still work. Scripts draw the outline of
+//! all steps from a [skeleton](skeleton), of which only the rows in sight are in the page.
+//!
+//! # Text of others
+//!
+//! Keys, names, values, ids and URLs come from others, who may mean harm. All of it passes through the template engine, which escapes
+//! it; control and bidirectional characters are shown as escapes; nothing of it becomes a tag, an attribute's name, a class, an address
+//! that is loaded, or a style. In case that is ever wrong, the content security policy lets the browser run scripts and load from
+//! this server alone, and forbids what is written into the page.
+
+mod api;
+mod assets;
+mod charts;
+mod clients;
+mod conversation;
+mod documents;
+mod file;
+mod findings;
+pub(crate) mod frame;
+mod head;
+mod live;
+mod load;
+mod markdown;
+mod messages;
+mod operations;
+mod outline;
+mod pane;
+mod query;
+mod raw;
+mod reply;
+mod routes;
+mod runs;
+mod sessions;
+mod skeleton;
+mod span;
+mod timeline;
+mod value;
+mod words;
+
+pub use file::{is_page, page};
+pub(crate) use reply::page_reply;
+pub use reply::{addressed, dressed};
+pub use routes::{Addresses, routes};

@@ -1,0 +1,182 @@
+//! The steps of a run in the order of the outline, with what the outline and the waterfall show of each.
+
+use crate::operation::Kind;
+use crate::run::{Run, Step};
+use crate::view::errors;
+use crate::view::outline::{self, Row};
+use crate::view::step::{self, arguments, has_derived_times, nanos, said};
+use crate::view::text::one_line;
+
+use super::words::tidy;
+
+/// Columns of the words beside a name.
+const PREVIEW: usize = 160;
+
+/// The outline of a run.
+#[derive(Debug)]
+pub(crate) struct Outline<'a> {
+    /// The run.
+    pub(crate) run: &'a Run,
+    /// The rows, depth first.
+    pub(crate) rows: Vec<Row>,
+    /// Nanoseconds from the start of the run to its end, as far as it is known; at least 1.
+    pub(crate) nanos: u64,
+    /// Whether a row is on the critical path.
+    pub(crate) critical: Vec<bool>,
+    /// The row behind the last one below each row.
+    ends: Vec<usize>,
+}
+
+impl<'a> Outline<'a> {
+    /// Of a run. Where agents did nothing, of all its spans.
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let rows = if run.has_agent_work() {
+            outline::rows(run)
+        } else {
+            outline::all_rows(run)
+        };
+        let end = run.ended_at.into_iter().chain(run.steps.iter().map(Step::end_or_start)).max();
+        let nanos = end.map_or(1, |end| end.0.saturating_sub(run.started_at.0)).max(1);
+        let ends = ends(&rows);
+        let mut made = Self {
+            run,
+            critical: vec![false; rows.len()],
+            rows,
+            nanos,
+            ends,
+        };
+        made.mark_critical();
+        made
+    }
+
+    /// The step of a row.
+    pub(crate) fn step(&self, row: usize) -> Option<&'a Step> {
+        self.run.steps.get(self.rows.get(row)?.step)
+    }
+
+    /// The rows with their steps.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (Row, &'a Step)> {
+        self.rows.iter().filter_map(|row| Some((*row, self.run.steps.get(row.step)?)))
+    }
+
+    /// How many rows stand below a row.
+    pub(crate) fn below(&self, row: usize) -> usize {
+        self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
+    }
+
+    /// The row of the deepest step that failed, the first of them; where none did, the first row.
+    pub(crate) fn first_to_look_at(&self) -> usize {
+        let failed = self.steps().enumerate().filter(|(_, (_, step))| step.operation.failure.is_some());
+        let deepest = failed.max_by_key(|(at, (row, _))| (row.depth, std::cmp::Reverse(*at)));
+        deepest.map_or(0, |(at, _)| at)
+    }
+
+    /// From the end backwards, the child that ended last is what was waited for.
+    fn mark_critical(&mut self) {
+        // The children of each row, found once: rows stand in depth-first order.
+        let mut stack: Vec<(usize, u64)> = Vec::new();
+        let mut tops = Vec::new();
+        let mut at = 0;
+        while at < self.rows.len() {
+            tops.push(at);
+            at = self.ends.get(at).copied().unwrap_or(at + 1).max(at + 1);
+        }
+        self.wait_for(tops, u64::MAX, &mut stack);
+        while let Some((row, until)) = stack.pop() {
+            if let Some(mark) = self.critical.get_mut(row) {
+                *mark = true;
+            }
+            let end = self.ends.get(row).copied().unwrap_or(row + 1);
+            let mut children = Vec::new();
+            let mut child = row + 1;
+            while child < end {
+                children.push(child);
+                child = self.ends.get(child).copied().unwrap_or(child + 1).max(child + 1);
+            }
+            self.wait_for(children, until, &mut stack);
+        }
+    }
+
+    fn wait_for(&self, mut rows: Vec<usize>, until: u64, stack: &mut Vec<(usize, u64)>) {
+        let end_of = |row: &usize| self.step(*row).map_or(0, |step| step.ended_at.map_or(u64::MAX, |end| end.0));
+        rows.sort_by_key(|row| std::cmp::Reverse(end_of(row)));
+        let mut until = until;
+        for row in rows {
+            let Some(step) = self.step(row) else { continue };
+            let end = end_of(&row).min(until);
+            if step.started_at.0 < until && (end > step.started_at.0 || step.ended_at == Some(step.started_at)) {
+                stack.push((row, end));
+                until = step.started_at.0;
+            }
+        }
+    }
+}
+
+fn ends(rows: &[Row]) -> Vec<usize> {
+    let mut ends = vec![rows.len(); rows.len()];
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        while let Some((above, _)) = open.pop_if(|(_, depth)| *depth >= row.depth) {
+            if let Some(end) = ends.get_mut(above) {
+                *end = at;
+            }
+        }
+        open.push((at, row.depth));
+    }
+    ends
+}
+
+/// The name that says most; a model without the date at its end.
+pub(crate) fn name<'a>(run: &'a Run, of: &'a Step) -> &'a str {
+    let name = step::name(run, of);
+    match of.operation.kind {
+        Kind::Llm | Kind::Embedding | Kind::Rerank => tidy(name),
+        _ => name,
+    }
+}
+
+/// How long a step took, in words.
+pub(crate) fn took(of: &Step) -> String {
+    let about = if has_derived_times(of) { "~ " } else { "" };
+    nanos(of).map_or_else(
+        || "running".to_owned(),
+        |nanos| format!("{about}{}", crate::view::text::elapsed(nanos)),
+    )
+}
+
+/// What stands beside the name: why it failed, what it was asked, what it answered.
+pub(crate) fn preview(run: &Run, of: &Step) -> String {
+    let operation = &of.operation;
+    if let Some(failure) = &operation.failure {
+        return one_line(&errors::words(failure), PREVIEW);
+    }
+    let asked = arguments(run, of).map(|text| flat(&text));
+    // A long answer is looked at only at its beginning.
+    let said = said(operation).map(|text| one_line(&text, PREVIEW));
+    let words = match (asked, said) {
+        (Some(asked), Some(said)) => format!("{asked} → {said}"),
+        (Some(asked), None) => asked,
+        (None, Some(said)) => format!("→ {said}"),
+        (None, None) => String::new(),
+    };
+    one_line(&words, PREVIEW)
+}
+
+/// A flat object as `city=Paris`, anything else as it is.
+fn flat(text: &str) -> String {
+    let is_object = text.trim_start().starts_with('{') && text.len() < 4_096;
+    let object = is_object
+        .then(|| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok())
+        .flatten();
+    let Some(object) = object else {
+        return one_line(text, PREVIEW / 2);
+    };
+    if object.values().any(|value| value.is_object() || value.is_array()) {
+        return one_line(text, PREVIEW / 2);
+    }
+    let pairs = object.iter().map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{key}={text}"),
+        None => format!("{key}={value}"),
+    });
+    one_line(&pairs.collect::<Vec<_>>().join(" "), PREVIEW / 2)
+}

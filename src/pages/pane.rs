@@ -1,0 +1,303 @@
+//! One step: overview, conversation, what went in and out, attributes with what became of them, events. The pane beside the outline, the
+//! page of a step and the one-file page use the same template.
+
+use maud::{Markup, html};
+
+use super::head::{step_href, step_path};
+use super::messages;
+use super::outline::{self, Outline, name};
+use super::span::{self, OfSpan};
+use super::value::{failure, value};
+use super::words::{SHOWN, count, kind, line, plain, time};
+use crate::operation::{Failure, Kind};
+use crate::run::{Run, Step};
+use crate::trace::Finding;
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::view::conversation::readable;
+use crate::view::step::{nanos, offset};
+use crate::view::text::{dollars, elapsed};
+use crate::view::{errors, step, totals};
+use crate::web::url::percent_encoded;
+
+/// What is known of a step beside its run.
+#[derive(Debug, Default)]
+pub(crate) struct About<'a> {
+    /// Its span as it came; `None`: no span tells of it, or only the run is at hand.
+    pub(crate) span: Option<OfSpan<'a>>,
+    /// Whether a server answers requests for more.
+    pub(crate) served: bool,
+}
+
+/// The pane of a step.
+pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Markup {
+    let run = outline.run;
+    let results = Results::of(run);
+    let tabs = [
+        ("overview", "Overview", Some(overview(outline, row, of, &results, about)), None),
+        ("conversation", "Conversation", said(of), None),
+        ("io", "In / Out", in_and_out(run, of, &results, about), None),
+        (
+            "attributes",
+            "Attributes",
+            about.span.as_ref().map(span::attributes).or_else(|| left(of)),
+            about.span.as_ref().map(span::unmapped).filter(|number| *number > 0),
+        ),
+        (
+            "events",
+            "Events",
+            about.span.as_ref().and_then(|of_span| span::events(run, of_span)),
+            about.span.as_ref().map(OfSpan::events).filter(|number| *number > 0),
+        ),
+    ];
+    let tabs: Vec<_> = tabs
+        .into_iter()
+        .filter_map(|(id, name, body, number)| Some((id, name, body?, number)))
+        .collect();
+    html! {
+        header data-step=(of.id) {
+            div.ttl {
+                (kind(of.operation.kind))
+                h2.cut title=(plain(&line(name(run, of), 2_000))) { (line(name(run, of), 160)) }
+                @if of.operation.failure.is_some() { (super::words::status("error", false)) }
+                @if about.served { (copy(run, of)) }
+            }
+            div.sub {
+                span { (outline::took(of)) }
+                @if about.served { span { "step " a.mono href={ "/runs/" (run.trace_id) "/steps/" (percent_encoded(&of.id)) } { (line(&of.id, 60)) } } }
+                @else { span.mono { (line(&of.id, 60)) } }
+                span.cut { (line(&of.operation.name, 120)) }
+            }
+            div.tabs role="tablist" aria-label="Details of the step" {
+                @for (at, (id, name, _, number)) in tabs.iter().enumerate() {
+                    button role="tab" id={ "t-" (id) "-" (row) } aria-controls={ "p-" (id) "-" (row) } aria-selected=(at == 0) tabindex=(if at == 0 { "0" } else { "-1" }) data-tab=(id) {
+                        (name) @if let Some(number) = number { span.n { (number) @if *id == "attributes" { span.vh { " not mapped" } } } }
+                    }
+                }
+            }
+        }
+        @for (at, (id, _, body, _)) in tabs.iter().enumerate() {
+            div role="tabpanel" id={ "p-" (id) "-" (row) } aria-labelledby={ "t-" (id) "-" (row) } hidden[at > 0] { (body) }
+        }
+    }
+}
+
+fn copy(run: &Run, of: &Step) -> Markup {
+    let at = format!("/api/v1/traces/{}/steps/{}", run.trace_id, percent_encoded(&of.id));
+    html! {
+        details.menu {
+            summary.btn.small { "Copy" }
+            ul {
+                li { button data-copytext=(step_path(run, of)) data-copy="path" { "Link to this step" } }
+                li { button data-copyfrom=(at) { "Step as JSON" } }
+                li { button data-copyfrom={ (at) "/markdown" } { "Step and below as Markdown" } }
+            }
+        }
+    }
+}
+
+fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Markup {
+    let run = outline.run;
+    let operation = &of.operation;
+    let findings: Vec<&Finding> = run
+        .findings
+        .iter()
+        .filter(|finding| finding.span_id.is_some() && finding.span_id == of.span_id)
+        .collect();
+    html! {
+        @if let Some(failed) = &operation.failure { section { (failed_with(failed)) } }
+        section { (facts(outline, row, of, about)) }
+        @if operation.kind == Kind::Llm {
+            @let last = operation.input_messages.as_ref().and_then(|messages| messages.last());
+            section {
+                @if let Some(last) = last { h3 { "Last message in" } (messages::message(last, 4_000)) }
+                @match operation.output_messages.as_ref().filter(|messages| !messages.is_empty()) {
+                    Some(answers) => { h3 { "Answer" } @for answer in answers { (messages::message(answer, 8_000)) } },
+                    None => @if let Some(output) = content::output(results, of) { h3 { "Answer" } (value("output", &readable(output), None)) } @else { p.none { "No answer was recorded." } },
+                }
+            }
+        } @else {
+            @let (input, output) = (content::input(run, of), content::output(results, of));
+            @if input.is_some() || output.is_some() {
+                section {
+                    @if let Some(input) = input { (value("input", &cut(&readable(input)), None)) }
+                    @if let Some(output) = output { (value("output", &cut(&readable(output)), None)) }
+                }
+            }
+        }
+        @if !operation.evaluations.is_empty() {
+            section {
+                h3 { "Scores" }
+                dl.kv {
+                    @for evaluation in &operation.evaluations {
+                        dt { (line(evaluation.name.as_deref().unwrap_or("not named"), 60)) }
+                        dd {
+                            @if let Some(score) = evaluation.score { (score) " " }
+                            @if let Some(label) = &evaluation.label { b { (line(label, 80)) } " " }
+                            @if let Some(words) = &evaluation.explanation { span.dim { (line(words, 400)) } }
+                        }
+                    }
+                }
+            }
+        }
+        @if !findings.is_empty() {
+            section {
+                h3 { "What is odd here" }
+                @for finding in findings { p { b { (super::findings::word(finding.kind)) } " " (line(&finding.detail, 600)) } }
+            }
+        }
+    }
+}
+
+/// The beginning for the overview; the tab "In / Out" has more.
+fn cut(text: &str) -> String {
+    const OVERVIEW: usize = 1_500;
+    if text.len() <= OVERVIEW {
+        return text.to_owned();
+    }
+    format!("{}…", super::words::block_of(text, OVERVIEW))
+}
+
+fn failed_with(failed: &Failure) -> Markup {
+    html! {
+        (failure(failed.error_type.as_deref().unwrap_or("error"), &errors::words(failed)))
+        @if let Some(stack) = errors::stack(failed) { details { summary { "Stack trace" } (value("stack trace", stack, None)) } }
+    }
+}
+
+fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Markup {
+    let run = outline.run;
+    let operation = &of.operation;
+    let model = operation.model.name();
+    let asked_for = operation.model.requested.as_deref().filter(|requested| Some(*requested) != model);
+    let asked_by = of.dispatched_by.and_then(|step| run.steps.get(step));
+    let called_by = of.called_by.and_then(|step| run.steps.get(step));
+    let call_id = operation.tool.as_ref().and_then(|tool| tool.call_id.as_deref());
+    let itself = itself(outline, row, of);
+    html! {
+        dl.kv {
+            dt { "Started" } dd { "+" (elapsed(offset(run, of.started_at))) " · " (time(of.started_at.0, 6)) " UTC" }
+            dt { "Took" } dd {
+                (outline::took(of))
+                @if let Some(nanos) = nanos(of) { " " span.faint { (count(nanos)) " ns" } }
+                @if step::has_derived_times(of) { " " span.faint { "no span tells of it: its times lie between the calls around it" } }
+            }
+            @if let Some(itself) = itself { dt { "Of it itself" } dd { (elapsed(itself)) } }
+            @if let Some(agent) = totals::agent_of(run, of) { dt { "Agent" } dd { (line(agent, 120)) } }
+            @if let Some(model) = model {
+                dt { "Model" } dd { (line(model, 120)) @if let Some(asked) = asked_for { " " span.faint { "asked for " (line(asked, 120)) } } }
+            }
+            @if let Some(provider) = &operation.model.provider { dt { "Provider" } dd { (line(provider, 80)) } }
+            @if let Some(tokens) = step::tokens(&operation.usage) { dt { "Tokens" } dd { (tokens) } }
+            @if let Some(cost) = totals::cost(operation) { dt { "Cost" } dd title={ "$" (cost) } { (dollars(cost)) } }
+            @if let Some(reason) = &operation.finish_reason { dt { "Finished as" } dd { (line(reason, 80)) } }
+            @for (what, other) in [("Asked by", asked_by), ("Called by", called_by)] {
+                @if let Some(other) = other {
+                    dt { (what) }
+                    dd { a href=(step_href(run, other, about.served)) data-step=(other.id) { (kind(other.operation.kind)) " " (line(name(run, other), 80)) } }
+                }
+            }
+            @if let Some(call) = call_id { dt { "Call id" } dd.mono { (line(call, 120)) } }
+            @if !of.evidence.is_empty() {
+                dt { "Also told by" } dd.mono { @for span in of.evidence.iter().take(12) { (span) " " } @if of.evidence.len() > 12 { "and " (of.evidence.len() - 12) " more" } }
+            }
+        }
+    }
+}
+
+/// Nanoseconds in which nothing below the step ran; `None`: it has nothing below.
+fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
+    let below = outline.below(row);
+    let end = of.ended_at?.0;
+    if below == 0 {
+        return None;
+    }
+    let mut times: Vec<(u64, u64)> = (row + 1..=row + below)
+        .filter_map(|row| outline.step(row))
+        .map(|step| (step.started_at.0.max(of.started_at.0), step.end_or_start().0.min(end)))
+        .filter(|(start, end)| start < end)
+        .collect();
+    times.sort_unstable();
+    let (mut busy, mut until) = (0_u64, of.started_at.0);
+    for (start, end) in times {
+        busy += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    Some(end.saturating_sub(of.started_at.0).saturating_sub(busy))
+}
+
+/// What a model call was given and answered: what another call was given before is folded.
+fn said(of: &Step) -> Option<Markup> {
+    let operation = &of.operation;
+    let input = operation.input_messages.as_ref().filter(|messages| !messages.is_empty());
+    let output = operation.output_messages.as_ref().filter(|messages| !messages.is_empty());
+    if operation.kind != Kind::Llm || (input.is_none() && output.is_none()) {
+        return None;
+    }
+    let (before, own) = input.map_or((&[][..], &[][..]), |input| {
+        input.split_at_checked(input.continued()).unwrap_or((input, &[]))
+    });
+    Some(html! {
+        section.turn {
+            (folded(before))
+            @for message in own { (messages::message(message, SHOWN)) }
+            @match output {
+                Some(output) => @for message in output { (messages::message(message, SHOWN)) },
+                None => p.none { "No answer was recorded." },
+            }
+        }
+    })
+}
+
+/// Messages that were said before.
+pub(crate) fn folded(before: &[crate::operation::Message]) -> Markup {
+    /// So many are shown of a long history.
+    const MOST: usize = 40;
+    let left_out = before.len().saturating_sub(MOST);
+    html! {
+        @if !before.is_empty() {
+            details.fold {
+                summary { (super::words::many(before.len(), "earlier message")) " unchanged" }
+                div {
+                    @if left_out > 0 { p.faint { (super::words::many(left_out, "message")) " before these: the calls above have them." } }
+                    @for message in before.iter().skip(left_out) { (messages::message(message, 2_000)) }
+                }
+            }
+        }
+    }
+}
+
+fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Option<Markup> {
+    let (input, output) = (content::input(run, of), content::output(results, of));
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    let at = |what: &str| {
+        about
+            .served
+            .then(|| format!("/api/v1/traces/{}/steps/{}/{what}", run.trace_id, percent_encoded(&of.id)))
+    };
+    Some(html! {
+        section {
+            @match input {
+                Some(input) => (value("input", &readable(input), at("input").as_deref())),
+                None => p.none { "No input was recorded." },
+            }
+            @match output {
+                Some(output) => (value("output", &readable(output), at("output").as_deref())),
+                None => p.none { "No output was recorded." },
+            }
+        }
+    })
+}
+
+/// Where only the run is at hand: the attributes that no rule reads.
+fn left(of: &Step) -> Option<Markup> {
+    let left = &of.operation.unmapped;
+    (!left.is_empty()).then(|| {
+        html! {
+            section { p.dim { "What no rule of a dialect reads." } }
+            table.attrs { tbody { @for (key, value) in left { tr { td { code { (line(key, 160)) } } td { code.vl { (line(&content::text(value), 400)) } } } } } }
+        }
+    })
+}

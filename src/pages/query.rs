@@ -1,0 +1,298 @@
+//! Which runs a list shows: the filters in its address.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::dataset::Expression;
+use crate::run::Run;
+use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
+use crate::web::answer::Answer;
+use crate::web::listing::Listed;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
+use crate::web::single;
+use crate::web::url::{percent_encoded, query_pairs};
+
+/// Runs on one page.
+pub(crate) const PAGE: usize = 100;
+/// Rows that are read from the index at once.
+const BATCH: usize = 200;
+/// How long a page is looked for. What was found until then is shown, with how far back it goes.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Bytes that a pattern of words may take.
+const PATTERN: usize = 4 << 20;
+
+/// What an address asks for.
+#[derive(Debug, Default)]
+pub(crate) struct Query {
+    /// Words that names, questions and payloads have.
+    pub(crate) words: String,
+    /// `ok`, `error` or `running`.
+    pub(crate) status: String,
+    /// An agent's whole name.
+    pub(crate) agent: String,
+    /// A model's whole name.
+    pub(crate) model: String,
+    /// `service.name`.
+    pub(crate) service: String,
+    /// A session.
+    pub(crate) session: String,
+    /// A moment, or how long ago.
+    pub(crate) since: String,
+    /// A moment, or how long ago.
+    pub(crate) until: String,
+    /// An expression in the language of `export --where`.
+    pub(crate) expression: String,
+    /// Also traces in which no agent did anything.
+    pub(crate) all: bool,
+    /// Oldest first.
+    pub(crate) oldest: bool,
+    /// The page begins behind this trace.
+    after: Option<TraceCursor>,
+    /// Another run that one of these is to be compared with.
+    pub(crate) compare: String,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The runs.
+    pub(crate) runs: Vec<Listed>,
+    /// Where the next page begins.
+    pub(crate) next: Option<TraceCursor>,
+    /// The search gave up here: the start of the last trace that was looked at.
+    pub(crate) searched_to: Option<u64>,
+    /// Why the expression cannot be read.
+    pub(crate) fault: Option<String>,
+    /// Whether the store has any trace at all.
+    pub(crate) has_any: bool,
+}
+
+impl Query {
+    /// Of a request.
+    pub(crate) fn of(asked: &Asked) -> Result<Self, Problem> {
+        Self::read(asked, false)
+    }
+
+    /// Of a request for some rows of a list.
+    pub(crate) fn of_rows(asked: &Asked) -> Result<Self, Problem> {
+        Self::read(asked, true)
+    }
+
+    fn read(asked: &Asked, with_ids: bool) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in query_pairs(asked.query()) {
+            let value = value.trim().to_owned();
+            match name.as_str() {
+                "q" => query.words = value,
+                "status" => query.status = value,
+                "agent" => query.agent = value,
+                "model" => query.model = value,
+                "service" => query.service = value,
+                "session" => query.session = value,
+                "since" => query.since = value,
+                "until" => query.until = value,
+                "where" => query.expression = value,
+                "all" => query.all = value == "1",
+                "order" => query.oldest = value == "oldest",
+                "a" => query.compare = value,
+                "ids" if with_ids => {}
+                "after" if value.is_empty() => {}
+                "after" => {
+                    let cursor = TraceCursor::parse(&value);
+                    query.after = Some(cursor.ok_or_else(|| Problem::invalid(format!("after={value} is no place in the list")))?);
+                }
+                _ => return Err(Problem::invalid(format!("there is no parameter {name}"))),
+            }
+        }
+        Ok(query)
+    }
+
+    /// The filters as pairs of names and values, for links.
+    pub(crate) fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let pairs = [
+            ("q", self.words.as_str()),
+            ("status", &self.status),
+            ("agent", &self.agent),
+            ("model", &self.model),
+            ("service", &self.service),
+            ("session", &self.session),
+            ("since", &self.since),
+            ("until", &self.until),
+            ("where", &self.expression),
+            ("all", if self.all { "1" } else { "" }),
+            ("order", if self.oldest { "oldest" } else { "" }),
+            ("a", &self.compare),
+        ];
+        pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The address of the list without one of its filters, or with a place added.
+    pub(crate) fn address(&self, without: &str, after: Option<TraceCursor>) -> String {
+        let mut address = String::from(if self.compare.is_empty() { "/" } else { "/compare" });
+        let mut sign = '?';
+        for (name, value) in self.pairs() {
+            if name != without {
+                let _ = write!(address, "{sign}{name}={}", percent_encoded(value));
+                sign = '&';
+            }
+        }
+        if let Some(after) = after {
+            let _ = write!(address, "{sign}after={after}");
+        }
+        address
+    }
+
+    /// The runs that it asks for, a page of them.
+    pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
+        let mut found = Found::default();
+        let moment = |name: &str, text: &str| match text {
+            "" => Ok(None),
+            text => store::moment(text)
+                .map(Some)
+                .map_err(|why| Problem::invalid(format!("{name}={text}: {why}"))),
+        };
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let mut filter = Filter {
+            service: text(&self.service),
+            session: text(&self.session),
+            since: moment("since", &self.since)?,
+            until: moment("until", &self.until)?,
+            after: self.after,
+            limit: Some(BATCH),
+            order: if self.oldest { Order::OldestFirst } else { Order::NewestFirst },
+            ..Filter::default()
+        };
+        let expression = match self.expression.as_str() {
+            "" => None,
+            text => match Expression::parse(text, &|text| store::moment(text)) {
+                Ok(expression) => Some(expression),
+                Err(fault) => {
+                    found.fault = Some(fault.to_string());
+                    return Ok(found);
+                }
+            },
+        };
+        let words = self.pattern();
+        let given_up = Instant::now() + PATIENCE;
+        answer.reserve_in_all(lists::MEMORY)?;
+        loop {
+            let rows = web.store.list(&filter)?;
+            found.has_any |= !rows.is_empty();
+            let is_last = rows.len() < BATCH;
+            for row in rows {
+                answer.check()?;
+                let cursor = row.cursor();
+                if found.runs.len() == PAGE {
+                    found.next = filter.after;
+                    return Ok(found);
+                }
+                if Instant::now() > given_up {
+                    found.next = filter.after;
+                    found.searched_to = Some(row.start);
+                    return Ok(found);
+                }
+                filter.after = Some(cursor);
+                let listed = lists::listed(web, row.clone(), answer)?;
+                if self.holds(&listed)
+                    && words.as_ref().is_none_or(|words| self.has_words(&listed) || said(web, &row, words))
+                    && self.expression_holds(web, &row, expression.as_ref(), answer)?
+                {
+                    found.runs.push(listed);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        if found.runs.is_empty() && !found.has_any {
+            let first = Filter {
+                limit: Some(1),
+                ..Filter::default()
+            };
+            found.has_any = !web.store.list(&first)?.is_empty();
+        }
+        Ok(found)
+    }
+
+    /// A run that is in the list now, as far as its place in time does not matter.
+    pub(crate) fn of_row(&self, web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Option<Listed>, Problem> {
+        let is = |wanted: &str, has: &Option<String>| wanted.is_empty() || has.as_deref() == Some(wanted);
+        if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
+            return Ok(None);
+        }
+        let expression = match self.expression.as_str() {
+            "" => None,
+            text => match Expression::parse(text, &|text| store::moment(text)) {
+                Ok(expression) => Some(expression),
+                Err(_) => return Ok(None),
+            },
+        };
+        let listed = lists::listed(web, row.clone(), answer)?;
+        let words = self.pattern();
+        let has_words = words.is_none_or(|words| self.has_words(&listed) || said(web, &row, &words));
+        let fits = has_words && self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
+        Ok(fits.then_some(listed))
+    }
+
+    /// What the index knows.
+    fn holds(&self, listed: &Listed) -> bool {
+        let summary = &listed.summary;
+        let is_unknown = summary.status == "too_large";
+        (self.all || summary.agent_work || is_unknown)
+            && (self.status.is_empty() || self.status == summary.status)
+            && (self.agent.is_empty() || summary.agents.contains(&self.agent) || summary.agent.as_ref() == Some(&self.agent))
+            && (self.model.is_empty() || summary.models.contains(&self.model))
+    }
+
+    /// What finds the words in payloads, in any case.
+    fn pattern(&self) -> Option<Regex> {
+        let words = (!self.words.is_empty()).then(|| regex::escape(&self.words))?;
+        RegexBuilder::new(&words).case_insensitive(true).size_limit(PATTERN).build().ok()
+    }
+
+    fn has_words(&self, listed: &Listed) -> bool {
+        let words = self.words.to_lowercase();
+        let summary = &listed.summary;
+        let texts = [&listed.root, &listed.service, &listed.session, &summary.agent, &summary.question]
+            .into_iter()
+            .flatten();
+        texts
+            .chain(&summary.agents)
+            .chain(&summary.models)
+            .any(|text| text.to_lowercase().contains(&words))
+            || listed.trace_id.starts_with(&words)
+    }
+
+    /// What the run must be asked for. The memory that this takes is given back.
+    fn expression_holds(&self, web: &Web, row: &TraceRow, expression: Option<&Expression>, answer: &mut Answer) -> Result<bool, Problem> {
+        let Some(expression) = expression else { return Ok(true) };
+        let built = single::built(web, row, answer);
+        answer.shrink_to(lists::MEMORY);
+        match built {
+            Err(problem) if problem.is_too_large() => Ok(false),
+            built => {
+                let built: Arc<_> = built?;
+                Ok(built.run.as_ref().is_some_and(|run: &Run| expression.holds(run)))
+            }
+        }
+    }
+}
+
+/// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
+/// as JSON writes it.
+fn said(web: &Web, row: &TraceRow, words: &Regex) -> bool {
+    let mut found = false;
+    // That it is found ends the reading. A trace that cannot be read has no words.
+    let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {
+        found = words.is_match(message);
+        if found { Err(store::Error::Cancelled) } else { Ok(()) }
+    });
+    found
+}

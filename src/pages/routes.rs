@@ -1,0 +1,426 @@
+//! The routes of the pages, each with the right that it takes.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{MethodRouter, get};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use maud::{Markup, html};
+
+use super::documents;
+use super::frame::{self, Place};
+use super::head::{self, Around, Tab, title};
+use super::load::{Loaded, OneSpan, spans, with_prefix};
+use super::outline::{Outline, name};
+use super::pane::{self, About};
+use super::query::{self, Query};
+use super::reply::{HTML, page_reply};
+use super::words::line;
+use super::{api, assets, charts, clients, conversation, findings, operations, raw, runs, sessions, timeline};
+use crate::access::Right;
+use crate::formats::FORMATS;
+use crate::run::Run;
+use crate::span::TraceId;
+use crate::store::{self, Filter, Order, SessionCursor};
+use crate::web::Route;
+use crate::web::answer::Answer;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::request::{Asked, Named};
+use crate::web::routes::{OfProject, only_get};
+use crate::web::service::Web;
+use crate::web::single::{self, format_of};
+use crate::web::url::{percent_encoded, query_pairs};
+
+/// Where clients send their spans, for people: `http://127.0.0.1:4318`.
+#[derive(Debug, Clone, Default)]
+pub struct Addresses {
+    /// OTLP over HTTP.
+    pub http: String,
+    /// OTLP over gRPC.
+    pub grpc: String,
+}
+
+/// Sessions on one page.
+const SESSIONS: usize = 100;
+/// Nanoseconds after its end in which more of a run may come.
+const SETTLED: u64 = 600 * 1_000_000_000;
+/// Runs of a session's thread.
+const THREAD: usize = 200;
+
+/// The routes of the pages, and those of the API that they need.
+#[must_use]
+pub fn routes() -> (Vec<Route>, Vec<Route>) {
+    let route = |path, right, methods: MethodRouter| Route {
+        path,
+        right,
+        methods: methods.fallback(only_get),
+    };
+    let read = |path, methods| route(path, Some(Right::Read), methods);
+    let pages = vec![
+        read("/runs", get(list)),
+        read("/rows", get(rows)),
+        read("/runs/{trace}", get(run)),
+        read("/runs/{trace}/conversation", get(of_conversation)),
+        read("/runs/{trace}/documents", get(of_documents)),
+        read("/runs/{trace}/documents/{format}", get(of_documents)),
+        read("/runs/{trace}/findings", get(of_findings)),
+        read("/runs/{trace}/raw", get(of_raw)),
+        read("/runs/{trace}/steps/{step}", get(of_step)),
+        read("/runs/{trace}/pane/{row}", get(of_pane)),
+        read("/operations", get(of_operations)),
+        read("/sessions", get(of_sessions)),
+        read("/sessions/{session}", get(of_session)),
+        route("/assets/{version}/{file}", None, get(asset)),
+    ];
+    (pages, api::routes())
+}
+
+/// Answers with a page that is made by a thread of those that read.
+async fn page(
+    web: Arc<Web>,
+    asked: Asked,
+    make: impl FnOnce(&Web, &Asked, &mut Answer) -> Result<Markup, Problem> + Send + 'static,
+) -> Response {
+    web.read(asked, move |web, asked, answer| {
+        let page = make(web, asked, answer)?.into_string();
+        answer.of_type(HTML);
+        Ok(answer.write_all(page.as_bytes())?)
+    })
+    .await
+}
+
+fn parameter(asked: &Asked, wanted: &str) -> Option<String> {
+    query_pairs(asked.query())
+        .into_iter()
+        .find(|(name, _)| name == wanted)
+        .map(|(_, value)| value)
+}
+
+fn number(asked: &Asked, name: &str) -> Result<usize, Problem> {
+    match parameter(asked, name) {
+        None => Ok(0),
+        Some(text) => text
+            .parse()
+            .map_err(|_| Problem::invalid(format!("{name}={text} is not a whole number"))),
+    }
+}
+
+async fn list(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
+    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
+    page(web, asked, move |web, asked, answer| {
+        let query = Query::of(asked)?;
+        let found = query.find(web, answer)?;
+        let clients = clients::view(&addresses.http, &addresses.grpc);
+        Ok(frame::page(
+            "Runs",
+            Place::Runs,
+            &["runs.js"],
+            &runs::view(&query, &found, &clients),
+        ))
+    })
+    .await
+}
+
+/// The rows of these runs, for a list that is open already.
+async fn rows(OfProject(web): OfProject, asked: Asked) -> Response {
+    page(web, asked, move |web, asked, answer| {
+        let query = Query::of_rows(asked)?;
+        let ids = parameter(asked, "ids").unwrap_or_default();
+        answer.reserve_in_all(lists::MEMORY)?;
+        let mut found = Vec::new();
+        for id in ids.split(',').filter(|id| !id.is_empty()).take(query::PAGE) {
+            answer.check()?;
+            if let Some(row) = web.store.row(single::trace_id(id)?)? {
+                found.extend(query.of_row(web, row, answer)?);
+            }
+        }
+        let longest = found.iter().filter_map(charts::took).max().unwrap_or(1);
+        Ok(html! { table { tbody { @for listed in &found { (runs::row(listed, longest, &query.compare)) } } } })
+    })
+    .await
+}
+
+/// A run, or where it is if only the first digits of its id are given.
+async fn run(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    if TraceId::from_hex(&id).is_none() {
+        return by_prefix(&web, id).await;
+    }
+    page(web, asked, move |web, asked, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let outline = Outline::of(run);
+        let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
+        let selected = selected(&outline, parameter(asked, "span").as_deref());
+        let span = outline
+            .step(selected)
+            .map(|step| OneSpan::of_step(web, run, step, answer))
+            .transpose()?
+            .flatten();
+        let about = About {
+            span: span.as_ref().and_then(|span| span.explained(web)),
+            served: true,
+        };
+        let is_recent = |end: crate::span::UnixNanos| end.0.saturating_add(SETTLED) > store::now();
+        let live = run.ended_at.is_none_or(is_recent);
+        let body = timeline::view(&outline, from, selected, &about, live);
+        Ok(of_run(run, Tab::Timeline, &loaded.around(), &["run.js"], &body))
+    })
+    .await
+}
+
+/// The row of a step or a span, else of the one that is to be looked at first.
+fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
+    let named = id.and_then(|id| {
+        let is_named = |step: &crate::run::Step| step.id == id || step.span_id.is_some_and(|span| span.to_string() == id);
+        outline.steps().position(|(_, step)| is_named(step))
+    });
+    named.unwrap_or_else(|| outline.first_to_look_at())
+}
+
+async fn by_prefix(web: &Arc<Web>, digits: String) -> Response {
+    let digits = digits.to_ascii_lowercase();
+    let is_prefix = (4..32).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !is_prefix {
+        return Problem::invalid(format!(
+            "{digits} is not a trace id: expected 32 hexadecimal digits, or at least the first 4"
+        ))
+        .reply();
+    }
+    let (readers, store) = (Arc::clone(&web.readers), Arc::clone(web));
+    let wanted = digits.clone();
+    let found = readers.states.run(move || with_prefix(&store, &wanted)).await;
+    match found {
+        Some(Ok(found)) => match found.as_slice() {
+            [one] => Redirect::to(&format!("/runs/{one}")).into_response(),
+            [] => Problem::not_found(format!("no trace id starts with {digits}")).reply(),
+            _ => Problem::not_found(format!("several trace ids start with {digits}: give more digits")).reply(),
+        },
+        Some(Err(error)) => Problem::from(error).reply(),
+        None => Problem::internal("the response could not be made").reply(),
+    }
+}
+
+fn of_run(run: &Run, tab: Tab, around: &Around, scripts: &[&str], body: &Markup) -> Markup {
+    let title = format!("{} {}", line(title(run), 60), head::short_id(&run.trace_id.to_string()));
+    frame::page(&title, Place::Runs, scripts, &html! { (head::head(run, tab, around)) (body) })
+}
+
+async fn of_conversation(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    page(web, asked, move |web, asked, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let body = conversation::view(run, number(asked, "from")?, true);
+        Ok(of_run(run, Tab::Conversation, &loaded.around(), &[], &body))
+    })
+    .await
+}
+
+async fn of_documents(OfProject(web): OfProject, Path(path): Path<Vec<(String, String)>>, asked: Asked) -> Response {
+    let part = |wanted: &str| path.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    let (id, format) = (part("trace").unwrap_or_default(), part("format"));
+    page(web, asked, move |web, _, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let format = match &format {
+            Some(format) => format_of(format)?,
+            None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
+        };
+        let body = if run.has_agent_work() {
+            answer.reserve(
+                usize::try_from(loaded.row.bytes)
+                    .unwrap_or(usize::MAX)
+                    .saturating_mul(6)
+                    .saturating_add(run.repeated_bytes()),
+            )?;
+            documents::view(run, format, &documents::made(run, format, &web.options))
+        } else {
+            html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
+        };
+        Ok(of_run(run, Tab::Documents, &loaded.around(), &[], &body))
+    })
+    .await
+}
+
+async fn of_findings(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    page(web, asked, move |web, _, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let around = loaded.around();
+        Ok(of_run(run, Tab::Findings, &around, &[], &findings::view(run, &around)))
+    })
+    .await
+}
+
+async fn of_raw(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    page(web, asked, move |web, asked, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let spans = spans(web, &id, answer)?;
+        let from = number(asked, "from")?.min(spans.len());
+        let shown: Vec<_> = spans.iter().skip(from).take(raw::SPANS).collect();
+        let body = raw::view(run.trace_id, &shown, from, spans.len());
+        Ok(of_run(run, Tab::Raw, &loaded.around(), &[], &body))
+    })
+    .await
+}
+
+/// A step, or a span that no step stands for.
+async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, String)>, asked: Asked) -> Response {
+    page(web, asked, move |web, _, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        let run = loaded.run()?;
+        let outline = Outline::of(run);
+        let is_named = |of: &crate::run::Step| of.id == step || of.span_id.is_some_and(|span| span.to_string() == step);
+        let row = outline.steps().position(|(_, of)| is_named(of));
+        let of = row.and_then(|row| outline.step(row)).or_else(|| run.steps.iter().find(|of| is_named(of)));
+        let Some(of) = of else {
+            let span = crate::span::SpanId::from_hex(&step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
+            let one = OneSpan::read(web, run.trace_id, span, answer)?;
+            let of_span = one.explained(web).ok_or_else(|| Problem::not_found(format!("there is no span {step} in this trace")))?;
+            let body = html! {
+                div.runhead { div.line { a href={ "/runs/" (run.trace_id) } { (line(title(run), 120)) } } }
+                div.pane.alone { header { div.ttl { h2 { "Span " (line(&of_span.span.name, 160)) } } } (super::span::attributes(&of_span)) @if let Some(events) = super::span::events(run, &of_span) { (events) } }
+            };
+            return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
+        };
+        let span = OneSpan::of_step(web, run, of, answer)?;
+        let about = About {
+            span: span.as_ref().and_then(|span| span.explained(web)),
+            served: true,
+        };
+        let body = html! {
+            div.runhead { div.line {
+                nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/" { "Runs" } } li { a href={ "/runs/" (run.trace_id) } { (line(title(run), 80)) } } li { h1 { (line(name(run, of), 120)) } } } }
+                div.acts { a.btn.small href=(head::step_path(run, of)) { "Show in timeline" } }
+            } }
+            div.pane.alone { (pane::pane(&outline, row.unwrap_or(usize::MAX), of, &about)) }
+        };
+        Ok(frame::page(&line(name(run, of), 80), Place::Runs, &[], &body))
+    })
+    .await
+}
+
+async fn of_pane(OfProject(web): OfProject, Named((id, row)): Named<(String, usize)>, asked: Asked) -> Response {
+    page(web, asked, move |web, asked, answer| {
+        let loaded = Loaded::of(web, &id, answer)?;
+        api::check_revision(asked, &loaded)?;
+        let run = loaded.run()?;
+        let outline = Outline::of(run);
+        let of = outline
+            .step(row)
+            .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
+        let span = OneSpan::of_step(web, run, of, answer)?;
+        let about = About {
+            span: span.as_ref().and_then(|span| span.explained(web)),
+            served: true,
+        };
+        Ok(pane::pane(&outline, row, of, &about))
+    })
+    .await
+}
+
+async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
+    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
+    page(web, asked, move |web, _, _| {
+        let store = &web.store;
+        let lost = store.lost();
+        let state = operations::State {
+            unready: store.ready().err().map(|error| error.to_string()),
+            usage: store.usage().ok(),
+            appended: store.appended_bytes(),
+            lost: (
+                lost.iter().map(|lost| lost.records).sum(),
+                lost.iter().map(|lost| lost.traces).sum(),
+            ),
+            maintained: store.maintained(),
+            reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
+        };
+        let clients = clients::view(&addresses.http, &addresses.grpc);
+        Ok(frame::page(
+            "Operations",
+            Place::Operations,
+            &[],
+            &operations::view(&state, &clients),
+        ))
+    })
+    .await
+}
+
+async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
+    page(web, asked, move |web, asked, answer| {
+        answer.reserve_in_all(lists::MEMORY)?;
+        let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
+        let rows = web.store.sessions(SESSIONS, after.as_ref())?;
+        let last = rows.last().filter(|_| rows.len() == SESSIONS);
+        let next = last.map(|row| {
+            format!(
+                "/sessions?after={}.{}",
+                row.last_start,
+                percent_encoded(&percent_encoded(&row.session))
+            )
+        });
+        Ok(frame::page(
+            "Sessions",
+            Place::Sessions,
+            &[],
+            &sessions::list(&rows, next.as_deref()),
+        ))
+    })
+    .await
+}
+
+async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, asked: Asked) -> Response {
+    page(web, asked, move |web, _, answer| {
+        answer.reserve_in_all(lists::MEMORY)?;
+        let filter = Filter {
+            session: Some(session.clone()),
+            order: Order::OldestFirst,
+            limit: Some(THREAD + 1),
+            ..Filter::default()
+        };
+        let rows = web.store.list(&filter)?;
+        if rows.is_empty() {
+            return Err(Problem::not_found(format!("there is no session {session}")));
+        }
+        let left_out = rows.len() > THREAD;
+        let mut hops = Vec::new();
+        for row in rows.into_iter().take(THREAD) {
+            answer.check()?;
+            let listed = lists::listed(web, row.clone(), answer)?;
+            if !listed.summary.agent_work && listed.summary.status != "too_large" {
+                continue;
+            }
+            let built = single::built(web, &row, answer);
+            let hop = match built {
+                Err(problem) if problem.is_too_large() => sessions::Hop::of(listed, None),
+                built => sessions::Hop::of(listed, built?.run.as_ref()),
+            };
+            answer.shrink_to(lists::MEMORY);
+            hops.push(hop);
+        }
+        Ok(frame::page(
+            &format!("Session {}", line(&session, 60)),
+            Place::Sessions,
+            &[],
+            &sessions::thread(&session, &hops, left_out),
+        ))
+    })
+    .await
+}
+
+async fn asset(Named((version, file)): Named<(String, String)>) -> Response {
+    let Some(asset) = assets::named(&file).filter(|_| version == *assets::VERSION) else {
+        return page_reply(StatusCode::NOT_FOUND, frame::problem(404, "There is no such file."));
+    };
+    let mut response = Response::new(Body::from(asset.text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(asset.kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    response
+}

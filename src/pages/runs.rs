@@ -1,0 +1,184 @@
+//! The list of runs.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::charts::{self, took};
+use super::query::{Found, Query};
+use super::words::{count, day, line, many, none, short, status, tidy, when};
+use crate::view::text::{dollars, elapsed, is_harmful};
+use crate::web::listing::Listed;
+use crate::web::url::percent_encoded;
+
+/// The list with its filters.
+pub(crate) fn view(query: &Query, found: &Found, clients: &Markup) -> Markup {
+    if !found.has_any && found.fault.is_none() {
+        return html! { h1.vh { "Runs" } (empty(clients)) };
+    }
+    html! {
+        h1.vh { "Runs" }
+        @if !query.compare.is_empty() { p.tools { "Choose the run that " code { (query.compare.get(..8).unwrap_or(&query.compare)) } " is compared with." } }
+        (charts::view(&found.runs))
+        (filters(query, found))
+        @if found.runs.is_empty() {
+            div.none-yet {
+                @if found.searched_to.is_some() { p { "No run found yet." } } @else if found.fault.is_none() { p { "No run fits." } }
+            }
+        } @else { (table(query, found)) }
+        (pager(query, found))
+    }
+}
+
+fn empty(clients: &Markup) -> Markup {
+    html! {
+        div.none-yet {
+            h2 { "No runs yet" }
+            p { "Point an agent at this server; its runs appear here as they come." }
+        }
+        (clients)
+    }
+}
+
+fn filters(query: &Query, found: &Found) -> Markup {
+    // What would not look like itself is not offered.
+    let is_plain = |name: &&String| !name.contains(is_harmful);
+    let distinct = |of: fn(&Listed) -> Vec<&String>| found.runs.iter().flat_map(of).filter(is_plain).collect::<BTreeSet<_>>();
+    let agents = distinct(|listed| listed.summary.agents.iter().collect());
+    let models = distinct(|listed| listed.summary.models.iter().collect());
+    let action = if query.compare.is_empty() { "/" } else { "/compare" };
+    let chips: Vec<_> = query
+        .pairs()
+        .into_iter()
+        .filter(|(name, _)| !["q", "order", "a", "all"].contains(name))
+        .collect();
+    html! {
+        form.filters method="get" action=(action) {
+            div.q { input type="search" name="q" value=(query.words) aria-label="Search names, attributes and payloads" placeholder="Search names, attributes and payloads"; }
+            select name="status" aria-label="Status" {
+                option value="" { "Any status" }
+                @for (value, word) in [("ok", "OK"), ("error", "Failed"), ("running", "Running")] {
+                    option value=(value) selected[query.status == value] { (word) }
+                }
+            }
+            input name="agent" list="agents" value=(query.agent) placeholder="Agent" aria-label="Agent" size="14";
+            datalist id="agents" { @for agent in agents.iter().take(100) { option value=(agent) {} } }
+            input name="model" list="models" value=(query.model) placeholder="Model" aria-label="Model" size="14";
+            datalist id="models" { @for model in models.iter().take(100) { option value=(model) {} } }
+            input name="since" list="ago" value=(query.since) placeholder="Since: 2h, 2026-11-21" aria-label="Since, UTC: a time, a day, or how long ago" size="18";
+            input name="until" value=(query.until) placeholder="Until, UTC" aria-label="Until, UTC: a time, a day, or how long ago" size="12";
+            datalist id="ago" { @for ago in ["15m", "1h", "1d", "7d"] { option value=(ago) {} } }
+            input.mono name="where" value=(query.expression) placeholder="where tokens.in > 1000 and failures >= 1" aria-label="Where: an expression as for export --where" size="38" aria-invalid=[found.fault.as_ref().map(|_| "true")] aria-describedby=[found.fault.as_ref().map(|_| "fault")];
+            @if !query.session.is_empty() { input type="hidden" name="session" value=(query.session); }
+            @if !query.service.is_empty() { input type="hidden" name="service" value=(query.service); }
+            @if !query.compare.is_empty() { input type="hidden" name="a" value=(query.compare); }
+            label.btn { input type="checkbox" name="all" value="1" checked[query.all]; " Spans without agents too" }
+            button { "Filter" }
+            @for (name, value) in &chips {
+                a.chip href=(query.address(name, None)) aria-label={ "Remove the filter " (name) } { span { (name) } " " (line(value, 40)) i aria-hidden="true" { "×" } }
+            }
+            div.pill role="status" aria-live="polite" { button type="button" id="newer" hidden {} }
+            span.live.hide-s data-state="off" id="live" { "Live" }
+            button type="button" id="pause" aria-pressed="false" { "Pause" }
+            @if let Some(fault) = &found.fault { pre.bad.fault id="fault" role="alert" { (super::words::plain(fault)) } }
+        }
+    }
+}
+
+fn table(query: &Query, found: &Found) -> Markup {
+    let mut times: Vec<u64> = found.runs.iter().filter_map(took).collect();
+    times.sort_unstable();
+    let longest = times.get(times.len().saturating_sub(1) * 95 / 100).copied().unwrap_or(1).max(1);
+    let (order, arrow) = if query.oldest {
+        ("", "ascending")
+    } else {
+        ("oldest", "descending")
+    };
+    let turned = {
+        let address = query.address("order", None);
+        let sign = if address.contains('?') { '&' } else { '?' };
+        if order.is_empty() {
+            address
+        } else {
+            format!("{address}{sign}order={order}")
+        }
+    };
+    html! {
+        table.runs id="runs" {
+            caption.vh { "Runs, " (if query.oldest { "oldest" } else { "newest" }) " first" }
+            colgroup { @for column in ["c1", "c2", "c3", "c5", "c6", "c6", "c7", "c7", "c8", "c6", "c6", "c9", "c10"] { col class=(column); } }
+            thead {
+                tr {
+                    th { "Status" }
+                    th aria-sort=(arrow) { a href=(turned) { "Started, " span.zone { "UTC" } } }
+                    th { "Agent and what was asked" }
+                    th.num { "Took" }
+                    th.num title="Model calls" { "Calls" }
+                    th.num title="Tool calls" { "Tools" }
+                    th.num { "In" } th.num { "Out" } th.num { "Cost" }
+                    th.num title="Failed operations" { "Failed" }
+                    th.num title="Oddities of the data" { "Found" }
+                    th.hide-m { "Model" } th.hide-m { "Session" }
+                }
+            }
+            tbody { @for listed in &found.runs { (row(listed, longest, &query.compare)) } }
+        }
+    }
+}
+
+/// One run. `longest`: nanoseconds that fill the bar. `compare`: the run that this one would be compared with.
+pub(crate) fn row(listed: &Listed, longest: u64, compare: &str) -> Markup {
+    let summary = &listed.summary;
+    let name = summary.agent.as_deref().or(listed.root.as_deref()).unwrap_or("not named");
+    let href = if compare.is_empty() {
+        format!("/runs/{}", listed.trace_id)
+    } else {
+        format!("/compare?a={}&b={}", percent_encoded(compare), listed.trace_id)
+    };
+    let took = took(listed);
+    let width = took.map_or(0, |took| (u128::from(took) * 440 / u128::from(longest.max(1))).clamp(10, 440));
+    let models: BTreeSet<&str> = summary.models.iter().map(|model| tidy(model)).collect();
+    let first = summary.model.as_deref().map(tidy).or_else(|| models.first().copied());
+    let number = |number: u64| if number == 0 { String::new() } else { count(number) };
+    let tokens = |tokens: Option<u64>| tokens.map(short).unwrap_or_default();
+    html! {
+        tr id={ "t" (listed.trace_id) } data-start=(listed.start_unix_nano) {
+            td { (status(&summary.status, true)) }
+            td.dim { (day(listed.start_unix_nano)) }
+            td.who {
+                a.row href=(href) { b { (line(name, 80)) } }
+                @if let Some(question) = &summary.question { span.asked { (line(question, 160)) } }
+            }
+            td.num {
+                @match took {
+                    Some(took) => {
+                        (elapsed(took))
+                        svg.meter.hide-m viewBox="0 0 44 6" aria-hidden="true" { rect.t width="44" height="6" {} rect width={ (width / 10) "." (width % 10) } height="6" {} }
+                    },
+                    None => (none("running")),
+                }
+            }
+            td.num data-l="calls" { (number(summary.model_calls)) }
+            td.num data-l="tools" { (number(summary.tool_calls)) }
+            td.num data-l="in" { (tokens(summary.input_tokens)) }
+            td.num data-l="out" { (tokens(summary.output_tokens)) }
+            td.num { @if let Some(cost) = summary.cost_usd { span title={ "$" (cost) } { (dollars(cost)) } } }
+            td.num data-l="failed" { @if summary.failures > 0 { b.bad { (count(summary.failures)) } } }
+            td.num data-l="found" { (number(summary.findings)) }
+            td.hide-m { (line(first.unwrap_or_default(), 60)) @if models.len() > 1 { " " span.faint { "+" (models.len() - 1) } } }
+            td.hide-m { @if let Some(session) = &listed.session { a href={ "/sessions/" (percent_encoded(session)) } { (line(session, 60)) } } }
+        }
+    }
+}
+
+fn pager(query: &Query, found: &Found) -> Markup {
+    html! {
+        div.pager {
+            span { (many(found.runs.len(), "run")) " on this page" }
+            @if let Some(to) = found.searched_to { span { "Searched back to " (when(to, 0)) " UTC." } }
+            @if let Some(next) = found.next {
+                a href=(query.address("", Some(next))) { (if found.searched_to.is_some() { "Go on" } else if query.oldest { "Newer" } else { "Older" }) }
+            }
+        }
+    }
+}

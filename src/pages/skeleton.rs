@@ -1,0 +1,194 @@
+//! A run's skeleton: what outline and waterfall need of all steps, as columns that a script reads in place.
+//!
+//! Little endian. `SBS1`, the length of the head as u32, the head as JSON, padded with blanks so that the columns behind it begin at a
+//! multiple of 8; each column begins at one too. The head: `v`, `trace`, `rows`, `revision`, `start_unix_nano` (text), `nanos`, `kinds`,
+//! `at` (where each column begins), `names` (how many bytes of names).
+//!
+//! | column | type | what |
+//! |---|---|---|
+//! | `start`, `dur` | f64 | nanoseconds from the start of the run, exact up to 104 days; `dur` is NaN while a step runs |
+//! | `cost` | f32 | US dollars; NaN: not recorded |
+//! | `name` | u32 | which of the names |
+//! | `tin`, `tout` | u32 | tokens; 0xffffffff: not recorded |
+//! | `depth` | u16 | rows stand depth first, so it alone is the tree |
+//! | `kind`, `flags` | u8 | which of the kinds; [`FAILED`] and the others |
+//! | `id` | 8 bytes | the span id; of a step without a span 0 and the number of its row |
+//! | `names` | text | one name a line |
+
+use serde_json::{Map, Value, json};
+
+use super::outline::{Outline, name};
+use crate::hash::HashMap;
+use crate::hash::HashSet;
+use crate::operation::Kind;
+use crate::run::Step;
+use crate::span::SpanId;
+use crate::view::step::{has_derived_times, nanos, offset};
+use crate::view::text::one_line;
+use crate::view::totals;
+
+/// The step failed.
+pub(crate) const FAILED: u8 = 1;
+/// It has not ended.
+pub(crate) const RUNNING: u8 = 2;
+/// No span tells when it happened.
+pub(crate) const DERIVED: u8 = 4;
+/// It is on the critical path.
+pub(crate) const CRITICAL: u8 = 8;
+/// A finding names its span.
+pub(crate) const FOUND: u8 = 16;
+
+/// Tokens that are not recorded.
+const NONE: u32 = u32::MAX;
+/// Columns of a name.
+const NAME: usize = 200;
+/// More rows than this are not sent.
+pub(crate) const MOST: usize = 1_000_000;
+/// About how many bytes a row takes, with its name.
+pub(crate) const ROW: usize = 96;
+
+/// The columns of a run, ready to be written as bytes or as JSON.
+#[derive(Debug, Default)]
+pub(crate) struct Skeleton {
+    start: Vec<f64>,
+    dur: Vec<f64>,
+    cost: Vec<f32>,
+    name: Vec<u32>,
+    tin: Vec<u32>,
+    tout: Vec<u32>,
+    depth: Vec<u16>,
+    kind: Vec<u8>,
+    flags: Vec<u8>,
+    id: Vec<[u8; 8]>,
+    names: Vec<String>,
+    head: Map<String, Value>,
+}
+
+impl Skeleton {
+    /// Of an outline, at this revision of its trace.
+    pub(crate) fn of(outline: &Outline<'_>, revision: u64) -> Self {
+        let run = outline.run;
+        let found: HashSet<SpanId> = run.findings.iter().filter_map(|finding| finding.span_id).collect();
+        let mut made = Self::default();
+        let mut known: HashMap<String, u32> = HashMap::default();
+        for (number, (row, step)) in outline.steps().enumerate() {
+            let called = one_line(name(run, step), NAME);
+            let next = u32::try_from(made.names.len()).unwrap_or(NONE);
+            let place = *known.entry(called).or_insert_with_key(|called| {
+                made.names.push(called.clone());
+                next
+            });
+            made.push(row.depth, number, step, place, outline);
+            if let Some(flags) = made.flags.last_mut() {
+                let is_found = step.span_id.is_some_and(|id| found.contains(&id));
+                *flags |= if is_found { FOUND } else { 0 };
+            }
+        }
+        made.head = Map::from_iter([
+            ("v".to_owned(), json!(1)),
+            ("trace".to_owned(), json!(run.trace_id.to_string())),
+            ("rows".to_owned(), json!(made.start.len())),
+            ("revision".to_owned(), json!(revision.to_string())),
+            ("start_unix_nano".to_owned(), json!(run.started_at.0.to_string())),
+            ("nanos".to_owned(), json!(outline.nanos)),
+            ("running".to_owned(), json!(run.ended_at.is_none())),
+            ("kinds".to_owned(), json!(Kind::ALL.map(Kind::name))),
+            ("families".to_owned(), json!(Kind::ALL.map(super::words::family))),
+        ]);
+        made
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "the column's type: exact up to 2^53 nanoseconds"
+    )]
+    fn push(&mut self, depth: usize, number: usize, step: &Step, place: u32, outline: &Outline<'_>) {
+        let operation = &step.operation;
+        let tokens = |count: Option<u64>| count.map_or(NONE, |count| u32::try_from(count).unwrap_or(NONE - 1));
+        let calls_model = matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank);
+        let (input, output) = if calls_model {
+            (operation.usage.input, operation.usage.output)
+        } else {
+            (None, None)
+        };
+        self.start.push(offset(outline.run, step.started_at) as f64);
+        self.dur.push(nanos(step).map_or(f64::NAN, |nanos| nanos as f64));
+        self.cost.push(totals::cost(operation).map_or(f32::NAN, |cost| cost as f32));
+        self.name.push(place);
+        self.tin.push(tokens(input));
+        self.tout.push(tokens(output));
+        self.depth.push(u16::try_from(depth).unwrap_or(u16::MAX));
+        let kind = Kind::ALL.iter().position(|kind| *kind == operation.kind);
+        self.kind.push(kind.and_then(|at| u8::try_from(at).ok()).unwrap_or_default());
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        self.flags.push(
+            flag(operation.failure.is_some(), FAILED)
+                | flag(step.ended_at.is_none(), RUNNING)
+                | flag(has_derived_times(step), DERIVED)
+                | flag(outline.critical.get(number).copied().unwrap_or_default(), CRITICAL),
+        );
+        let without = (number as u64 & 0x00ff_ffff_ffff_ffff).to_be_bytes();
+        self.id.push(step.span_id.map_or(without, |id| *id.bytes()));
+    }
+
+    /// As bytes.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut body: Vec<u8> = Vec::with_capacity(self.start.len() * ROW);
+        let mut at = Map::new();
+        let mut column = |name: &str, parts: &mut dyn Iterator<Item = u8>| {
+            body.resize(body.len().next_multiple_of(8), 0);
+            let _ = at.insert(name.to_owned(), body.len().into());
+            body.extend(parts);
+        };
+        column("start", &mut self.start.iter().flat_map(|value| value.to_le_bytes()));
+        column("dur", &mut self.dur.iter().flat_map(|value| value.to_le_bytes()));
+        column("cost", &mut self.cost.iter().flat_map(|value| value.to_le_bytes()));
+        column("name", &mut self.name.iter().flat_map(|value| value.to_le_bytes()));
+        column("tin", &mut self.tin.iter().flat_map(|value| value.to_le_bytes()));
+        column("tout", &mut self.tout.iter().flat_map(|value| value.to_le_bytes()));
+        column("depth", &mut self.depth.iter().flat_map(|value| value.to_le_bytes()));
+        column("kind", &mut self.kind.iter().copied());
+        column("flags", &mut self.flags.iter().copied());
+        column("id", &mut self.id.iter().copied().flatten());
+        let names = self.names.join("\n");
+        column("names", &mut names.bytes());
+        let mut head = self.head.clone();
+        let _ = head.insert("at".to_owned(), at.into());
+        let _ = head.insert("names".to_owned(), names.len().into());
+        let mut text = Value::Object(head).to_string().into_bytes();
+        text.resize(text.len().next_multiple_of(8), b' ');
+        let mut out = Vec::with_capacity(text.len() + body.len() + 8);
+        out.extend_from_slice(b"SBS1");
+        out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+        out.append(&mut text);
+        out.append(&mut body);
+        out
+    }
+
+    /// As JSON, for people and for programs that would rather not read bytes. What is not recorded is `null`.
+    pub(crate) fn json(&self) -> Value {
+        let tokens = |list: &[u32]| list.iter().map(|count| (*count != NONE).then_some(*count)).collect::<Vec<_>>();
+        let mut out = self.head.clone();
+        let mut add = |name: &str, value: Value| {
+            let _ = out.insert(name.to_owned(), value);
+        };
+        add("names", json!(self.names));
+        add(
+            "columns",
+            json!({
+                "start": self.start.iter().map(|nanos| *nanos as u64).collect::<Vec<_>>(),
+                "dur": self.dur.iter().map(|nanos| nanos.is_finite().then_some(*nanos as u64)).collect::<Vec<_>>(),
+                "cost": self.cost.iter().map(|cost| cost.is_finite().then_some(*cost)).collect::<Vec<_>>(),
+                "name": self.name,
+                "tin": tokens(&self.tin),
+                "tout": tokens(&self.tout),
+                "depth": self.depth,
+                "kind": self.kind,
+                "flags": self.flags,
+                "id": self.id.iter().map(|id| crate::span::ids::hex(id)).collect::<Vec<_>>(),
+            }),
+        );
+        Value::Object(out)
+    }
+}

@@ -1,0 +1,166 @@
+//! Outline and waterfall of a run: rows that are readable without scripts, and the places where the script draws.
+
+use maud::{Markup, html};
+
+use super::head::step_href;
+use super::outline::{Outline, name, preview, took};
+use super::pane::{self, About};
+use super::words::{FAMILIES, count, family, line, many, short};
+use crate::run::Step;
+use crate::view::step::{nanos, offset};
+use crate::web::url::percent_encoded;
+
+/// Rows that the server writes on one page.
+pub(crate) const ROWS: usize = 200;
+/// Classes of the indentation go so far.
+const DEPTH: usize = 16;
+
+/// The view. `from`: the first row that the server writes. `live`: more may come.
+pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>, live: bool) -> Markup {
+    let run = outline.run;
+    let mut families = [0_u64; FAMILIES.len()];
+    let mut failed = 0_u64;
+    for (_, step) in outline.steps() {
+        let family = family(step.operation.kind);
+        if let Some(number) = FAMILIES.iter().position(|name| *name == family).and_then(|at| families.get_mut(at)) {
+            *number += 1;
+        }
+        failed += u64::from(step.operation.failure.is_some());
+    }
+    let trace = run.trace_id.to_string();
+    html! {
+        div.tools role="toolbar" aria-label="Timeline" {
+            div.find {
+                input type="search" id="q" placeholder="Find in run" aria-label="Find in this run: names and payloads" aria-describedby="qn";
+                output id="qn" {}
+            }
+            div.kinds role="group" aria-label="Show kinds" {
+                @for (name, number) in FAMILIES.iter().zip(families) {
+                    @if number > 0 {
+                        button aria-pressed="true" data-fam=(name) { span class={ "kd k-" (name) } { (name) span.n { (count(number)) } } }
+                    }
+                }
+            }
+            span.sp {}
+            button id="b-err" aria-pressed="false" disabled[failed == 0] { "Errors" @if failed > 0 { " " (failed) } }
+            button id="b-crit" aria-pressed="false" aria-keyshortcuts="c" { "Critical path" }
+            span.seg {
+                button id="b-exp" aria-label="Expand all" { "Expand" }
+                button id="b-col" aria-label="Collapse all" { "Collapse" }
+            }
+            button id="b-help" aria-keyshortcuts="?" { "Keys" }
+        }
+        div.split id="split" data-trace=(trace) data-row=(selected) data-live=[live.then_some("1")] {
+            div.trace id="trace" {
+                div.mini {
+                    div.sum id="sum" { (many(outline.rows.len(), "step")) }
+                    div.map id="map" { canvas {} div.brush hidden {} }
+                }
+                div.heads aria-hidden="true" {
+                    div.l { span { "Step" } span { "in → out" } span { "Took" } }
+                    svg id="axis" {}
+                }
+                svg.grid id="gridl" aria-hidden="true" {}
+                div.rows id="rows" { div.ssr { (rows(outline, from, about.served)) } }
+            }
+            button.grip id="grip" role="separator" aria-orientation="vertical" aria-label="Width of the detail pane" aria-valuemin="280" aria-valuemax="900" aria-valuenow="440" {}
+            aside.pane id="pane" aria-label="Selected step" tabindex="-1" {
+                @match outline.step(selected).filter(|_| about.served) {
+                    Some(step) => (pane::pane(outline, selected, step, about)),
+                    None => {},
+                }
+            }
+        }
+        div.foot aria-hidden="true" {
+            @for (keys, what) in [(&["↑", "↓"][..], "move"), (&["←", "→"], "fold, unfold"), (&["Enter"], "read the step"), (&["e"], "next error"), (&["c"], "critical path"), (&["f"], "find"), (&["+", "−", "0"], "zoom"), (&["?"], "all keys")] {
+                span { @for key in keys { kbd { (key) } } " " (what) }
+            }
+        }
+        div.vh role="status" aria-live="polite" id="say" {}
+    }
+}
+
+fn rows(outline: &Outline<'_>, from: usize, served: bool) -> Markup {
+    let trace = outline.run.trace_id;
+    let all = outline.rows.len();
+    let until = if served { from.saturating_add(ROWS).min(all) } else { all };
+    html! {
+        @for number in from..until {
+            @if let (Some(row), Some(step)) = (outline.rows.get(number), outline.step(number)) {
+                (one(outline, row.depth, step, outline.below(number) > 0, served))
+            }
+        }
+        @if served && all > ROWS {
+            p.none-yet {
+                "Rows " (count(from as u64 + 1)) " to " (count(until as u64)) " of " (count(all as u64)) ". "
+                @if from > 0 { a href={ "/runs/" (trace) "?from=" (from.saturating_sub(ROWS)) } { "Previous" } " " }
+                @if until < all { a href={ "/runs/" (trace) "?from=" (until) } { "Next" } }
+            }
+        }
+        @if all == 0 { p.none-yet { "This trace has no spans." } }
+    }
+}
+
+fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool, served: bool) -> Markup {
+    let run = outline.run;
+    let operation = &step.operation;
+    let family = family(operation.kind);
+    let classes = format!(
+        "r k-{family}{}{}",
+        if operation.failure.is_some() { " err" } else { "" },
+        if has_children { " box" } else { "" }
+    );
+    let began = offset(run, step.started_at);
+    let (left, width) = place(
+        began,
+        nanos(step).unwrap_or_else(|| outline.nanos.saturating_sub(began)),
+        outline.nanos,
+    );
+    let href = if served {
+        format!("/runs/{}/steps/{}", run.trace_id, percent_encoded(&step.id))
+    } else {
+        step_href(run, step, false)
+    };
+    html! {
+        a class=(classes) href=(href) {
+            span.l {
+                span class={ "n d" (depth.min(DEPTH)) } {
+                    i.tw {}
+                    b.kd { (operation.kind.name().replace('_', " ")) }
+                    span.nm { (line(name(run, step), 120)) }
+                    span.pv { (preview(run, step)) }
+                }
+                span.tok {
+                    @if let Some(input) = operation.usage.input.filter(|_| family == "model") {
+                        (short(input)) " → " (operation.usage.output.map(short).unwrap_or_default())
+                    }
+                }
+                span.dur { (took(step)) }
+            }
+            span.w { svg.lane aria-hidden="true" { rect x={ (left) "%" } y="6" width={ (width) "%" } height="12" rx="1.5" {} } }
+        }
+    }
+}
+
+/// Where a bar begins and how long it is, in percent with three digits.
+fn place(began: u64, nanos: u64, whole: u64) -> (String, String) {
+    let thousandths = |part: u64| (u128::from(part) * 100_000 / u128::from(whole.max(1))).min(100_000);
+    let left = thousandths(began);
+    let width = thousandths(nanos).max(150).min(100_000 - left.min(99_850));
+    let shown = |thousandths: u128| format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
+    (shown(left.min(99_850)), shown(width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn bars_are_seen_and_stay_inside() {
+        let text = |left: &str, width: &str| (left.to_owned(), width.to_owned());
+        assert_eq!(place(0, 100, 100), text("0.000", "100.000"));
+        assert_eq!(place(50, 0, 100), text("50.000", "0.150"));
+        assert_eq!(place(100, 0, 100), text("99.850", "0.150"));
+        assert_eq!(place(u64::MAX, u64::MAX, 1), text("99.850", "0.150"));
+    }
+}

@@ -1,0 +1,38 @@
+//! A value of others: what it is, how large, its beginning, and where the whole is.
+
+use maud::{Markup, html};
+
+use super::words::{self, SHOWN, beginning};
+
+/// A value. `whole`: where all of it is, as text.
+pub(crate) fn value(caption: &str, text: &str, whole: Option<&str>) -> Markup {
+    boxed("val", caption, text, whole)
+}
+
+/// What went wrong.
+pub(crate) fn failure(caption: &str, text: &str) -> Markup {
+    boxed("val badv", caption, text, None)
+}
+
+fn boxed(class: &str, caption: &str, text: &str, whole: Option<&str>) -> Markup {
+    let (shown, of) = beginning(text, SHOWN);
+    html! {
+        div class=(class) {
+            div.cap {
+                b { (words::line(caption, 80)) }
+                span { (words::bytes(text.len())) }
+                @match whole {
+                    Some(whole) if of.is_some() => button.quiet.small data-copyfrom=(whole) { "Copy all" },
+                    _ => button.quiet.small data-copyval { "Copy" },
+                }
+            }
+            pre tabindex="0" role="region" aria-label=(words::line(caption, 80)) { (shown) }
+            @if let Some(of) = of {
+                div.more {
+                    "The first " (words::bytes(shown.len().min(SHOWN))) " of " (words::bytes(of)) ". "
+                    @if let Some(whole) = whole { a href=(whole) { "Open the whole as text" } }
+                }
+            }
+        }
+    }
+}

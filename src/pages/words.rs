@@ -1,0 +1,241 @@
+//! Numbers, times and text as the pages write them.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use maud::{Markup, html};
+
+use crate::operation::Kind;
+use crate::view::text::{block, harmless, one_line};
+
+/// Bytes of a value that a page holds before it says how much more there is.
+pub(crate) const SHOWN: usize = 64 << 10;
+
+/// Text of others on its lines; control and bidirectional characters as escapes.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    harmless(text)
+}
+
+/// A time in UTC with this many digits of a second: `2026-11-23 04:00:10.191`.
+pub(crate) fn when(nanos: u64, digits: usize) -> String {
+    let Ok(time) = Timestamp::from_nanosecond(nanos.into()) else {
+        return String::new();
+    };
+    let time = Offset::UTC.to_datetime(time);
+    let mut text = format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+        time.year(),
+        time.month(),
+        time.day(),
+        time.hour(),
+        time.minute(),
+        time.second()
+    );
+    if digits > 0 {
+        let fraction = format!("{:09}", nanos % 1_000_000_000);
+        text.push('.');
+        text.push_str(fraction.get(..digits.min(9)).unwrap_or_default());
+    }
+    text
+}
+
+/// A time as an element, with all its digits beside it: the page's script writes it in local time.
+pub(crate) fn time(nanos: u64, digits: usize) -> Markup {
+    let exact = when(nanos, 9);
+    html! { time datetime={ (exact.replace(' ', "T")) "Z" } data-ns=(nanos) title={ (exact) " UTC" } { (when(nanos, digits)) } }
+}
+
+/// A day and a time without the year.
+pub(crate) fn day(nanos: u64) -> Markup {
+    let exact = when(nanos, 9);
+    let short = when(nanos, 0);
+    html! {
+        time datetime={ (exact.replace(' ', "T")) "Z" } data-ns=(nanos) data-form="day" title={ (exact) " UTC" } { (short.get(5..).unwrap_or_default()) }
+    }
+}
+
+/// `6 422`, with thin spaces.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + 6);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push('\u{2009}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `812`, `1.4 k`, `965 k`, `1.2 M`.
+pub(crate) fn short(number: u64) -> String {
+    let tenths = |unit: u64| {
+        let tenths = (number + unit / 20) / (unit / 10);
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..99_950 => format!("{} k", tenths(1_000)),
+        99_950..999_500 => format!("{} k", (number + 500) / 1_000),
+        _ => format!("{} M", tenths(1_000_000)),
+    }
+}
+
+/// `312 B`, `3.2 KiB`, `1.0 MiB`.
+pub(crate) fn bytes(number: usize) -> String {
+    match number {
+        0..1_024 => format!("{number} B"),
+        1_024..1_048_576 => format!("{}.{} KiB", number / 1_024, number % 1_024 * 10 / 1_024),
+        _ => format!("{}.{} MiB", number / 1_048_576, number % 1_048_576 * 10 / 1_048_576),
+    }
+}
+
+/// `1 step`, `2 000 steps`.
+pub(crate) fn many(number: usize, what: &str) -> String {
+    let ending = match (number, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {what}{ending}", count(number as u64))
+}
+
+/// At most so many characters of a text on one line.
+pub(crate) fn line(text: &str, most: usize) -> String {
+    one_line(text, most)
+}
+
+/// The beginning of a text of others, at most so many bytes, and how many bytes there are in all if that is not the whole.
+pub(crate) fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
+    if text.len() <= most {
+        return (block(text), None);
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    (block(text.get(..end).unwrap_or_default()), Some(text.len()))
+}
+
+/// The beginning of a text that is plain already, at most so many bytes.
+pub(crate) fn block_of(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+/// The family of a kind: its colour and its shape.
+pub(crate) fn family(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Agent | Kind::AgentCreate | Kind::Handoff => "agent",
+        Kind::Llm | Kind::Embedding | Kind::Rerank | Kind::Prompt | Kind::Decision => "model",
+        Kind::Tool => "tool",
+        Kind::Retrieval | Kind::MemoryRead | Kind::MemoryWrite | Kind::StateChange => "data",
+        Kind::Interrupt | Kind::UserInput | Kind::FinalOutput => "person",
+        Kind::Guardrail | Kind::Evaluator => "check",
+        Kind::Chain | Kind::Plain | Kind::Detail | Kind::Unknown => "other",
+    }
+}
+
+/// The families, in the order of the legend.
+pub(crate) const FAMILIES: [&str; 7] = ["agent", "model", "tool", "data", "person", "check", "other"];
+
+/// A kind as a word with its shape.
+pub(crate) fn kind(kind: Kind) -> Markup {
+    html! { span class={ "kd k-" (family(kind)) } { (kind.name().replace('_', " ")) } }
+}
+
+/// How a run or a step ended: `ok`, `error`, `running`, or a word for what is not known.
+pub(crate) fn status(status: &str, hide_ok: bool) -> Markup {
+    let (class, word) = match status {
+        "ok" => ("ok", "OK"),
+        "error" => ("error", "Failed"),
+        "running" => ("running", "Running"),
+        "too_large" => ("warn", "Too large"),
+        _ => ("warn", "Not known"),
+    };
+    html! {
+        span class={ "st " (class) } {
+            svg viewBox="0 0 16 16" aria-hidden="true" {
+                @match class {
+                    "ok" => path d="M3 8.5l3.2 3.2L13 5" {},
+                    "error" => { circle cx="8" cy="8" r="6.2" {} path d="M5.7 5.7l4.6 4.6M10.3 5.7l-4.6 4.6" {} },
+                    "running" => circle cx="8" cy="8" r="6" stroke-dasharray="3 2.6" {},
+                    _ => { circle cx="8" cy="8" r="6.2" {} path d="M8 4.8v4M8 11.2v.1" {} },
+                }
+            }
+            @if class == "ok" && hide_ok { span.vh { (word) } } @else { (word) }
+        }
+    }
+}
+
+/// What is not recorded: another word than 0.
+pub(crate) fn none(words: &str) -> Markup {
+    html! { span.none { (words) } }
+}
+
+/// A model's name without a date at its end.
+pub(crate) fn tidy(model: &str) -> &str {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let dated = model.char_indices().rev().filter(|(_, letter)| *letter == '-').find_map(|(at, _)| {
+        let tail = model.get(at + 1..)?;
+        let is_date = (tail.len() == 8 && is_digits(tail))
+            || (tail.len() == 10 && tail.split('-').map(str::len).eq([4, 2, 2]) && tail.split('-').all(is_digits));
+        is_date.then_some(at)
+    });
+    dated
+        .and_then(|at| model.get(..at))
+        .filter(|name| !name.is_empty())
+        .unwrap_or(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_read_them() {
+        assert_eq!(
+            [0, 999, 6_422, 1_234_567].map(count),
+            ["0", "999", "6\u{2009}422", "1\u{2009}234\u{2009}567"]
+        );
+        assert_eq!(
+            [0, 999, 1_000, 1_449, 99_949, 99_950, 965_000, 999_500, 1_240_000].map(short),
+            ["0", "999", "1.0 k", "1.4 k", "99.9 k", "100 k", "965 k", "1.0 M", "1.2 M"]
+        );
+        assert_eq!(
+            [0, 1_023, 1_024, 3_300, 1 << 20].map(bytes),
+            ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB"]
+        );
+        assert_eq!(
+            [many(1, "loss"), many(2, "loss"), many(1_000, "step")],
+            ["1 loss", "2 losses", "1\u{2009}000 steps"]
+        );
+    }
+
+    #[test]
+    fn times_have_all_their_digits() {
+        assert_eq!(when(1_764_000_010_191_234_567, 9), "2025-11-24 16:00:10.191234567");
+        assert_eq!(when(0, 0), "1970-01-01 00:00:00");
+        assert_eq!(when(u64::MAX, 3), "2554-07-21 23:34:33.709");
+    }
+
+    #[test]
+    fn model_names_lose_their_dates() {
+        for (name, tidied) in [
+            ("gpt-4o-2024-08-06", "gpt-4o"),
+            ("claude-sonnet-4-20250514", "claude-sonnet-4"),
+            ("gpt-4o-mini", "gpt-4o-mini"),
+            ("-20250514", "-20250514"),
+            ("2024-08-06", "2024-08-06"),
+        ] {
+            assert_eq!(tidy(name), tidied);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_tells_of_how_much() {
+        assert_eq!(beginning("aé", 2), ("a".to_owned(), Some(3)));
+        assert_eq!(beginning("a\u{202e}b", 9), ("a\\u{202e}b".to_owned(), None));
+    }
+}

@@ -1,0 +1,58 @@
+//! The cookie by which browsers stay logged in.
+
+use http::header::{COOKIE, HOST, ORIGIN};
+use http::{HeaderMap, Request};
+
+use crate::web::percent_decoded;
+
+/// The name of the cookie.
+pub(super) const NAME: &str = "spanbridge";
+
+/// What the cookie of a request stands for: the value of an `Authorization` header. What changes something must come from a page of
+/// this server.
+pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
+    if !request.method().is_safe() && !is_same_origin(request.headers()) {
+        return None;
+    }
+    let cookies = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    let (_, token) = pairs.find(|(name, _)| *name == NAME)?;
+    Some(format!("Bearer {}", percent_decoded(token)?).into_bytes())
+}
+
+/// Whether a request comes from a page of the server that it goes to.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+    let of_origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    of_origin.is_some() && of_origin == host && site.is_none_or(|site| site == "same-origin")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_counts_for_what_changes_something_only_from_our_own_pages() {
+        let request = |method: &str, origin: Option<&str>| {
+            let mut request = Request::builder()
+                .method(method)
+                .header(HOST, "localhost:4319")
+                .header(COOKIE, "a=b; spanbridge=sb%5Fx");
+            if let Some(origin) = origin {
+                request = request.header(ORIGIN, origin);
+            }
+            of_request(&request.body(()).unwrap()).map(|value| String::from_utf8(value).unwrap())
+        };
+        let bearer = Some("Bearer sb_x".to_owned());
+        assert_eq!(request("GET", None), bearer);
+        assert_eq!(request("POST", None), None);
+        assert_eq!(request("POST", Some("http://evil.example")), None);
+        assert_eq!(request("POST", Some("null")), None);
+        assert_eq!(request("POST", Some("http://localhost:4319")), bearer);
+    }
+}

@@ -1,0 +1,183 @@
+//! The model calls of each agent, each compared with the calls before it: what of its history was there already, and what is new.
+
+use std::hash::BuildHasher as _;
+
+use crate::hash::HashMap;
+use crate::operation::{Kind, Message, Role};
+use crate::run::{Run, ScopeId, StepId};
+
+/// A model call and how its history compares with the earlier call that shares the longest beginning with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// The call.
+    pub(crate) step: StepId,
+    /// How many of its messages an earlier call of the agent was given, or said.
+    pub(crate) unchanged: usize,
+    /// What became of the rest.
+    pub(crate) history: History,
+}
+
+/// How a call's history compares with those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum History {
+    /// The agent's first call, or one that goes on with what was said before.
+    GoesOn,
+    /// So many messages that the nearest earlier call knew are gone or changed.
+    Rewritten {
+        /// How many.
+        gone: usize,
+    },
+    /// It shares nothing with the calls before it.
+    OfItsOwn,
+}
+
+/// The model calls of one agent scope, in order.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// The scope.
+    pub(crate) scope: ScopeId,
+    /// Its calls.
+    pub(crate) calls: Vec<Turn>,
+}
+
+/// The calls of every scope that has some, in the order of their first calls.
+pub(crate) fn of(run: &Run) -> Vec<Turns> {
+    let mut all: Vec<Turns> = Vec::new();
+    let mut places: HashMap<ScopeId, usize> = HashMap::default();
+    let mut trees: Vec<Tree> = Vec::new();
+    let mut hashes = Hashes::default();
+    for (id, step) in run.steps.enumerate() {
+        let operation = &step.operation;
+        let input = operation.input_messages.as_deref().unwrap_or_default();
+        let output = operation.output_messages.as_deref().unwrap_or_default();
+        if operation.kind != Kind::Llm {
+            continue;
+        }
+        let place = *places.entry(step.scope).or_insert_with(|| {
+            all.push(Turns {
+                scope: step.scope,
+                calls: Vec::new(),
+            });
+            trees.push(Tree::default());
+            all.len() - 1
+        });
+        let (Some(turns), Some(tree)) = (all.get_mut(place), trees.get_mut(place)) else {
+            continue;
+        };
+        let given: Vec<u64> = input.iter().map(|message| hashes.of(message)).collect();
+        let said: Vec<u64> = output.iter().map(|message| hashes.of(message)).collect();
+        let (unchanged, history) = tree.compare(&given);
+        tree.add(&given, &said);
+        turns.calls.push(Turn {
+            step: id,
+            unchanged,
+            history,
+        });
+    }
+    all
+}
+
+/// What calls knew, as a tree of messages: a call is a way from its root.
+#[derive(Debug, Default)]
+struct Tree {
+    nodes: HashMap<(usize, u64), usize>,
+    /// Of each node but the root: whether a call's input or its answer ended here, and the length of the longest way through it.
+    known: Vec<(bool, usize)>,
+}
+
+impl Tree {
+    fn compare(&self, given: &[u64]) -> (usize, History) {
+        let (mut at, mut shared) = (0, 0);
+        while let Some(next) = given.get(shared).and_then(|hash| self.nodes.get(&(at, *hash))) {
+            at = *next;
+            shared += 1;
+        }
+        let known = at.checked_sub(1).and_then(|at| self.known.get(at));
+        let history = match known {
+            _ if self.known.is_empty() || given.is_empty() => History::GoesOn,
+            None => History::OfItsOwn,
+            Some((true, _)) => History::GoesOn,
+            Some((false, longest)) => History::Rewritten {
+                gone: longest.saturating_sub(shared),
+            },
+        };
+        (shared, history)
+    }
+
+    fn add(&mut self, given: &[u64], said: &[u64]) {
+        let whole = given.len() + said.len();
+        let mut at = 0;
+        for (place, hash) in given.iter().chain(said).enumerate() {
+            let next = self.known.len() + 1;
+            at = *self.nodes.entry((at, *hash)).or_insert(next);
+            if at == next {
+                self.known.push((false, whole));
+            }
+            if let Some((ends, longest)) = at.checked_sub(1).and_then(|at| self.known.get_mut(at)) {
+                *longest = whole.max(*longest);
+                *ends |= place + 1 == given.len() || place + 1 == whole;
+            }
+        }
+    }
+}
+
+/// Calls of a conversation share their messages: each is hashed once, by where it is.
+#[derive(Default)]
+struct Hashes {
+    known: HashMap<*const Message, u64>,
+}
+
+impl Hashes {
+    fn of(&mut self, message: &Message) -> u64 {
+        let known = &self.known;
+        if let Some(hash) = known.get(&std::ptr::from_ref(message)) {
+            return *hash;
+        }
+        // Who speaks, what is said, which tools are asked for. Clients write the same answer with and without ids and thoughts.
+        let role = match message.role {
+            Role::Developer => "system",
+            ref role => role.name(),
+        };
+        let words = message.joined_text();
+        let calls: Vec<(&str, String)> = message
+            .tool_calls
+            .iter()
+            .map(|call| {
+                (
+                    call.name.as_str(),
+                    call.arguments.as_ref().map(ToString::to_string).unwrap_or_default(),
+                )
+            })
+            .collect();
+        let result = message.result.as_ref().map(ToString::to_string);
+        let hash = known.hasher().hash_one((role, words.trim(), calls, result));
+        let _ = self.known.insert(std::ptr::from_ref(message), hash);
+        hash
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_compared_with_the_nearest_earlier_one() {
+        let mut tree = Tree::default();
+        let mut next = |given: &[u64], said: &[u64]| {
+            let found = tree.compare(given);
+            tree.add(given, said);
+            found
+        };
+        assert_eq!(next(&[1, 2], &[3]), (0, History::GoesOn), "the first");
+        assert_eq!(next(&[1, 2, 3, 4], &[5]), (3, History::GoesOn));
+        assert_eq!(next(&[1, 2, 3, 4], &[6]), (4, History::GoesOn), "the same once more");
+        assert_eq!(next(&[90, 91], &[92]), (0, History::OfItsOwn), "a summary");
+        assert_eq!(
+            next(&[1, 2, 3, 4, 5, 7], &[8]),
+            (5, History::GoesOn),
+            "not compared with the summary"
+        );
+        assert_eq!(next(&[1, 50], &[9]), (1, History::Rewritten { gone: 6 }));
+        assert_eq!(next(&[], &[9]), (0, History::GoesOn), "nothing is said of its input");
+    }
+}

@@ -1,0 +1,416 @@
+//! The pages, as the real program serves them: what they hold without scripts, that hostile text stays text, that no link is dead,
+//! logging in, what arrives live, and, where there is a browser, what scripts make of them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::serving::Serving;
+
+/// What every page must be sent with.
+const HEADERS: [(&str, &str); 5] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+const CASES: [&str; 5] = [
+    "looking/hostile/001.traces.json",
+    "corpus/made-failures",
+    "corpus/made-history-compacted",
+    "corpus/made-running-root",
+    "corpus/made-session",
+];
+
+const HOSTILE: &str = "0e11000000000000000000000000000e";
+const FAILED: &str = "5b8efff798038103d269000000210001";
+
+fn payloads(case: &str) -> Vec<PathBuf> {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(case);
+    if place.is_file() {
+        return vec![place];
+    }
+    let files = fs::read_dir(place).expect("a case").map(|entry| entry.expect("a file").path());
+    let mut files: Vec<PathBuf> = files.filter(|file| file.to_string_lossy().ends_with(".traces.json")).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{case} has payloads");
+    files
+}
+
+fn send(serving: &Serving, case: &str) {
+    for file in payloads(case) {
+        let request = ureq::post(format!("{}/v1/traces", serving.http)).header("content-type", "application/json");
+        assert_eq!(request.send(&fs::read(&file).expect("reads")[..]).expect("taken").status(), 200);
+    }
+}
+
+fn serving(directory: &tempfile::TempDir) -> Serving {
+    let serving = Serving::start(directory.path());
+    CASES.iter().for_each(|case| send(&serving, case));
+    serving
+}
+
+/// A page as a browser asks for it: status, headers, text.
+fn get(url: &str, cookie: Option<&str>) -> (u16, BTreeMap<String, String>, String) {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .build()
+        .into();
+    let mut request = agent.get(url).header("accept", "text/html,application/xhtml+xml");
+    if let Some(cookie) = cookie {
+        request = request.header("cookie", cookie);
+    }
+    let mut answer = request.call().expect("an answer");
+    let headers = answer.headers().iter();
+    let headers = headers
+        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect();
+    let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec().expect("a body");
+    (answer.status().as_u16(), headers, String::from_utf8_lossy(&body).into_owned())
+}
+
+fn page(serving: &Serving, path: &str) -> String {
+    let (status, headers, text) = get(&format!("{}{path}", serving.api), None);
+    assert_eq!(status, 200, "{path}: {text}");
+    for (name, value) in HEADERS {
+        assert_eq!(headers.get(name).map(String::as_str), Some(value), "{path}: {name}");
+    }
+    text
+}
+
+/// Each page, and what a person finds in it without scripts.
+const PAGES: &[(&str, &[&str])] = &[
+    ("/", &["<h1 class=\"vh\">Runs</h1>", "Divide by zero.", ">Failed</span>", "Running"]),
+    (
+        "/?status=error",
+        &["Divide by zero.", "1 run on this page", "Remove the filter status"],
+    ),
+    ("/?where=failures%20%3E%201", &["Divide by zero.", "1 run on this page"]),
+    ("/?where=failures%20%3E%3E%201", &["id=\"fault\"", "role=\"alert\""]),
+    ("/?q=DIVISION+by", &["Divide by zero.", "1 run on this page"]),
+    ("/?agent=nobody", &["No run fits."]),
+    ("/sessions", &["talk-1"]),
+    ("/sessions/talk-1", &["run 3", "Who am I?", "later"]),
+    (
+        "/runs/5b8efff798038103d269000000210001",
+        &[
+            "2 failed",
+            "ZeroDivisionError: division by zero",
+            "Divide by zero.",
+            "role=\"tablist\"",
+            "class=\"r k-tool err\"",
+            "no answer was recorded",
+        ],
+    ),
+    (
+        "/runs/5b8efff798038103d269000000210001/conversation",
+        &["call 1", "Divide by zero."],
+    ),
+    (
+        "/runs/5b8efff798038103d269000000210001/documents",
+        &["contextforge", "no loss", "Losses"],
+    ),
+    (
+        "/runs/5b8efff798038103d269000000210001/documents/messages",
+        &["no place", "a model call without recorded words"],
+    ),
+    ("/runs/5b8efff798038103d269000000210001/findings", &["No findings"]),
+    ("/runs/5b8efff798038103d269000000210001/raw", &["As received: 6 spans"]),
+    ("/runs/0e11000000000000000000000000000e", &["&lt;script&gt;alert(1)&lt;/script&gt;"]),
+];
+
+#[test]
+fn pages_are_whole_without_scripts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    for (path, wanted) in PAGES {
+        let text = page(&serving, path);
+        for wanted in *wanted {
+            assert!(text.contains(wanted), "{path} has no {wanted}: {text}");
+        }
+    }
+    let (status, headers, _) = get(&format!("{}/runs/0e11", serving.api), None);
+    assert_eq!(
+        (status, headers["location"].as_str()),
+        (303, "/runs/0e11000000000000000000000000000e"),
+        "the first digits are enough"
+    );
+    for (path, status) in [
+        ("/runs/5b8e", 404),
+        ("/runs/zz", 400),
+        ("/runs/00000000000000000000000000000001", 404),
+        ("/?nonsense=1", 400),
+    ] {
+        let (found, headers, text) = get(&format!("{}{path}", serving.api), None);
+        assert_eq!(found, status, "{path}");
+        assert!(
+            text.starts_with("<!DOCTYPE html>") && headers.contains_key("content-security-policy"),
+            "{path}: {text}"
+        );
+    }
+    let text = ureq::get(&serving.api)
+        .call()
+        .expect("an answer")
+        .body_mut()
+        .read_to_string()
+        .expect("text");
+    assert!(text.starts_with("spanbridge "), "other programs get the list of paths: {text}");
+}
+
+#[test]
+fn no_link_is_dead_and_hostile_text_stays_text() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    let mut waiting: VecDeque<String> = VecDeque::from(["/".to_owned(), "/?all=1".to_owned()]);
+    let mut seen: BTreeSet<String> = waiting.iter().cloned().collect();
+    let mut pages = 0;
+    while let Some(path) = waiting.pop_front() {
+        let (status, headers, text) = get(&format!("{}{path}", serving.api), None);
+        assert_eq!(status, 200, "{path}: {text}");
+        if !headers["content-type"].starts_with("text/html") || path.starts_with("/api/") {
+            continue;
+        }
+        pages += 1;
+        for (name, value) in attributes(&text) {
+            assert!(!name.starts_with("on") && name != "style", "{path}: {name}={value}");
+            match name.as_str() {
+                "href" | "action" | "src" | "data-copyfrom" => {
+                    assert!(
+                        value.starts_with(['/', '#', '?']) && !value.starts_with("//"),
+                        "{path}: {name}={value}"
+                    );
+                    let value = value.split('#').next().unwrap_or_default().replace("&amp;", "&");
+                    let link = match value.strip_prefix('?') {
+                        Some(query) => format!("{}?{query}", path.split('?').next().unwrap_or_default()),
+                        None => value,
+                    };
+                    if !link.is_empty() && name != "action" && seen.insert(link.clone()) {
+                        waiting.push_back(link);
+                    }
+                }
+                "class" | "id" => assert!(!value.contains(['<', '&', '\'']), "{path}: {name}={value}"),
+                _ => {}
+            }
+        }
+        let harms = |text: &str| {
+            text.contains(|letter: char| (letter.is_control() && letter != '\n') || ('\u{202a}'..='\u{2069}').contains(&letter))
+        };
+        for (_, text) in text.split('<').filter_map(|piece| piece.split_once('>')) {
+            assert!(!harms(text), "{path} has a control character: {text:?}");
+        }
+        for (name, value) in attributes(&text)
+            .into_iter()
+            .filter(|(name, _)| ["title", "aria-label"].contains(&name.as_str()))
+        {
+            assert!(!harms(&value), "{path} has a control character: {name}={value:?}");
+        }
+    }
+    assert!(pages > 60, "{pages} pages");
+}
+
+/// All attributes of a page, read as a browser does.
+fn attributes(page: &str) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for piece in page.split('<').skip(1).filter(|piece| !piece.starts_with("!DOCTYPE")) {
+        let mut left = piece
+            .trim_start_matches('/')
+            .trim_start_matches(|letter: char| letter.is_ascii_alphanumeric());
+        loop {
+            left = left.trim_start();
+            if left.starts_with('>') {
+                break;
+            }
+            let end = left.find(['=', ' ', '>']).unwrap_or_else(|| panic!("no attribute: {left}"));
+            let name = left[..end].to_owned();
+            let Some(rest) = left[end..].strip_prefix("=\"") else {
+                left = &left[end..];
+                found.insert((name, String::new()));
+                continue;
+            };
+            let (value, rest) = rest.split_once('"').expect("a quote ends");
+            found.insert((name, value.to_owned()));
+            left = rest;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_skeleton_has_the_outline_of_show() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    for id in [HOSTILE, FAILED] {
+        let at = format!("{}/api/v1/traces/{id}", serving.api);
+        let read = |path: &str| -> Value { serde_json::from_str(&get(&format!("{at}/{path}"), None).2).expect("JSON") };
+        let (skeleton, run) = (read("skeleton?as=json"), read("run"));
+        let steps = run["steps"].as_array().expect("steps");
+        let columns = &skeleton["columns"];
+        assert_eq!(skeleton["rows"], steps.len());
+        for (row, step) in steps.iter().enumerate() {
+            let kind = columns["kind"][row].as_u64().expect("a number");
+            assert_eq!(columns["depth"][row], step["depth"], "{id} {row}");
+            assert_eq!(columns["start"][row], step["offset_nanos"], "{id} {row}");
+            assert_eq!(columns["dur"][row], step["duration_nanos"], "{id} {row}");
+            assert_eq!(skeleton["kinds"][usize::try_from(kind).expect("small")], step["kind"], "{id} {row}");
+            let failed = columns["flags"][row].as_u64().expect("flags") & 1 == 1;
+            assert_eq!(failed, step.get("error").is_some(), "{id} {row}");
+        }
+        let words = get(
+            &format!(
+                "{at}/rows?rev={}&rows=0-{}",
+                skeleton["revision"].as_str().expect("text"),
+                steps.len() - 1
+            ),
+            None,
+        );
+        assert_eq!(serde_json::from_str::<Vec<String>>(&words.2).expect("words").len(), steps.len());
+        assert_eq!(get(&format!("{at}/rows?rev=999999&rows=0"), None).0, 409, "another revision");
+    }
+    let found = get(&format!("{}/api/v1/traces/{FAILED}/find?q=DIVISION", serving.api), None).2;
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    assert_eq!(
+        found["rows"],
+        serde_json::json!([3, 5]),
+        "the tool that failed, and the call that was told"
+    );
+}
+
+#[test]
+fn every_route_for_the_pages_is_in_the_openapi_document() {
+    let document: Value = serde_json::from_str(include_str!("../src/web/openapi.json")).expect("JSON");
+    for route in spanbridge::pages::routes().1 {
+        assert!(document["paths"].get(route.path).is_some(), "{} is not described", route.path);
+    }
+}
+
+#[test]
+fn browsers_log_in_with_a_token() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let made = crate::serving::spanbridge(&["token", "new", "--name", "person", "--right", "read"]);
+    let token = String::from_utf8(made.stdout).expect("text");
+    let token = token.trim();
+    let config = directory.path().join("spanbridge.toml");
+    fs::write(&config, made.stderr).expect("writes");
+    let serving = Serving::start_with(&directory.path().join("data"), &["--config", config.to_str().expect("text")]);
+    let front = format!("{}/", serving.api);
+    let (status, _, text) = get(&front, None);
+    assert_eq!(status, 401);
+    assert!(text.contains("name=\"token\"") && text.contains("action=\"/login\""), "{text}");
+    let login = |origin: &str, token: &str| {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build()
+            .into();
+        let request = agent.post(format!("{}/login", serving.api)).header("origin", origin);
+        let answer = request
+            .send_form([("token", token), ("next", "//evil.example/")])
+            .expect("an answer");
+        let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        (answer.status().as_u16(), header("set-cookie"), header("location"))
+    };
+    assert_eq!(login("http://evil.example", token).0, 403);
+    assert_eq!(login(&serving.api, "sb_wrong").0, 401);
+    let (status, cookie, location) = login(&serving.api, token);
+    assert_eq!((status, location.as_deref()), (303, Some("/")), "it goes nowhere else");
+    let cookie = cookie.expect("a cookie");
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().expect("a pair");
+    assert_eq!(get(&front, Some(cookie)).0, 200);
+    assert_eq!(
+        get(&format!("{}/metrics", serving.api), Some(cookie)).0,
+        403,
+        "the token may read alone"
+    );
+}
+
+#[test]
+fn what_comes_is_told_within_a_second() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let events = ureq::get(format!("{}/api/v1/events", serving.api)).call().expect("events");
+    let mut lines = BufReader::new(events.into_body().into_reader()).lines();
+    let mut next = |wanted: &str| {
+        let line = lines
+            .by_ref()
+            .map(|line| line.expect("a line"))
+            .find(|line| line.starts_with(wanted));
+        line.unwrap_or_else(|| panic!("no {wanted}"))
+    };
+    let _ = next("event: hello");
+    send(&serving, CASES[1]);
+    let sent = Instant::now();
+    let _ = next("event: changed");
+    assert!(next("data: ").contains(FAILED));
+    assert!(sent.elapsed() < Duration::from_secs(1), "after {:?}", sent.elapsed());
+}
+
+/// Debian's browser; the test says so where there is none.
+fn chromium() -> Option<Command> {
+    let paths = std::env::var_os("PATH")?;
+    let program = std::env::split_paths(&paths)
+        .map(|folder| folder.join("chromium"))
+        .find(|file| file.is_file())?;
+    let mut command = Command::new(program);
+    command.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]);
+    Some(command)
+}
+
+#[test]
+fn scripts_run_in_a_browser_and_violate_nothing() {
+    if chromium().is_none() {
+        let _ = writeln!(std::io::stderr(), "there is no chromium: the pages were not opened in a browser");
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    let profile = tempfile::tempdir().expect("a directory");
+    for (path, wanted) in [
+        (
+            format!("/runs/{HOSTILE}"),
+            &[
+                "role=\"treegrid\"",
+                "aria-rowcount=\"3\"",
+                "aria-level=\"2\"",
+                "aria-selected=\"true\"",
+            ][..],
+        ),
+        (
+            format!("/runs/{FAILED}"),
+            &["role=\"treegrid\"", "aria-rowcount=\"6\"", "aria-setsize="],
+        ),
+        (format!("/runs/{HOSTILE}/conversation"), &["&lt;script&gt;alert(1)"]),
+        (format!("/runs/{HOSTILE}/documents"), &["&lt;script&gt;alert(1)"]),
+        ("/".to_owned(), &["id=\"runs\""]),
+    ] {
+        let mut command = chromium().expect("a browser");
+        // An open stream of events keeps virtual time from passing.
+        command.arg(if path == "/" {
+            "--timeout=5000"
+        } else {
+            "--virtual-time-budget=5000"
+        });
+        command
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("--dump-dom");
+        let output = command.arg(format!("{}{path}", serving.api)).output().expect("runs");
+        let (dom, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let complaints: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
+        assert!(complaints.is_empty(), "{path}: {complaints:#?}");
+        for wanted in wanted {
+            assert!(dom.contains(wanted), "{path} has no {wanted}: {dom}");
+        }
+    }
+}
