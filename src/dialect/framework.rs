@@ -33,7 +33,7 @@ impl Framework {
 
     /// Whether it is recognised by an attribute with this key.
     pub(super) fn asks(&self, key: &str) -> bool {
-        self.keys.iter().any(|pattern| fits(pattern, key)) || self.attributes.iter().any(|(asked, _)| asked == key)
+        self.keys.iter().any(|pattern| fits(pattern, key)) || self.attributes.iter().any(|(asked, _)| *asked == key)
     }
 
     pub(super) fn holds(&self, span: &Span) -> bool {
