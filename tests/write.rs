@@ -208,7 +208,7 @@ fn message() -> impl Strategy<Value = Message> {
             tool_call_id: Some(id),
             is_error,
             parts: if result.is_none() { vec![Part::Text(text)] } else { Vec::new() },
-            result,
+            result: result.map(Box::new),
             ..Message::default()
         }),
     ]

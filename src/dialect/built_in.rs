@@ -14,6 +14,11 @@ impl Registry {
 }
 
 impl Framework {
+    /// Whether an attribute with this key may show a framework.
+    pub(super) fn is_shown_by(key: &str) -> bool {
+        generated::frameworks::FRAMEWORKS.iter().any(|line| line.asks(key))
+    }
+
     /// The framework that recorded a span, or whose calls it records; `None` if no line of the table holds.
     #[must_use]
     pub fn of(span: &Span) -> Option<&'static Self> {

@@ -31,6 +31,11 @@ impl Framework {
         Some(span.scope.version.as_str()).filter(|version| self.has_version && !version.is_empty())
     }
 
+    /// Whether it is recognised by an attribute with this key.
+    pub(super) fn asks(&self, key: &str) -> bool {
+        self.keys.iter().any(|pattern| fits(pattern, key)) || self.attributes.iter().any(|(asked, _)| *asked == key)
+    }
+
     pub(super) fn holds(&self, span: &Span) -> bool {
         let has_key = |pattern: &Text| span.attributes.iter().any(|(key, _)| fits(pattern, key));
         let has_value = |(key, pattern): &(Text, Text)| span.attributes.text(key).is_some_and(|value| fits(pattern, value));

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::framework::Framework;
 use super::rule::{Codec, Condition, Field, Rule};
 use super::rule_index::RuleIndex;
 use crate::hash::{HashMap, HashSet, Keyed};
@@ -29,6 +30,8 @@ pub(super) struct Plan {
     /// By field and rank.
     looks: Vec<Look>,
     members: Vec<Member>,
+    /// Whether an attribute may show the framework.
+    pub(super) shows_framework: bool,
     /// Without the rules that read what no dialect knows, but for keys of no dialect; and with all of them.
     of_kinds: [[OnceLock<KindPlan>; Kind::ALL.len()]; 2],
 }
@@ -230,6 +233,7 @@ impl Plan {
             places,
             looks,
             members,
+            shows_framework: keys.iter().any(|key| Framework::is_shown_by(key)),
             keys,
             of_kinds: [const { [const { OnceLock::new() }; Kind::ALL.len()] }; 2],
         }

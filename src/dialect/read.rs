@@ -19,7 +19,7 @@ use super::texts::Texts;
 use super::words;
 use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation, Recorded};
-use crate::span::{AnyValue, LogRecord, Span, SpanId};
+use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId};
 use crate::trace::{Finding, FindingKind};
 use unread::{LONGEST_KEY, Unread};
 
@@ -98,7 +98,7 @@ impl Whole {
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
-    let (mut read, whole) = read_but_whole(registry, span, logs);
+    let (mut read, whole, _) = read_but_whole(registry, span, logs);
     whole.fill(&mut read, span.span_id, |place| match span.attributes.0.get(place)? {
         (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
         _ => None,
@@ -107,25 +107,32 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     read
 }
 
-/// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied.
+/// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied, and its attributes and events are
+/// given up where they show no framework.
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
-    let (mut read, whole) = read_but_whole(registry, span, logs);
+    let (mut read, whole, shows_framework) = read_but_whole(registry, span, logs);
     let span_id = span.span_id;
     whole.fill(&mut read, span_id, |place| match span.attributes.0.get_mut(place)? {
         (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
         _ => None,
     });
+    if !shows_framework {
+        span.attributes = Attributes::default();
+        span.events = Vec::new();
+    }
     request_results::complete(&mut read.operation);
     read
 }
 
-fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Read, Whole) {
+/// The third: whether an attribute may show the framework.
+fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Read, Whole, bool) {
     let plan = registry.plan(span);
     let reader = Reader::new(registry.index(), &plan, span, logs);
     let events = reader.event_matches();
     let mut findings = Vec::new();
     let marked = reader.kind(&events, &mut findings);
-    reader.read(marked, &events, findings)
+    let (read, whole) = reader.read(marked, &events, findings);
+    (read, whole, plan.shows_framework)
 }
 
 /// The kind of operation that a span alone says it is.

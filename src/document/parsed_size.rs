@@ -23,12 +23,18 @@ pub struct ParsedSize {
     pub objects: usize,
     /// Bytes of texts and keys.
     pub texts: usize,
+    /// Bytes of those that are long.
+    pub long_texts: usize,
     /// While the longest list or object grows it is there twice.
     pub growth: usize,
     /// How many members lists and objects have in all.
     pub values: usize,
     /// Objects in lists that may become operations.
     pub operations: usize,
+    /// Messages that may become operations: what models and tools said, and what no such message follows.
+    pub answers: usize,
+    /// Messages that go into the operation of one that follows.
+    pub heard: usize,
     /// Other objects in lists, and texts, that may become parts of messages.
     pub parts: usize,
 }
@@ -36,10 +42,19 @@ pub struct ParsedSize {
 /// Documents have their operations in so many lists at most: a list of documents, of steps, of what a step did.
 const LISTS: u8 = 3;
 /// Spans, the operations and the run that are made of an object. Measured: `tests/ways_in` holds these.
-const OPERATION: usize = 24_000;
-const PART: usize = 1_500;
-/// Values are there so often: as they came, in operations, in spans, in the document that is made again of these.
-const COPIES: usize = 3;
+const OPERATION: usize = 12_500;
+const ANSWER: usize = 4_400;
+const HEARD: usize = 1_100;
+const PART: usize = 2_000;
+/// Values are there so often: as they came, or in operations and in the document that is made again of these. Objects are counted
+/// with more room than they have.
+const LIST_COPIES: usize = 4;
+const OBJECT_COPIES: usize = 1;
+/// Long texts also are in spans, as JSON, and in conversations.
+const TEXT_COPIES: usize = 2;
+const LONG_COPIES: usize = 6;
+/// A text of so many bytes is long.
+const LONG: usize = 64;
 /// What stays of a document once its spans are bytes.
 const STAYS: usize = 6;
 
@@ -62,9 +77,15 @@ impl ParsedSize {
     #[must_use]
     pub fn as_document(&self) -> usize {
         [
-            (self.bytes(), COPIES),
-            (self.text, 2),
+            (self.lists, LIST_COPIES),
+            (self.objects, OBJECT_COPIES),
+            (self.texts, TEXT_COPIES),
+            (self.long_texts, LONG_COPIES),
+            (self.growth, 1),
+            (self.text, 1),
             (self.operations, OPERATION),
+            (self.answers, ANSWER),
+            (self.heard, HEARD),
             (self.parts, PART),
         ]
         .into_iter()
@@ -79,22 +100,38 @@ impl ParsedSize {
             lists: self.lists.saturating_add(other.lists),
             objects: self.objects.saturating_add(other.objects),
             texts: self.texts.saturating_add(other.texts),
+            long_texts: self.long_texts.saturating_add(other.long_texts),
             growth: self.growth.max(other.growth),
             values: self.values.saturating_add(other.values),
             operations: self.operations.saturating_add(other.operations),
+            answers: self.answers.saturating_add(other.answers),
+            heard: self.heard.saturating_add(other.heard),
             parts: self.parts.saturating_add(other.parts),
         }
     }
 
-    fn close(&mut self, open: Open) {
-        let Open { is_object, members, lists } = open;
-        match lists {
-            1..=LISTS if is_object && members > 1 => self.operations += 1,
-            1.. if is_object => self.parts += 1,
+    /// Counts a list or an object that ends. `around`: what it is a member of.
+    fn close(&mut self, open: Open, around: Option<&mut Open>) {
+        let Open {
+            is_object, members, lists, ..
+        } = open;
+        match (lists, open.kind) {
+            (1..=LISTS, ObjectKind::Said(Speaker::Person)) => {
+                if let Some(list) = around {
+                    list.unanswered += 1;
+                }
+            }
+            (1..=LISTS, ObjectKind::Said(Speaker::Model)) => {
+                self.answers += 1;
+                self.heard += around.map_or(0, |list| std::mem::take(&mut list.unanswered));
+            }
+            (1..=LISTS, ObjectKind::Other) if is_object && members > 1 => self.operations += 1,
+            (1.., _) if is_object => self.parts += 1,
             // A list in the list of all is a document.
-            1 => self.parts += 1,
+            (1, _) => self.parts += 1,
             _ => {}
         }
+        self.answers += open.unanswered;
         self.values = self.values.saturating_add(members);
         let bytes = if is_object {
             bytes_of_object(members)
@@ -136,6 +173,39 @@ struct Open {
     members: usize,
     /// As a member of a list: how many lists are around it; 0: it is a member of an object.
     lists: u8,
+    /// Of an object.
+    kind: ObjectKind,
+    /// Of an object: whose value comes next.
+    key: Key,
+    /// Of a list: what persons said since a model or a tool did.
+    unanswered: usize,
+}
+
+/// What an object is, as far as its members tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ObjectKind {
+    /// A message.
+    Said(Speaker),
+    /// A tool, or a call in a message: its result is another object.
+    Function,
+    #[default]
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    Person,
+    /// A model or a tool.
+    Model,
+}
+
+/// A key of an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Key {
+    Role,
+    Type,
+    #[default]
+    Other,
 }
 
 impl Open {
@@ -143,6 +213,25 @@ impl Open {
         // A key and its value were counted as two.
         let members = if self.is_object { self.members.div_ceil(2) } else { self.members };
         Self { members, ..self }
+    }
+
+    /// Takes a text that is a key of this object or the value of one.
+    fn text(&mut self, text: &[u8]) {
+        let is_key = self.members % 2 == 1;
+        if is_key {
+            self.key = match text {
+                b"role" => Key::Role,
+                b"type" => Key::Type,
+                _ => Key::Other,
+            };
+            return;
+        }
+        match (std::mem::take(&mut self.key), text) {
+            (Key::Role, b"user" | b"system" | b"developer") => self.kind = ObjectKind::Said(Speaker::Person),
+            (Key::Role, b"assistant" | b"tool" | b"function") => self.kind = ObjectKind::Said(Speaker::Model),
+            (Key::Type, b"function") if self.kind == ObjectKind::Other => self.kind = ObjectKind::Function,
+            _ => {}
+        }
     }
 }
 
@@ -234,6 +323,13 @@ impl Iterator for Values<'_> {
                     }
                     let length = at.min(text.len()).saturating_sub(begin);
                     size.texts = size.texts.saturating_add(length.max(TEXT));
+                    if length >= LONG {
+                        size.long_texts = size.long_texts.saturating_add(length);
+                    }
+                    let around = depth.checked_sub(1).and_then(|place| open.get_mut(place));
+                    if let Some(object) = around.filter(|around| around.is_object) {
+                        object.text(text.get(begin..at - 1).unwrap_or_default());
+                    }
                     size.parts += usize::from(is_item);
                     is_after_value = true;
                 }
@@ -241,8 +337,8 @@ impl Iterator for Values<'_> {
                     if let Some(slot) = open.get_mut(depth) {
                         *slot = Open {
                             is_object: *byte == b'{',
-                            members: 0,
                             lists: if is_item { lists } else { 0 },
+                            ..Open::default()
                         };
                     }
                     lists = lists.saturating_add(u8::from(*byte == b'['));
@@ -251,9 +347,10 @@ impl Iterator for Values<'_> {
                 }
                 b'}' | b']' => {
                     depth = depth.saturating_sub(1);
-                    if let Some(open) = open.get(depth) {
-                        lists = lists.saturating_sub(u8::from(!open.is_object));
-                        size.close(open.closed());
+                    if let Some(ended) = open.get(depth).map(|open| open.closed()) {
+                        lists = lists.saturating_sub(u8::from(!ended.is_object));
+                        let around = depth.checked_sub(1).and_then(|place| open.get_mut(place));
+                        size.close(ended, around);
                     }
                     is_after_value = true;
                 }
@@ -267,7 +364,7 @@ impl Iterator for Values<'_> {
         }
         // What is cut off is held until it is found to be.
         for unended in open.iter().take(depth) {
-            size.close(unended.closed());
+            size.close(unended.closed(), None);
         }
         size.text = at.min(text.len());
         self.rest = after_value(text.get(at..).unwrap_or_default());
@@ -317,6 +414,24 @@ mod tests {
             let most = usize::try_from(taken.bytes_max).expect("a count");
             assert!(most <= size.bytes() + 1_000, "{most} bytes, {size:?}: {text:.200}");
             assert!(size.bytes() <= 3 * most + 1_000, "{most} bytes, {size:?}: {text:.200}");
+        }
+    }
+
+    #[test]
+    fn a_message_counts_as_what_becomes_of_it() {
+        let user = r#"{"role":"user","content":"q"}"#;
+        let answer = r#"{"content":"a","role":"assistant","tool_calls":[{"type":"function","function":{}}]}"#;
+        let node = r#"{"id":"n","input":[{"role":"user","content":"q"}]}"#;
+        for (items, operations, answers, heard, parts) in [
+            (vec![user, user, answer, user], 0, 2, 2, 1),
+            (vec![answer, answer, user, user], 0, 4, 0, 2),
+            (vec![user, node, node], 2, 3, 0, 0),
+            (vec![r#"{"role":"user"}"#, r#"{"a":1}"#], 0, 1, 0, 1),
+        ] {
+            let text = format!(r#"{{"messages":[{}]}}"#, items.join(","));
+            let size = ParsedSize::of(text.as_bytes());
+            let counted = (size.operations, size.answers, size.heard, size.parts);
+            assert_eq!(counted, (operations, answers, heard, parts), "{text}");
         }
     }
 

@@ -89,34 +89,79 @@ pub fn disassemble_each(
             continue;
         }
         lost.append(&mut about);
-        let documents = documents(&value, path);
-        let is_list = documents.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
-        for (index, (path, value)) in documents.into_iter().enumerate() {
-            let format = match format {
-                Some(format) => format,
-                None => format_of(value)?,
-            };
+        let list = documents(&value, path);
+        let is_list = list.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
+        let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), stories: Stories, source: &Source<'_>, notes| {
             let mut out = Disassembled {
                 documents: 1,
+                notes,
                 ..Disassembled::default()
             };
-            let whole = format.gather.and_then(|gather| gather(value, beside, &mut out.notes));
-            let value = whole.as_ref().unwrap_or(value);
-            let stories = read(format, value, &path)?;
-            let digest = Digest::of(value);
-            let place = if is_list { format!("/{index}") } else { String::new() };
-            for story in stories {
-                out.notes.extend(same_id(&mut before, &story, digest, &path));
-                finish(format, story, value, (&numbers, &place), &registry, &mut out);
+            for story in stories.list {
+                out.notes.extend(same_id(&mut before, &story, stories.digest, path));
+                finish(format, story, source, (&numbers, place), &registry, &mut out);
             }
             for note in &mut out.notes {
-                note.path = placed(&note.path, &path);
+                note.path = placed(&note.path, path);
             }
             out.notes.append(&mut lost);
             take(format.id, out);
+        };
+        if !is_list && let Some((path, only)) = list.first().cloned() {
+            let format = format.map_or_else(|| format_of(only), Ok)?;
+            let mut notes = Vec::new();
+            let whole = format.gather.and_then(|gather| gather(only, beside, &mut notes));
+            let stories = Stories::read(format, whole.as_ref().unwrap_or(only), &path)?;
+            drop(list);
+            // The run is made while the value is not in memory.
+            let can_come_again = whole.is_none() && stories.list.len() == 1;
+            let value = whole.or((!can_come_again).then_some(value));
+            let source = value.as_ref().map_or(Source::Text(own_text), Source::Value);
+            finish_all((format, &path, ""), stories, &source, notes);
+            continue;
+        }
+        for (index, (path, value)) in list.into_iter().enumerate() {
+            let format = format.map_or_else(|| format_of(value), Ok)?;
+            let mut notes = Vec::new();
+            let whole = format.gather.and_then(|gather| gather(value, beside, &mut notes));
+            let value = whole.as_ref().unwrap_or(value);
+            let stories = Stories::read(format, value, &path)?;
+            finish_all((format, &path, &format!("/{index}")), stories, &Source::Value(value), notes);
         }
     }
     Ok(())
+}
+
+/// What a document tells.
+struct Stories {
+    list: Vec<Story>,
+    /// Of the document.
+    digest: Digest,
+}
+
+impl Stories {
+    fn read(format: &AnyFormat, document: &Value, path: &str) -> Result<Self, DisassembleError> {
+        Ok(Self {
+            list: read(format, document, path)?,
+            digest: Digest::of(document),
+        })
+    }
+}
+
+/// Where a document is until its spans are compared with it.
+enum Source<'v> {
+    Value(&'v Value),
+    /// Text that was read before.
+    Text(&'v str),
+}
+
+impl Source<'_> {
+    fn value(&self) -> Cow<'_, Value> {
+        match self {
+            Self::Value(value) => Cow::Borrowed(value),
+            Self::Text(text) => Cow::Owned(serde_json::from_str(text).unwrap_or_default()),
+        }
+    }
 }
 
 /// A place in a document, with the place of the document.
@@ -187,7 +232,7 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
     for story in reader(&At::root(format.id, value, "$".to_owned()))? {
-        finish(format, story, value, (&Numbers::default(), ""), &registry, &mut out);
+        finish(format, story, &Source::Value(value), (&Numbers::default(), ""), &registry, &mut out);
     }
     out.documents = 1;
     Ok(out)
@@ -210,7 +255,7 @@ fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, Di
 
 /// The spans of a story, its root with what the format's document would not say again. `said`: the numbers of the text, and where
 /// the document stands in it.
-fn finish(format: &AnyFormat, mut story: Story, source: &Value, said: (&Numbers, &str), registry: &Registry, out: &mut Disassembled) {
+fn finish(format: &AnyFormat, mut story: Story, source: &Source<'_>, said: (&Numbers, &str), registry: &Registry, out: &mut Disassembled) {
     let mut spans = story.spans();
     let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());
     let options = asked.options(&Options::default());
@@ -218,7 +263,8 @@ fn finish(format: &AnyFormat, mut story: Story, source: &Value, said: (&Numbers,
     let have = format.values(&runs, &options).into_iter().next();
     drop(runs);
     let have = have.map_or(Value::Null, |assembled| assembled.document);
-    let wanted = story.wanted(source);
+    let source = source.value();
+    let wanted = story.wanted(&source);
     let as_it_came = matches!(wanted, Cow::Borrowed(_));
     story.numbers.extend(&said.0.of_value(&wanted, false));
     if as_it_came {

@@ -253,7 +253,7 @@ pub(crate) fn example() -> Run {
                 Message {
                     role: Role::Tool,
                     tool_call_id: Some("call_1".into()),
-                    result: Some(json!({"forecast": "22 °C cloudy"})),
+                    result: Some(json!({"forecast": "22 °C cloudy"}).into()),
                     ..Message::default()
                 },
                 Message {

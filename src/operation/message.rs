@@ -133,9 +133,15 @@ pub enum Part {
         opaque: Map<String, Value>,
     },
     /// An image, a sound, a file.
-    Media(Media),
+    Media(Box<Media>),
     /// Anything else, as recorded.
     Other(Value),
+}
+
+impl From<Media> for Part {
+    fn from(media: Media) -> Self {
+        Self::Media(Box::new(media))
+    }
 }
 
 /// An image, a sound, a file in a message.
@@ -181,7 +187,7 @@ pub struct Message {
     /// Name of the speaker or of the tool.
     pub name: Option<String>,
     /// In a tool's answer: the value, where it was recorded as one and not as text.
-    pub result: Option<Value>,
+    pub result: Option<Box<Value>>,
     /// In a tool's answer: whether the client says that the tool failed.
     pub is_error: bool,
     /// Why the model stopped, where the message says so.
@@ -258,7 +264,7 @@ impl Message {
             let answer = call.answered.as_deref().map_or(0, Self::size);
             [call.name.len(), arguments, text(&call.arguments_text), answer, VALUE].iter().sum()
         });
-        let result = self.result.as_ref().map_or(0, of_value);
+        let result = self.result.as_deref().map_or(0, of_value);
         parts.chain(calls).chain([result, 3 * VALUE]).fold(0, usize::saturating_add)
     }
 
@@ -325,7 +331,7 @@ impl Message {
     /// The value of a tool's answer: the recorded value, else the text; with a picture or the like the list of parts.
     #[must_use]
     pub fn result_value(&self) -> Value {
-        self.result.clone().unwrap_or_else(|| {
+        self.result.as_deref().cloned().unwrap_or_else(|| {
             if self.has_media() {
                 self.chat_content()
             } else {
@@ -392,7 +398,7 @@ impl Message {
             return Value::Array(parts);
         }
         if self.role == Role::Tool
-            && let Some(result) = &self.result
+            && let Some(result) = self.result.as_deref()
         {
             return match result {
                 Value::String(text) => Value::String(text.clone()),

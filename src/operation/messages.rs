@@ -11,8 +11,10 @@ use super::message::Message;
 #[derive(Clone, Default)]
 pub struct Messages {
     list: Arc<SharedMessages>,
-    /// How many of the list went in.
-    count: usize,
+    /// How many of the list are left out at its beginning.
+    first: usize,
+    /// Where in the list the messages end that went in.
+    end: usize,
     /// How many of these another operation was given, or said.
     continued: usize,
 }
@@ -44,6 +46,12 @@ impl SharedMessages {
         size
     }
 
+    /// Gives back the room for messages that do not come.
+    pub(crate) fn end(&mut self) {
+        self.messages.shrink_to_fit();
+        self.sizes.shrink_to_fit();
+    }
+
     /// About how many bytes the first messages take.
     pub(crate) fn size(&self, count: usize) -> usize {
         let last = count.checked_sub(1);
@@ -59,11 +67,12 @@ impl SharedMessages {
 impl Messages {
     /// The beginning of a shared list. `continued`: how many of these messages are another operation's.
     pub(crate) fn shared(list: &Arc<SharedMessages>, count: usize, continued: usize) -> Self {
-        let count = count.min(list.messages.len());
+        let end = count.min(list.messages.len());
         Self {
             list: Arc::clone(list),
-            count,
-            continued: continued.min(count),
+            first: 0,
+            end,
+            continued: continued.min(end),
         }
     }
 
@@ -79,9 +88,7 @@ impl Messages {
 
     /// Leaves out the messages that another operation holds.
     pub(crate) fn leave_out_continued(&mut self) {
-        if self.continued > 0 {
-            *self = self.own().to_vec().into();
-        }
+        self.first += std::mem::take(&mut self.continued);
     }
 
     /// The messages that no other operation holds.
@@ -99,10 +106,11 @@ impl Messages {
     pub fn into_vec(self) -> Vec<Message> {
         match Arc::try_unwrap(self.list) {
             Ok(mut list) => {
-                list.messages.truncate(self.count);
+                list.messages.truncate(self.end);
+                list.messages.drain(..self.first.min(self.end));
                 list.messages
             }
-            Err(list) => list.messages.get(..self.count).unwrap_or_default().to_vec(),
+            Err(list) => list.messages.get(self.first..self.end).unwrap_or_default().to_vec(),
         }
     }
 }
@@ -122,14 +130,15 @@ impl Deref for Messages {
     type Target = [Message];
 
     fn deref(&self) -> &[Message] {
-        self.list.messages.get(..self.count).unwrap_or_default()
+        self.list.messages.get(self.first..self.end).unwrap_or_default()
     }
 }
 
 impl From<Vec<Message>> for Messages {
     fn from(messages: Vec<Message>) -> Self {
         Self {
-            count: messages.len(),
+            first: 0,
+            end: messages.len(),
             continued: 0,
             list: Arc::new(SharedMessages {
                 messages,
@@ -156,7 +165,8 @@ impl<'a> IntoIterator for &'a Messages {
 
 impl PartialEq for Messages {
     fn eq(&self, other: &Self) -> bool {
-        self.count == other.count && (Arc::ptr_eq(&self.list, &other.list) || **self == **other)
+        let is_same_part = (self.first, self.end) == (other.first, other.end);
+        is_same_part && Arc::ptr_eq(&self.list, &other.list) || **self == **other
     }
 }
 

@@ -3,48 +3,63 @@
 //!
 //! It comes before the tool calls are joined: a tool that has its result takes none out of a later model input.
 
-use super::id::NodeId;
-use super::node::Nodes;
+use std::collections::{HashMap, VecDeque};
+
+use super::id::{IdVec, NodeId};
+use super::node::{Node, Nodes};
+use super::tree;
+use crate::dialect::ChildResult;
 use crate::operation::{Failure, Kind};
 
-/// Each to the tool of its name that ended right before.
+/// Each to the first tool of its name that ended before and has none: among the tools whose nearest span with results is the
+/// agent's.
 pub(super) fn give_to_tools(nodes: &mut Nodes) {
-    for agent in nodes.list.ids() {
-        let results = nodes
-            .get_mut(agent)
-            .map(|node| std::mem::take(&mut node.beside.child_results))
-            .unwrap_or_default();
-        if results.is_empty() {
-            continue;
+    let mut results: IdVec<NodeId, Vec<ChildResult>> = IdVec::with_capacity(nodes.list.len());
+    for node in nodes.list.iter_mut() {
+        results.push(std::mem::take(&mut node.beside.child_results));
+    }
+    if results.iter().all(Vec::is_empty) {
+        return;
+    }
+    let has_results = |id: NodeId| results.get(id).is_some_and(|results| !results.is_empty());
+    let agents = tree::nearest_above(nodes.list.len(), |id| nodes.parent(id), has_results);
+    let mut tools = nodes.of_kind(Kind::Tool);
+    tools.sort_by_key(|id| nodes.get(*id).map(|node| (node.end_or_start(), node.span_id)));
+    let mut waiting: HashMap<(NodeId, String), VecDeque<NodeId>> = HashMap::new();
+    for id in tools {
+        if let (Some(agent), Some(name)) = (agents.known(id), nodes.get(id).and_then(tool_name)) {
+            waiting.entry((agent, name.to_owned())).or_default().push_back(id);
         }
-        let mut tools: Vec<NodeId> = nodes
-            .of_kind(Kind::Tool)
-            .into_iter()
-            .filter(|index| nodes.ancestors(*index).any(|up| up == agent))
-            .collect();
-        tools.sort_by_key(|index| nodes.get(*index).map(|node| (node.end_or_start(), node.span_id)));
+    }
+    for (agent, results) in results.ids().zip(results) {
         for result in results {
-            let place = tools.iter().position(|index| {
-                nodes.get(*index).is_some_and(|node| {
-                    let name = node.operation.tool.as_ref().and_then(|tool| tool.name.as_ref());
-                    name == Some(&result.tool) && node.end_or_start() <= result.at
-                })
-            });
-            let Some(node) = place.map(|place| tools.remove(place)).and_then(|index| nodes.get_mut(index)) else {
+            let Some(tools) = waiting.get_mut(&(agent, result.tool.clone())) else {
                 continue;
             };
-            if let (Some(tool), Some(value)) = (node.operation.tool.as_mut(), &result.result)
-                && tool.result.is_none()
-            {
-                tool.result = Some(value.clone());
-            }
-            if let (Some(error), None) = (&result.error, &node.operation.failure) {
-                node.operation.failure = Some(Failure {
-                    message: Some(error.clone()),
-                    ..Failure::default()
-                });
+            let first = tools.front().and_then(|id| nodes.get_mut(*id));
+            if let Some(node) = first.filter(|node| node.end_or_start() <= result.at) {
+                give(node, result);
+                tools.pop_front();
             }
         }
+    }
+}
+
+fn tool_name(node: &Node) -> Option<&str> {
+    node.operation.tool.as_ref()?.name.as_deref()
+}
+
+fn give(node: &mut Node, result: ChildResult) {
+    if let (Some(tool), Some(value)) = (node.operation.tool.as_mut(), result.result)
+        && tool.result.is_none()
+    {
+        tool.result = Some(value);
+    }
+    if let (Some(error), None) = (result.error, &node.operation.failure) {
+        node.operation.failure = Some(Failure {
+            message: Some(error),
+            ..Failure::default()
+        });
     }
 }
 
@@ -53,7 +68,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::dialect::ChildResult;
     use crate::operation::ToolUse;
     use crate::run::id::Id;
     use crate::run::testing::{nodes, reading};
@@ -84,5 +98,41 @@ mod tests {
                 .and_then(|node| node.operation.tool.as_ref()?.result.clone())
         });
         assert_eq!(results, [Some(json!("found")), None]);
+    }
+
+    /// The agent around began first, and waits for a tool of the same name that ends later.
+    #[test]
+    fn an_inner_agents_tool_takes_no_result_of_the_agent_around() {
+        let tool = |number, at| {
+            let mut tool = reading(number, Kind::Tool, at..at + 5);
+            tool.operation.tool = Some(Box::new(ToolUse {
+                name: Some("look".to_owned()),
+                ..ToolUse::default()
+            }));
+            tool
+        };
+        let agent = |number, time: std::ops::Range<u64>, at, found: &str| {
+            let mut agent = reading(number, Kind::Agent, time);
+            agent.beside.child_results = vec![ChildResult {
+                tool: "look".to_owned(),
+                at: UnixNanos(at),
+                result: Some(json!(found)),
+                error: None,
+            }];
+            agent
+        };
+        let mut nodes = nodes([
+            (agent(1, 0..90, 60, "outer"), None),
+            (agent(2, 10..40, 30, "inner"), Some(0)),
+            (tool(3, 20), Some(1)),
+            (tool(4, 50), Some(0)),
+        ]);
+        give_to_tools(&mut nodes);
+        let results = [2, 3].map(|at| {
+            nodes
+                .get(NodeId::new(at))
+                .and_then(|node| node.operation.tool.as_ref()?.result.clone())
+        });
+        assert_eq!(results, [Some(json!("inner")), Some(json!("outer"))]);
     }
 }

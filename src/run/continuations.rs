@@ -159,7 +159,11 @@ impl Lists {
 
     /// Gives each reading its messages.
     fn share(self, readings: &mut Readings) {
-        let lists: Vec<Arc<SharedMessages>> = self.lists.into_iter().map(Arc::new).collect();
+        let ended = self.lists.into_iter().map(|mut list| {
+            list.end();
+            Arc::new(list)
+        });
+        let lists: Vec<Arc<SharedMessages>> = ended.collect();
         for (id, place) in self.places {
             if let (Some(node), Some(list)) = (readings.get_mut(id), lists.get(place.list)) {
                 node.operation.input_messages = Some(Messages::shared(list, place.count, place.continued));

@@ -80,6 +80,7 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
             }
         }
     }
+    list.iter_mut().for_each(Conversation::give_room_back);
     report(nodes, &list);
     list
 }

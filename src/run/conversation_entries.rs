@@ -25,7 +25,10 @@ pub(super) fn make(conversations: Conversations, unasked: UnaskedTools, steps: &
         let mut entries = of_conversation(id, conversation, steps);
         place(steps_of(&tools, steps), steps, &mut entries);
         if let Some(slot) = owner.and_then(|owner| out.get_mut(owner)) {
-            slot.extend(entries);
+            match slot.is_empty() {
+                true => *slot = entries,
+                false => slot.extend(entries),
+            }
         }
     }
     let mut of_silent_agents: BTreeMap<ScopeId, Vec<StepId>> = BTreeMap::new();
@@ -51,7 +54,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
         stray_results,
         ..
     } = conversation;
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(messages.len() + calls.len());
     for draft in messages {
         let (step, at) = match steps.step_of(draft.node) {
             Some((id, step)) if draft.is_turn => (Some(id), step.end_or_start()),

@@ -82,6 +82,11 @@ impl<I: Id, T> IdVec<I, T> {
         vec![value; count].into()
     }
 
+    /// Gives back the room for items that do not come.
+    pub fn shrink_to_fit(&mut self) {
+        self.list.shrink_to_fit();
+    }
+
     /// Adds an item and gives its id.
     pub fn push(&mut self, item: T) -> I {
         self.list.push(item);

@@ -41,7 +41,7 @@ pub(super) fn add(out: &mut Message, block: &Value) {
             out.tool_calls
                 .push(tool_call(get::text(block, "/id"), get::text(block, "/name"), arguments.cloned()));
         }
-        "image" | "input_image" | "document" => out.parts.push(Part::Media(media(block))),
+        "image" | "input_image" | "document" => out.parts.push(Part::from(media(block))),
         _ => out.parts.push(Part::Other(block.clone())),
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn of_gemini(role: Role, parts: &Value) -> Message {
         } else if let Some(data) = part.get("inlineData") {
             let mime_type = get::owned(data, "/mimeType");
             let modality = mime_type.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or("file");
-            out.parts.push(Part::Media(Media {
+            out.parts.push(Part::from(Media {
                 modality: modality.to_owned(),
                 base64: get::owned(data, "/data"),
                 uri: None,
@@ -129,7 +129,7 @@ pub(super) fn of_function_response(response: &Value) -> (Message, bool) {
     let text = error.or_else(|| body.get("output").and_then(Value::as_str));
     match text {
         Some(text) => out.parts.push(Part::Text(text.to_owned())),
-        None => out.result = Some(body.clone()),
+        None => out.result = Some(body.clone().into()),
     }
     let beside = of_gemini(Role::Tool, response.get("parts").unwrap_or(&Value::Null));
     out.parts.extend(beside.parts);

@@ -108,7 +108,7 @@ impl<'a> OfferedTools<'a> {
 /// A message's content as one text, with pictures, sounds and other parts as marked text. The flag says whether there are any.
 pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
     if !message.has_media() {
-        let of_result = message.result.as_ref().filter(|_| message.parts.is_empty());
+        let of_result = message.result.as_deref().filter(|_| message.parts.is_empty());
         return (of_result.map_or_else(|| content::content(message), content::text), false);
     }
     let parts = message.parts.iter().filter_map(|part| match part {

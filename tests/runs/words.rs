@@ -111,7 +111,7 @@ pub(crate) fn parts(message: &Message) -> Vec<String> {
     let mut note = |label: &str, text: Option<String>| out.extend(text.map(|text| format!("{label}{text}")));
     note("#", tool_call_id.clone());
     note("name ", name.clone());
-    note("result ", result.as_ref().map(value));
+    note("result ", result.as_deref().map(value));
     note("error", is_error.then(String::new));
     note("finished: ", finish_reason.clone());
     note("choice ", (*choice > 0).then(|| choice.to_string()));

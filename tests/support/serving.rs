@@ -163,8 +163,17 @@ impl Serving {
     /// The most memory that it had, in bytes, since the start or since [`Serving::forget_peak_memory`]; `None` where the
     /// system does not tell.
     pub(crate) fn peak_memory(&self) -> Option<u64> {
+        self.memory("VmHWM:")
+    }
+
+    /// Of that the memory that holds the program's own file and not what it works on, in bytes.
+    pub(crate) fn program_memory(&self) -> Option<u64> {
+        self.memory("RssFile:")
+    }
+
+    fn memory(&self, name: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
     }
 

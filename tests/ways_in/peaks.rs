@@ -13,8 +13,8 @@ use crate::serving::{Serving, program};
 use crate::support::Chance;
 
 const MB: usize = 1 << 20;
-/// A server that does nothing, with its threads.
-const IDLE: usize = 40 * MB;
+/// A server that does nothing, with its threads, but without its program.
+const IDLE: usize = 14 * MB;
 const BLOCKS: &str = "/v1/organizations/default/traces/tr_x/blocks";
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
@@ -35,7 +35,8 @@ fn post(server: &Serving, path: &str, body: &[u8]) -> (u16, String) {
 }
 
 fn peak(server: &Serving) -> usize {
-    usize::try_from(server.peak_memory().expect("a peak")).expect("small")
+    let whole = server.peak_memory().expect("a peak");
+    usize::try_from(whole - server.program_memory().expect("a size")).expect("small")
 }
 
 fn list(item: &str, bytes: usize) -> String {
@@ -79,6 +80,51 @@ fn scalars_are_counted_in_documents_and_blocks() {
     assert_eq!(status, 200, "{said:.300}");
 }
 
+/// A person and a model in turn, with a tool now and then.
+fn chat(count: usize, with_tools: bool) -> String {
+    let message = |number: usize| match number % 6 {
+        3 if with_tools => json!({"role": "assistant", "content": "", "tool_calls": [{"id": format!("c{number}"), "type": "function",
+            "function": {"name": "look", "arguments": {"at": number}}}]}),
+        4 if with_tools => json!({"role": "tool", "tool_call_id": format!("c{}", number - 1), "content": "found"}),
+        1 | 3 | 5 => json!({"role": "assistant", "content": format!("answer {number}")}),
+        _ => json!({"role": "user", "content": "go on"}),
+    };
+    json!({ "messages": (0..count).map(message).collect::<Vec<_>>() }).to_string()
+}
+
+#[test]
+fn ten_thousand_messages_are_taken() {
+    for with_tools in [false, true] {
+        let directory = TempDir::new().expect("a directory");
+        let server = Serving::start(directory.path());
+        let document = chat(10_000, with_tools);
+        let (status, said) = post(&server, "/api/v1/import", document.as_bytes());
+        assert_eq!(status, 200, "tools {with_tools}: {said:.500}");
+        let (peak, most) = (peak(&server), 8 * document.len() + 64 * MB + IDLE);
+        assert!(peak <= most, "tools {with_tools}: {peak} bytes of memory for {}", document.len());
+        let file = directory.path().join("chat.json");
+        std::fs::write(&file, &document).expect("writes");
+        let data = directory.path().join("imported");
+        let (taken, code, said) = run(&["import", "--data-dir", data.to_str().expect("text"), file.to_str().expect("text")]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(taken <= most, "tools {with_tools}: {taken} bytes of memory for {}", document.len());
+    }
+}
+
+#[test]
+fn small_requests_that_become_large_are_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let server = Serving::start(directory.path());
+    for item in ["0", "{}", "[0]", r#"{"role":"user"}"#, r#"{"role":"assistant","content":"a"}"#] {
+        let document = format!(r#"{{"messages":[{}]}}"#, list(item, 62_000_000));
+        let (status, said) = post(&server, "/api/v1/import", document.as_bytes());
+        assert_eq!(status, 413, "{item}: {said:.300}");
+        let (peak, most) = (peak(&server), 8 * document.len() + 64 * MB + IDLE);
+        assert!(peak <= most, "{item}: {peak} bytes of memory for {}", document.len());
+        server.forget_peak_memory();
+    }
+}
+
 #[test]
 fn documents_made_at_random_hold_the_memory_of_the_server() {
     let directory = TempDir::new().expect("a directory");
@@ -114,7 +160,7 @@ fn documents_made_at_random_hold_the_memory_of_the_server() {
     assert!(taken * 4 >= usize::try_from(rounds).unwrap(), "only {taken} of {rounds} were taken");
 }
 
-/// Runs a command: its largest memory, and what it said.
+/// Runs a command: its largest memory without its program, and what it said.
 fn run(arguments: &[&str]) -> (usize, Option<i32>, String) {
     let directory = TempDir::new().expect("a directory");
     let said = directory.path().join("said");
@@ -128,9 +174,11 @@ fn run(arguments: &[&str]) -> (usize, Option<i32>, String) {
     let (mut most, begin) = (0, Instant::now());
     let status = loop {
         let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak = text
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<usize>().ok());
+        let of = |name: &str| {
+            let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.split_whitespace().next());
+            values.next()?.parse::<usize>().ok()
+        };
+        let peak = of("VmHWM:").zip(of("RssFile:")).map(|(whole, program)| whole - program);
         most = most.max(peak.unwrap_or_default() << 10);
         if let Some(status) = child.try_wait().expect("asks") {
             break status;

@@ -189,10 +189,10 @@ impl Builder {
         }
         match content {
             Value::Array(_) => self.message.parts.extend(rest),
-            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone()),
+            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone().into()),
             Value::Object(_) => self.message.parts.extend(rest),
             Value::Null => {}
-            other => self.message.result = Some(other.clone()),
+            other => self.message.result = Some(other.clone().into()),
         }
     }
 

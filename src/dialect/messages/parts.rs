@@ -382,7 +382,7 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
                 set_result(message, value);
             }
         }
-        other => message.result = Some(other.clone()),
+        other => message.result = Some(other.clone().into()),
     }
 }
 
@@ -413,7 +413,7 @@ fn media(kind: &str, map: &Map<String, Value>) -> Piece {
     {
         major.clone_into(&mut media.modality);
     }
-    Piece::Part(Part::Media(media))
+    Piece::Part(media.into())
 }
 
 /// Finds the URL, the bytes and the type wherever the client nests them.

@@ -100,17 +100,17 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
     match (recorded, sources, status) {
         (Some(Value::Array(items)), ..) => match logs(items) {
             Some(logs) => answer.parts.push(Part::Text(logs)),
-            None => answer.result = Some(Value::Array(items.clone())),
+            None => answer.result = Some(Value::Array(items.clone()).into()),
         },
         (Some(Value::Object(error)), ..) if answer.is_error => {
             let words = text(error, &["message", "content"]).unwrap_or_else(|| Value::Object(error.clone()).to_string());
             answer.parts.push(Part::Text(words));
         }
         (Some(value), ..) => parts::set_result(&mut answer, value),
-        (None, Some(sources), _) => answer.result = Some(sources),
+        (None, Some(sources), _) => answer.result = Some(sources.into()),
         // A function's item has a status too, and the caller runs the function.
         (None, None, Some(status @ ("completed" | "failed"))) if !map.contains_key("call_id") => {
-            answer.result = Some(serde_json::json!({"status": status}));
+            answer.result = Some(serde_json::json!({"status": status}).into());
         }
         (None, None, _) => return None,
     }

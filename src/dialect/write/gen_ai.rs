@@ -121,7 +121,7 @@ pub(super) fn response(message: &Message) -> Value {
         let _ = out.insert("is_error".to_owned(), true.into());
     }
     let answer = match (&message.result, message.parts.as_slice()) {
-        (Some(result), _) => Some(result.clone()),
+        (Some(result), _) => Some(Value::clone(result)),
         (None, []) => None,
         (None, [Part::Text(text)]) => Some(text.as_str().into()),
         (None, parts) => Some(Value::Array(parts.iter().map(part).collect())),

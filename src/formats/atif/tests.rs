@@ -228,7 +228,7 @@ fn an_image_is_a_part_only_where_it_has_a_url() {
     let root = build.agent("eye", None, 0, 1000);
     let mut asked = user("What is this?");
     for uri in ["https://example.com/a.png?x=1", "data:image/png;base64,AAAA"] {
-        asked.parts.push(Part::Media(Media {
+        asked.parts.push(Part::from(Media {
             modality: "image".to_owned(),
             uri: Some(uri.to_owned()),
             ..Media::default()
@@ -247,7 +247,7 @@ fn an_image_is_a_part_only_where_it_has_a_url() {
 }
 
 fn media(modality: &str, uri: &str) -> Part {
-    Part::Media(Media {
+    Part::from(Media {
         modality: modality.to_owned(),
         uri: Some(uri.to_owned()),
         ..Media::default()

@@ -81,9 +81,11 @@ impl Histories {
                 with_answer: heard.messages + usize::from(is_answer),
             });
         }
+        // No other span tells them.
+        let new = messages.get_mut(kept..heard.messages).unwrap_or_default();
         Given {
             continues,
-            messages: messages.get(kept..heard.messages).unwrap_or_default().to_vec(),
+            messages: new.iter_mut().map(std::mem::take).collect(),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use crate::operation::{Kind, Message, Operation};
-use crate::span::{AnyValue, EARLIEST, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{AnyValue, Attributes, EARLIEST, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// Between two times that nobody knows.
 const UNKNOWN_STEP: u64 = 1_000;
@@ -23,7 +23,7 @@ const UNKNOWN_STEP: u64 = 1_000;
 pub(in crate::formats) struct Draft {
     pub(in crate::formats) id: SpanId,
     pub(in crate::formats) parent: Option<usize>,
-    pub(in crate::formats) operation: Operation,
+    pub(in crate::formats) operation: Box<Operation>,
     pub(in crate::formats) start: Option<UnixNanos>,
     pub(in crate::formats) end: Option<UnixNanos>,
     /// How long it took, in nanoseconds, where the document says no more.
@@ -74,6 +74,16 @@ pub(crate) fn ids_of_name(name: &str) -> Vec<TraceId> {
         .to_vec()
 }
 
+/// JSON text is written into more room than it takes.
+fn give_room_back(attributes: &mut Attributes) {
+    attributes.0.shrink_to_fit();
+    for (_, value) in &mut attributes.0 {
+        if let AnyValue::String(text) = value {
+            text.shrink_to_fit();
+        }
+    }
+}
+
 /// A start for what has no times: after what ended, but in the order of the list, so before the next start that is known.
 fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos, u64)>) -> UnixNanos {
     let free = UnixNanos(ended.0.saturating_add(UNKNOWN_STEP));
@@ -113,7 +123,7 @@ impl Story {
         this.drafts.push(Draft {
             id,
             parent: None,
-            operation,
+            operation: Box::new(operation),
             start: None,
             end: None,
             duration: None,
@@ -186,7 +196,7 @@ impl Story {
         self.drafts.push(Draft {
             id,
             parent: Some(parent),
-            operation,
+            operation: Box::new(operation),
             start: None,
             end: None,
             duration: None,
@@ -223,7 +233,7 @@ impl Story {
     }
 
     pub(in crate::formats) fn operation(&mut self, index: usize) -> Option<&mut Operation> {
-        self.drafts.get_mut(index).map(|draft| &mut draft.operation)
+        self.drafts.get_mut(index).map(|draft| &mut *draft.operation)
     }
 
     pub(in crate::formats) fn times(&mut self, index: usize, start: Option<UnixNanos>, end: Option<UnixNanos>) {
@@ -391,11 +401,18 @@ impl Story {
             resource.attributes.push(key.clone(), AnyValue::from_json(value));
         }
         let resource = Arc::new(resource);
+        let scope = Arc::default();
         let given = self.given();
-        let write = |(draft, given): (Draft, Option<Given>)| {
+        // The spans have what was said.
+        self.histories = Histories::default();
+        let drafts = std::mem::take(&mut self.drafts);
+        // A list of their own: one that is made in place has the drafts' room.
+        let mut spans = Vec::with_capacity(drafts.len());
+        for (draft, given) in drafts.into_iter().zip(given) {
             let mut operation = draft.operation;
-            let mut span = Span::new(self.trace_id, draft.id, operation.name.clone());
+            let mut span = Span::new(self.trace_id, draft.id, operation.name.as_str());
             span.resource = Arc::clone(&resource);
+            span.scope = Arc::clone(&scope);
             span.parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
             span.start = draft.start.unwrap_or_default();
             span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
@@ -409,15 +426,15 @@ impl Story {
             if let Some(continues) = continues {
                 continues.write(&mut span.attributes);
             }
+            give_room_back(&mut span.attributes);
             if let Some(failure) = &operation.failure {
                 let (status, exception) = status_and_exception(failure, span.end);
                 span.status = status;
                 span.events.extend(exception);
             }
-            span
-        };
-        let drafts = std::mem::take(&mut self.drafts).into_iter();
-        drafts.zip(given).map(write).collect()
+            spans.push(span);
+        }
+        spans
     }
 
     /// What the span of each draft tells of what a model was given.

@@ -201,7 +201,7 @@ fn parts_stand_as_they_are() {
     let root = build.agent("eye", None, 0, 1000);
     let mut asked = user("What is this?");
     let media = |modality: &str, uri: &str| {
-        Part::Media(Media {
+        Part::from(Media {
             modality: modality.to_owned(),
             uri: Some(uri.to_owned()),
             ..Media::default()

@@ -250,7 +250,7 @@ fn content_that_is_missing_or_no_text() {
     assert_eq!(losses, [LossReason::Synthesized]);
 
     let picture = Message {
-        parts: vec![Part::Media(Media {
+        parts: vec![Part::from(Media {
             modality: "image".into(),
             uri: Some("https://example.com/a.png".into()),
             raw: json!({"type": "image"}),

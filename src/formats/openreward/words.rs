@@ -106,7 +106,7 @@ mod tests {
         let message = Message {
             parts: vec![
                 Part::Text("Look: ".into()),
-                Part::Media(Media {
+                Part::from(Media {
                     modality: "image".into(),
                     mime_type: Some("image/png".into()),
                     base64: Some("AAAA".into()),

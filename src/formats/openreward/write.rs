@@ -227,7 +227,10 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a Entry, at: UnixNanos) {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
-                let result = message.result.as_ref().map_or_else(|| content::content(message).into(), Json::from);
+                let result = message
+                    .result
+                    .as_deref()
+                    .map_or_else(|| content::content(message).into(), Json::from);
                 let outcome = Outcome {
                     call_id: message.tool_call_id.as_deref().unwrap_or_default().into(),
                     tool: None,

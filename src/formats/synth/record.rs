@@ -358,7 +358,7 @@ fn message_without_calls(message: &Message) -> LlmMessage<'_> {
     }
     metadata.insert_filled("finish_reason", message.finish_reason.as_ref());
     let mut parts: Vec<LlmContentPart<'_>> = message.parts.iter().map(part).collect();
-    if let Some(result) = &message.result
+    if let Some(result) = message.result.as_deref()
         && !parts.iter().any(|part| part.text.is_some())
     {
         parts.push(LlmContentPart {

@@ -274,8 +274,8 @@ pub(crate) fn media() -> Run {
         raw: json!({"type": modality, "data": "AAAA"}),
     };
     let mut asked = user("What is this?");
-    asked.parts.push(Part::Media(part("image", "image/png")));
-    asked.parts.push(Part::Media(part("audio", "audio/wav")));
+    asked.parts.push(Part::from(part("image", "image/png")));
+    asked.parts.push(Part::from(part("audio", "audio/wav")));
     asked.parts.push(Part::Other(json!({"type": "citation", "n": 1})));
     let first = build.llm(root, 10, 500, &[asked], Some(assistant("An otter.")));
     build.ask("What is this?", first, true);

@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::text::compact;
-use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};
 use crate::transcript::thread::{Node, Thread, Words};
@@ -100,7 +99,7 @@ fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
         return (text.into(), true);
     }
     let url = |part: &Part| match part {
-        Part::Media(Media { modality, .. }) if modality != "image" => None,
+        Part::Media(media) if media.modality != "image" => None,
         Part::Media(media) if takes_pictures => media.url(),
         _ => None,
     };

@@ -176,7 +176,7 @@ fn pictures_of_people_are_parts() {
     let mut build = Build::new();
     let root = build.agent("eye", None, 0, 1000);
     let media = |modality: &str| {
-        Part::Media(Media {
+        Part::from(Media {
             modality: modality.to_owned(),
             uri: Some("https://example.com/a".to_owned()),
             ..Media::default()

@@ -94,6 +94,11 @@ impl Conversation {
         self.by_id.iter().map(|(id, calls)| (id, calls.as_slice()))
     }
 
+    /// Gives back the room for messages that do not come.
+    pub(super) fn give_room_back(&mut self) {
+        self.messages.shrink_to_fit();
+    }
+
     /// Adds a message that is new.
     pub(super) fn add_message(&mut self, message: Message, keys: Vec<Key>, node: NodeId, origin: Origin) -> MessageId {
         let is_turn = origin == Origin::Turn;

@@ -96,7 +96,7 @@ fn user(message: &Value, list: &[Value]) -> Event {
             "file" => {
                 let mime_type = get::owned(part, "/mime");
                 let modality = mime_type.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or("file");
-                said.parts.push(Part::Media(Media {
+                said.parts.push(Part::from(Media {
                     modality: modality.to_owned(),
                     uri: get::owned(part, "/url"),
                     base64: None,

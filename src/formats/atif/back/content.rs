@@ -24,7 +24,7 @@ fn part(at: &At<'_>) -> Result<Part> {
         "text" => Ok(Part::Text(at.need("text")?.text()?.to_owned())),
         modality @ ("image" | "audio") => {
             let source = at.need("source")?;
-            Ok(Part::Media(Media {
+            Ok(Part::from(Media {
                 modality: modality.to_owned(),
                 mime_type: source.text_of("media_type")?.map(str::to_owned),
                 uri: Some(source.need("path")?.text()?.to_owned()),

@@ -23,7 +23,7 @@ pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
     };
     if let Some(content) = at.some("content") {
         match content::value(&content)? {
-            Some(value) if content.value.is_string() && !value.is_string() => message.result = Some(value),
+            Some(value) if content.value.is_string() && !value.is_string() => message.result = Some(value.into()),
             _ => message.parts = content::parts(&content)?,
         }
     }

@@ -23,7 +23,7 @@ fn part(at: &At<'_>) -> Result<Part> {
         "text" => Ok(Part::Text(at.need("text")?.text()?.to_owned())),
         "image_url" => {
             let url = at.need("image_url")?.need("url")?;
-            Ok(Part::Media(Media {
+            Ok(Part::from(Media {
                 modality: "image".to_owned(),
                 uri: Some(url.text()?.to_owned()),
                 raw: at.value.clone(),

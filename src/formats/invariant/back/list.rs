@@ -300,7 +300,7 @@ impl<'s> Reader<'s> {
             ..Message::default()
         };
         if let Some(content) = content.filter(|content| content.value.is_object()) {
-            answer.result = Some(content.value.clone());
+            answer.result = Some(content.value.clone().into());
         }
         if said.asked.contains(&call_id) {
             said.unheard = self.say(answer, said);

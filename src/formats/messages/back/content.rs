@@ -68,7 +68,7 @@ fn part(at: &At<'_>) -> Result<Part> {
     }
     at.object()?;
     let media = |modality: &str, uri: Option<&str>| {
-        Part::Media(Media {
+        Part::from(Media {
             modality: modality.to_owned(),
             uri: uri.map(str::to_owned),
             raw: at.value.clone(),

@@ -197,7 +197,7 @@ impl<'s> Reader<'s> {
                 role: Role::Tool,
                 tool_call_id: known.call.recorded_id().map(str::to_owned),
                 name: Some(known.call.name.clone()),
-                result: output,
+                result: output.map(Box::new),
                 ..Message::default()
             };
             let history = self.story.history(said.history);

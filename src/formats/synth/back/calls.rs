@@ -109,7 +109,7 @@ fn part(at: &At<'_>) -> Result<Option<Part>> {
             // A provider's own form stands in `data`.
             let inner = |key: &str| at.value.pointer(&format!("/data/{key}")).and_then(Value::as_str).map(str::to_owned);
             let word = |key: &str| Ok(at.text_of(key)?.map(str::to_owned));
-            Part::Media(Media {
+            Part::from(Media {
                 modality: kind.to_owned(),
                 mime_type: word("mime_type")?.or_else(|| inner("media_type")),
                 uri: word("uri")?.or_else(|| inner("url")),

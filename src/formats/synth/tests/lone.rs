@@ -163,7 +163,7 @@ fn media_and_thoughts_are_parts() {
     let picture = Message {
         role: Role::User,
         parts: vec![
-            Part::Media(crate::operation::message::Media {
+            Part::from(crate::operation::message::Media {
                 modality: "image".into(),
                 mime_type: Some("image/png".into()),
                 base64: Some("AAAA".into()),
