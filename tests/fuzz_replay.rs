@@ -8,7 +8,7 @@ use crate::support;
 
 #[path = "fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "a crate of its own elsewhere")]
-mod fuzz;
+pub(crate) mod fuzz;
 
 use support::Chance;
 

@@ -17,7 +17,7 @@ const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
-         base-uri 'none'; frame-ancestors 'none'",
+         base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spanbridge",
     ),
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
@@ -96,6 +96,10 @@ const PAGES: &[(&str, &[&str])] = &[
     (
         "/?status=error",
         &["Divide by zero.", "1 run on this page", "Remove the filter status"],
+    ),
+    (
+        "/?status=error&where=failures+%3E+1+or+reward+%3D+1&since=2026-01-01",
+        &["--since '2026-01-01' --where 'status = &quot;error&quot; and (failures &gt; 1 or reward = 1)'"],
     ),
     ("/?where=failures%20%3E%201", &["Divide by zero.", "1 run on this page"]),
     ("/?where=failures%20%3E%3E%201", &["id=\"fault\"", "role=\"alert\""]),
@@ -413,4 +417,52 @@ fn scripts_run_in_a_browser_and_violate_nothing() {
             assert!(dom.contains(wanted), "{path} has no {wanted}: {dom}");
         }
     }
+}
+
+/// Scripts write numbers as the server does: these stand in the tests of `view::text` and `pages::words` too.
+#[test]
+fn scripts_write_numbers_as_the_server_does() {
+    let table = [
+        ("took", "0", "0 s"),
+        ("took", "5", "<1 µs"),
+        ("took", "1499", "1 µs"),
+        ("took", "999499", "999 µs"),
+        ("took", "999500", "1.00 ms"),
+        ("took", "9994999", "9.99 ms"),
+        ("took", "9995000", "10 ms"),
+        ("took", "108000000", "108 ms"),
+        ("took", "3100000000", "3.10 s"),
+        ("took", "65000000000", "1 m 05 s"),
+        ("took", "3720000000000", "1 h 02 m"),
+        ("count", "1234567", "1\u{2009}234\u{2009}567"),
+        ("short", "999", "999"),
+        ("short", "1449", "1.4 k"),
+        ("short", "99949", "99.9 k"),
+        ("short", "99950", "100 k"),
+        ("short", "999500", "1.0 M"),
+        ("short", "1240000", "1.2 M"),
+    ];
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages/assets/format.js");
+    let calls: Vec<String> = table.iter().map(|(name, number, _)| format!("m.{name}({number})")).collect();
+    let script = format!(
+        "import({:?}).then((m) => console.log([{}].join('\\n')))",
+        format!("file://{}", module.display()),
+        calls.join(", ")
+    );
+    // The module has no package beside it that says what it is.
+    let run = Command::new("node")
+        .args(["--experimental-default-type=module", "--no-warnings", "-e", &script])
+        .output();
+    let Ok(output) = run else {
+        let _ = writeln!(std::io::stderr(), "there is no node: what scripts write was not compared");
+        return;
+    };
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let expected: Vec<&str> = table.iter().map(|(_, _, text)| *text).collect();
+    assert_eq!(
+        printed.lines().collect::<Vec<_>>(),
+        expected,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -1,6 +1,8 @@
 //! The program: its server over the network, and its commands.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
 
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "support/serving.rs"]
 mod serving;
 mod support;
@@ -12,6 +14,7 @@ mod forward;
 mod fuzz_replay;
 mod kill;
 mod looking;
+mod mcp;
 mod operating;
 mod otlp;
 mod pages;

@@ -1,5 +1,4 @@
 //! The store: its laws, its files after a crash, retention, and records of requests.
-#![expect(clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
 
 #[path = "support/memory_disk.rs"]
 mod memory_disk;

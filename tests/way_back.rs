@@ -514,10 +514,6 @@ const BESIDE: &[(&str, &str)] = &[
         "the agents' own words are told once more where their models' are not recorded",
     ),
     (
-        "made-images/5b8efff798038103d269000000080001.synth.json",
-        "two prompts are one text in the document, and are told with a break between them",
-    ),
-    (
         "made-words-of-agents/5b8efff798038103d2690000005e0001.invariant.json",
         "a model's prompt and the agent's question are one user's words there",
     ),
@@ -740,24 +736,8 @@ const BESIDE: &[(&str, &str)] = &[
         "the person's answer is an interrupt's and stands in a document of its own run too: told twice",
     ),
     (
-        "made-told-in-odd-places/5b8efff798038103d269000000930004.contextforge.json",
-        "a picture in a tool's result comes back as the text of its parts",
-    ),
-    (
         "made-told-in-odd-places/5b8efff798038103d269000000930005.contextforge.json",
         "an interrupt that is answered in another trace is one in each document: told twice",
-    ),
-    (
-        "made-told-in-odd-places/5b8efff798038103d269000000930006.contextforge.json",
-        "an interrupt that is answered in another trace is one in each document: told twice",
-    ),
-    (
-        "reflex/odd-values.json",
-        "the root is an agent without a name: its node's id is taken for one",
-    ),
-    (
-        "made-told-in-odd-places/5b8efff798038103d269000000930004.reflex.json",
-        "a picture in a tool's result comes back as the text of its parts",
     ),
     (
         "made-told-in-odd-places/5b8efff798038103d269000000930005.reflex.json",
@@ -784,32 +764,12 @@ const BESIDE: &[(&str, &str)] = &[
         "a handoff's target is its state, and not the arguments of a call",
     ),
     (
-        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.synth.json",
-        "the document does not say where a conversation begins anew: one agent's calls are one list",
-    ),
-    (
-        "made-told-in-odd-places/5b8efff798038103d269000000930004.synth.json",
-        "a picture in a tool's result comes back as the text of its parts",
-    ),
-    (
         "made-tools-that-name-their-asker/5b8efff798038103d2690000005a0001.synth.json",
         "a sub-agent without a span of its own has no name beside its tool's",
     ),
     (
         "made-calls-and-results/5b8efff798038103d269000000910001.invariant.json",
         "the second of two calls with one id gets an id of its own, made of its span's",
-    ),
-    (
-        "made-handoff/5b8efff798038103d269000000030001.invariant.json",
-        "the document does not say where a conversation begins anew: one agent's calls are one list",
-    ),
-    (
-        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0002.invariant.json",
-        "an answer that no question goes before is a conversation of its own",
-    ),
-    (
-        "made-runs-of-one-agent/5b8efff798038103d2690000005b0001.invariant.json",
-        "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
         "made-told-in-odd-places/5b8efff798038103d269000000930003.invariant.json",
@@ -820,20 +780,8 @@ const BESIDE: &[(&str, &str)] = &[
         "a handoff's target is its state, and not the arguments of a call",
     ),
     (
-        "made-told-in-odd-places/5b8efff798038103d269000000930006.invariant.json",
-        "an interrupt that is answered in another trace is one in each document: told twice",
-    ),
-    (
-        "made-handoff/5b8efff798038103d269000000030001.atif.json",
-        "the document does not say where a conversation begins anew: one agent's calls are one list",
-    ),
-    (
         "made-json-mended/5b8efff798038103d2690000008c0001.atif.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",
-    ),
-    (
-        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0002.atif.json",
-        "an answer that no question goes before is a conversation of its own",
     ),
     (
         "made-keys-of-clients/5b8efff798038103d2690000009a0003.atif.json",
@@ -842,10 +790,6 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-told-in-odd-places/5b8efff798038103d269000000930004.atif.json",
         "a handoff's target is its state, and not the arguments of a call",
-    ),
-    (
-        "made-told-in-odd-places/5b8efff798038103d269000000930006.atif.json",
-        "an interrupt that is answered in another trace is one in each document: told twice",
     ),
 ];
 

@@ -76,6 +76,12 @@ enum Status {
 }
 
 impl Work {
+    /// What the agent did, by names.
+    pub(super) fn named(status: Option<&str>, agent: Option<String>, model: Option<String>) -> Result<Self, String> {
+        let status = status.map(|word| Status::from_str(word, true)).transpose()?;
+        Ok(Self { status, agent, model })
+    }
+
     /// Whether what the agent did has to be known.
     fn is_empty(&self) -> bool {
         self.status.is_none() && self.agent.is_none() && self.model.is_none()

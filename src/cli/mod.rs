@@ -21,6 +21,7 @@ mod input;
 mod listed;
 mod log;
 mod ls;
+mod mcp;
 mod new_file;
 mod offer;
 mod out;
@@ -74,6 +75,7 @@ enum Command {
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),
+    Mcp(mcp::Mcp),
     Show(show::Show),
     Tail(tail::Tail),
     Send(send::Send),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Show(show) => show.run(),
         Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),

@@ -403,6 +403,13 @@ fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             if normalize::is_withheld(text) {
                 return None;
             }
+            // Our own keys hold a text that looks like JSON quoted once: it is no JSON that a client quoted twice.
+            if rule.dialect == "spanbridge"
+                && text.starts_with('"')
+                && let Ok(own) = serde_json::from_str::<String>(text)
+            {
+                return Some(own.into());
+            }
             Some(normalize::open_json_noting(text, ends(rule), mended))
         }
         Raw::Value(_, value) => Some(value.to_json()),

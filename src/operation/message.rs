@@ -213,7 +213,7 @@ impl Message {
         self.joined_text().into_owned()
     }
 
-    /// All text parts as one text.
+    /// All text parts as one text. Prompts that stand beside one another are no single line.
     pub(crate) fn joined_text(&self) -> Cow<'_, str> {
         let mut texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -222,7 +222,17 @@ impl Message {
         let first = texts.next().unwrap_or_default();
         match texts.next() {
             None => first.into(),
-            Some(second) => [first, second].into_iter().chain(texts).collect::<String>().into(),
+            Some(second) => {
+                let is_prompt = matches!(self.role, Role::System | Role::Developer);
+                let mut joined = first.to_owned();
+                for next in [second].into_iter().chain(texts) {
+                    if is_prompt && !joined.ends_with(char::is_whitespace) && !next.starts_with(char::is_whitespace) {
+                        joined.push_str("\n\n");
+                    }
+                    joined.push_str(next);
+                }
+                joined.into()
+            }
         }
     }
 

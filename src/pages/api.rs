@@ -148,11 +148,10 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
     }
     answer.reserve(outline.rows.len().saturating_mul(3 * skeleton::ROW))?;
     let made = Skeleton::of(&outline, loaded.row.revision);
-    if query_pairs(asked.query())
-        .iter()
-        .any(|(name, value)| name == "as" && value == "json")
-    {
-        return answer.json(&made.json());
+    match query_pairs(asked.query()).into_iter().find(|(name, _)| name == "as") {
+        Some((_, form)) if form == "json" => return answer.json(&made.json()),
+        Some((_, form)) => return Err(Problem::invalid(format!("as={form} is not json"))),
+        None => {}
     }
     answer.of_type("application/vnd.spanbridge.skeleton");
     Ok(answer.write_all(&made.bytes())?)

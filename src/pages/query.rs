@@ -149,6 +149,36 @@ impl Query {
         address
     }
 
+    /// The command that exports the runs that it asks for. Words in payloads are no part of the language.
+    pub(crate) fn command(&self) -> String {
+        let mut all: Vec<String> = Vec::new();
+        for (field, value) in [("status", &self.status), ("agent", &self.agent), ("model", &self.model)] {
+            if !value.is_empty() {
+                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+                all.push(format!("{field} = \"{value}\""));
+            }
+        }
+        match self.expression.as_str() {
+            "" => {}
+            alone if all.is_empty() => all.push(alone.to_owned()),
+            more => all.push(format!("({more})")),
+        }
+        let mut command = String::from("spanbridge export --to messages --jsonl --output set/");
+        let expression = all.join(" and ");
+        for (flag, value) in [
+            ("service", &self.service),
+            ("session", &self.session),
+            ("since", &self.since),
+            ("until", &self.until),
+            ("where", &expression),
+        ] {
+            if !value.is_empty() {
+                let _ = write!(command, " --{flag} '{}'", value.replace('\'', "'\\''"));
+            }
+        }
+        command
+    }
+
     /// The runs that it asks for, a page of them.
     pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         let mut found = Found::default();

@@ -176,6 +176,12 @@ fn pager(query: &Query, found: &Found) -> Markup {
         div.pager {
             span { (many(found.runs.len(), "run")) " on this page" }
             @if let Some(to) = found.searched_to { span { "Searched back to " (when(to, 0)) " UTC." } }
+            @if query.compare.is_empty() && !found.runs.is_empty() {
+                details {
+                    summary { "A data set of these" }
+                    code { (line(&query.command(), 400)) } " " button.quiet.small data-copytext=(query.command()) { "Copy" }
+                }
+            }
             @if let Some(next) = found.next {
                 a href=(query.address("", Some(next))) { (if found.searched_to.is_some() { "Go on" } else if query.oldest { "Newer" } else { "Older" }) }
             }

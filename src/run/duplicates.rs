@@ -19,7 +19,7 @@ use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use super::telling::{self, Telling};
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
@@ -383,6 +383,8 @@ fn agents_under_agents(readings: &mut Readings) {
     }
     agents.reverse();
     let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    // Those that were asked nothing themselves: of several runs inside, the first one's question is theirs.
+    let mut unasked: HashSet<ReadingId> = HashSet::default();
     for index in agents {
         let around = around.known(index).map(|up| readings.standing(up));
         let Some(outer) = around.filter(|up| readings.kind(*up) == Kind::Agent && *up != index) else {
@@ -396,7 +398,15 @@ fn agents_under_agents(readings: &mut Readings) {
             _ => false,
         };
         if same && inner.within(node) {
+            if node.operation.input.is_none() && node.operation.input_messages.is_none() {
+                let _ = unasked.insert(outer);
+            }
+            let asked = (inner.operation.input.clone(), inner.operation.input_messages.clone());
             merge(readings, index, outer);
+            let is_asked = asked.0.is_some() || asked.1.is_some();
+            if let Some(node) = readings.get_mut(outer).filter(|_| is_asked && unasked.contains(&outer)) {
+                (node.operation.input, node.operation.input_messages) = asked;
+            }
         }
     }
 }

@@ -183,6 +183,14 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
         .map(|(_, call)| *call)
         .filter(|call| is_silent(*call))
         .collect();
+    // What an agent says when its tools are done asked for none of them.
+    let told_until: HashMap<StepId, UnixNanos> = calls
+        .values()
+        .flatten()
+        .filter_map(|(_, call)| Some((*call, steps.list.get(*call)?)))
+        .filter(|(_, step)| step.observed == Observed::Messages && step.operation.output_messages.is_some())
+        .filter_map(|(call, step)| Some((call, step.ended_at?)))
+        .collect();
     for step in &mut steps.list {
         if step.dispatched_by.is_some() || step.operation.kind != Kind::Tool {
             continue;
@@ -192,7 +200,8 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             calls.get(behind.checked_sub(1)?)
         });
         let latest = latest.map(|(_, call)| *call);
-        step.dispatched_by = latest.filter(|call| {
+        let is_later = |call: &StepId| told_until.get(call).is_some_and(|end| step.started_at < *end);
+        step.dispatched_by = latest.filter(|call| !is_later(call)).filter(|call| {
             let has_open = open.get_mut(call).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
             has_open || !with_calls.contains(&step.scope) || silent.contains(call)
         });

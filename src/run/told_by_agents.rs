@@ -5,17 +5,22 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
 //! before everything that looks at model calls.
 
+mod prompts;
+mod unseen_calls;
+
 use std::sync::Arc;
 
+use prompts::is_prompt;
 use serde_json::Value;
 
 use super::id::{Id, IdVec, NodeId};
 use super::node::{Node, Nodes};
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::{Beside, span_names};
-use crate::hash::{HashMap, HashSet};
-use crate::operation::{Agent, Kind, Message, Operation, Part, Recorded, Role, TokenCount};
+use crate::hash::HashMap;
+use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
 use crate::span::UnixNanos;
+use crate::trace::Finding;
 
 /// Adds the calls, and gives calls without content what their agent alone tells.
 pub(super) fn add(nodes: &mut Nodes) {
@@ -45,7 +50,7 @@ pub(super) fn add(nodes: &mut Nodes) {
     if !new.is_empty() {
         insert(nodes, new);
     }
-    forget_prompts(nodes);
+    prompts::settle(nodes);
 }
 
 /// A call that another span tells of.
@@ -238,10 +243,6 @@ fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, wit
     prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
 }
 
-fn is_prompt(message: &Message) -> bool {
-    matches!(message.role, Role::System | Role::Developer)
-}
-
 /// The calls that an agent's messages tell of, each turn of the answer one.
 fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
@@ -258,6 +259,15 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     // The state of a workflow with many turns is a history: which of them are its calls is not told.
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
+    }
+    let is_one = rounds.len() == 1;
+    let asked = unseen_calls::round(nodes, &rounds, tools);
+    let findings: Vec<Finding> = asked
+        .iter()
+        .flat_map(|(_, tools)| tools.iter().map(|tool| unseen_calls::finding(*tool)))
+        .collect();
+    if let Some((round, _)) = asked {
+        rounds.insert(0, round);
     }
     let by_id: HashMap<&str, &Node> = tools
         .iter()
@@ -296,11 +306,12 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         let back = ran.iter().map(|tool| tool.end_or_start()).max();
         start = back.unwrap_or(start).max(start);
     }
+    nodes.findings.extend(findings);
     let Some(node) = nodes.get_mut(agent) else { return out };
-    // Nobody else's: they are the calls' now. A prompt alone goes with [`forget_prompts`].
+    // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
-    if let [call] = out.as_mut_slice() {
+    if let Some(call) = out.last_mut().filter(|_| is_one) {
         give_counts(&mut node.operation, &mut call.operation);
     }
     out
@@ -412,40 +423,6 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
         }
         if gives_cost {
             node.operation.cost = Default::default();
-        }
-    }
-}
-
-/// A system prompt alone on an agent's span is what its calls are given. It stays where no call has it.
-fn forget_prompts(nodes: &mut Nodes) {
-    let has_prompts = |node: &Node| {
-        node.operation
-            .input_messages
-            .as_ref()
-            .is_some_and(|list| list.iter().all(is_prompt))
-    };
-    let tellers: Vec<NodeId> = nodes
-        .list
-        .enumerate()
-        .filter(|(_, node)| is_teller(node.kind()) && has_prompts(node))
-        .map(|(id, _)| id)
-        .collect();
-    if tellers.is_empty() {
-        return;
-    }
-    // Prompts come first: histories are not gone through for each call.
-    let given: HashSet<String> = nodes
-        .list
-        .iter()
-        .filter(|node| node.kind() == Kind::Llm)
-        .filter_map(|node| node.operation.input_messages.as_ref())
-        .flat_map(|list| list.iter().take_while(|message| is_prompt(message)))
-        .map(Message::content)
-        .collect();
-    let is_given = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::Text(_))) && given.contains(&message.content());
-    for id in tellers {
-        if let Some(node) = nodes.get_mut(id) {
-            let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_given));
         }
     }
 }

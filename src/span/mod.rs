@@ -21,6 +21,9 @@ pub use value::{AnyValue, Attributes};
 /// `end` or both. `duration known`: the time between them was measured.
 pub const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
 
+/// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
+pub(crate) const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
+
 /// The entity that produced spans: a process, a service, a function.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resource {

@@ -11,9 +11,7 @@ use spanbridge::server::{Config, TlsFiles};
 
 use super::support::{Bridge, spans, to, until};
 
-#[path = "../support/authority.rs"]
-mod authority;
-use authority::Authority;
+use crate::authority::Authority;
 
 /// Writes a certificate of this authority and its key.
 fn signed(authority: &Authority, folder: &Path, name: &str) -> (PathBuf, PathBuf) {

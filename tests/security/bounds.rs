@@ -7,11 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::serving::{Serving, agent, files, span, trace_id};
 
-#[path = "../fuzz/src/bodies.rs"]
-#[allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, reason = "shared with the fuzzers")]
-mod bodies;
-
-use bodies::{Body, field, pair, text};
+use crate::fuzz_replay::fuzz::bodies::{Body, field, pair, text};
 
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 const JSON: (&str, &str) = ("content-type", "application/json");

@@ -12,9 +12,7 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use super::serving::{Answer, Serving, agent, answer, run, span, text, trace_id};
 
-#[path = "../support/authority.rs"]
-mod authority;
-pub(crate) use authority::Authority;
+pub(crate) use crate::authority::Authority;
 
 pub(crate) const TLS: &str = "tls_certificate = \"cert.pem\"\ntls_key = \"key.pem\"\n";
 const CLIENTS: &str = "tls_client_ca = \"clients.pem\"\n";

@@ -107,21 +107,32 @@ impl Show {
             return write_page(path, self.force, &pages::page(run), run.trace_id);
         }
         let width = out::width();
-        let mut lines = overview::head(run, width, self.full);
-        lines.push(String::new());
-        lines.extend(tree::lines(run, width));
-        if !run.has_agent_work() {
-            lines.push("This trace has no agent operations, so it has no document.".to_owned());
-            lines.push("Use --spans to see its spans.".to_owned());
-        }
-        lines.extend(overview::errors(run, width, self.full));
-        lines.extend(overview::totals(run, width));
+        let mut lines = overview(run, width, self.full);
         if self.full {
-            lines.extend(full::lines(run, width));
+            lines.extend(conversations(run, width));
         }
         lines.extend(overview::hints(run, logs));
         print_lines(&lines)
     }
+}
+
+/// A run on one page: who, what was asked and answered, the tree, errors, totals.
+pub(super) fn overview(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = overview::head(run, width, full);
+    lines.push(String::new());
+    lines.extend(tree::lines(run, width));
+    if !run.has_agent_work() {
+        lines.push("This trace has no agent operations, so it has no document.".to_owned());
+        lines.push("Use --spans to see its spans.".to_owned());
+    }
+    lines.extend(overview::errors(run, width, full));
+    lines.extend(overview::totals(run, width));
+    lines
+}
+
+/// All conversations of a run, each message whole.
+pub(super) fn conversations(run: &Run, width: Option<usize>) -> Vec<String> {
+    full::lines(run, width)
 }
 
 fn otlp_json(stored: &Stored) -> String {

@@ -4,6 +4,7 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "logfire_openai_agents", key: "mcp_data", prefix: false, location: Location::Span, field: Field::McpServer, codec: Codec::Json, rank: 2470, when: Condition { scope: &["logfire.openai_agents"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["server"], values: &[] },
     Rule { dialect: "logfire_openai_agents", key: "raw_input", prefix: false, location: Location::Span, field: Field::InputMessages, codec: Codec::Json, rank: 2470, when: Condition { scope: &["logfire.openai_agents"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "logfire_openai_agents", key: "response", prefix: false, location: Location::Span, field: Field::OutputMessages, codec: Codec::Json, rank: 2470, when: Condition { scope: &["logfire.openai_agents"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["output"], values: &[] },
     Rule { dialect: "logfire_openai_agents", key: "response", prefix: false, location: Location::Span, field: Field::System, codec: Codec::Json, rank: 2470, when: Condition { scope: &["logfire.openai_agents"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["instructions"], values: &[] },

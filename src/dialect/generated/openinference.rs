@@ -4,6 +4,7 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "openinference", key: "mcp_data", prefix: false, location: Location::Span, field: Field::McpServer, codec: Codec::Json, rank: 2060, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["server"], values: &[] },
     Rule { dialect: "openinference", key: "llm.request.model_name", prefix: false, location: Location::Span, field: Field::ModelRequested, codec: Codec::Text, rank: 2060, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "llm.invocation_parameters", prefix: false, location: Location::Span, field: Field::ModelRequested, codec: Codec::Json, rank: 2060, when: Condition::ALWAYS, paths: &["model", "model_name"], values: &[] },
     Rule { dialect: "openinference", key: "llm.invocation_parameters", prefix: false, location: Location::Span, field: Field::System, codec: Codec::Json, rank: 4060, when: Condition::ALWAYS, paths: &["instructions"], values: &[] },

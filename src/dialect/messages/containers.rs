@@ -99,6 +99,10 @@ pub fn of_text(text: &str, direction: Direction) -> Vec<Message> {
 /// Whether a text is what Python prints of an object: `ChatMessage(role=..)`.
 fn is_repr(text: &str) -> bool {
     let text = text.trim();
+    // Of one that has no form in words.
+    if text == "[object Object]" || text.starts_with('<') && text.ends_with('>') && text.contains(" at 0x") {
+        return true;
+    }
     let class = text.split('(').next().unwrap_or("");
     text.ends_with(')')
         && text.contains('=')

@@ -35,8 +35,10 @@ const RESULT_WRAPPERS: [&str; 5] = [
 ];
 
 /// Members that say what a block with a `type` holds.
-const CONTENT: [&str; 10] = [
+const CONTENT: [&str; 12] = [
     "text",
+    "uri",
+    "file_id",
     "content",
     "thinking",
     "data",
@@ -285,6 +287,9 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
         "encrypted_content",
         "encryptedContent",
         "thoughtSignature",
+        "redactedData",
+        "reasoningEncryptedContent",
+        "itemId",
     ] {
         if let Some(value) = map.get(key)
             && !value.is_null()

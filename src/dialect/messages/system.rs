@@ -30,20 +30,7 @@ pub fn system(value: &Value) -> Option<Message> {
         _ => return None,
     }
     message.tool_calls.clear();
-    break_texts(&mut message.parts);
     (!message.is_blank()).then_some(message)
-}
-
-/// Prompts that stand beside one another are no single line.
-fn break_texts(parts: &mut [Part]) {
-    for place in 1..parts.len() {
-        if let Some([Part::Text(before), Part::Text(next)]) = parts.get_mut(place - 1..=place)
-            && !before.ends_with(char::is_whitespace)
-            && !next.starts_with(char::is_whitespace)
-        {
-            before.push_str("\n\n");
-        }
-    }
 }
 
 fn push_content(item: &Value, message: &mut Message) {

@@ -45,7 +45,13 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
     }
-    let answer = run.answer.as_ref().filter(outside);
+    // A step of its own may have said it.
+    let is_said = |words: &Utterance| {
+        let last = main.steps.last().filter(|last| last.source == "agent");
+        last.and_then(|last| last.message.as_str())
+            .is_some_and(|last| words.content.as_str() == Some(last))
+    };
+    let answer = run.answer.as_ref().filter(outside).filter(|answer| !is_said(answer));
     main.steps
         .extend(answer.map(|utterance| step::of_utterance(run, utterance, "agent")));
     let mut about = facts::of_run(run);

@@ -13,7 +13,7 @@ use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use crate::operation::{Kind, Message, Operation};
-use crate::span::{AnyValue, Attributes, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{AnyValue, Attributes, EARLIEST, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// Between two times that nobody knows.
 const UNKNOWN_STEP: u64 = 1_000;
@@ -244,6 +244,7 @@ impl Story {
 
     /// What the document does not say of times is put where the order of the list has it, and marked.
     fn settle_times(&mut self) {
+        self.forget_impossible_times();
         let known = self.drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
         let mut last = known.unwrap_or(UnixNanos(1_000_000));
         let mut marks: Vec<&'static str> = Vec::new();
@@ -300,6 +301,17 @@ impl Story {
         }
     }
 
+    /// Times that none of the run can have had, where others are known: their places in the list say more.
+    fn forget_impossible_times(&mut self) {
+        let times = |draft: &Draft| [draft.start, draft.end];
+        if self.drafts.iter().flat_map(times).flatten().any(|time| time >= EARLIEST) {
+            for draft in &mut self.drafts {
+                draft.start = draft.start.filter(|start| *start >= EARLIEST);
+                draft.end = draft.end.filter(|end| *end >= EARLIEST);
+            }
+        }
+    }
+
     /// For each draft without times the next known start in the list, and how many such drafts stand before it.
     fn until_known(&self) -> Vec<Option<(UnixNanos, u64)>> {
         let mut next: Option<(UnixNanos, u64)> = None;
@@ -341,6 +353,9 @@ impl Story {
             if index == 0 || draft.operation.kind == Kind::Agent {
                 if mark.contains("start") {
                     draft.start = first.or(draft.start).or(Some(last));
+                } else if index == 0 {
+                    // The root may have the id and the times of the agent that spoke last.
+                    draft.start = draft.start.into_iter().chain(first).min();
                 }
                 if mark.contains("end") {
                     draft.end = latest.or(draft.end).or(draft.start);

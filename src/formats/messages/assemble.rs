@@ -165,6 +165,8 @@ struct ConversationRow<'a, 'o> {
     losses: Losses,
     /// The model call without recorded words whose calls the last message has.
     caller: Option<StepId>,
+    /// The model call whose words are the last message.
+    spoke: Option<StepId>,
 }
 
 impl<'a, 'o> ConversationRow<'a, 'o> {
@@ -179,6 +181,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             tools: OfferedTools::default(),
             losses: Losses::new(&PLACED),
             caller: None,
+            spoke: None,
         }
     }
 
@@ -253,6 +256,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let span = step.and_then(|step| step.span_id);
         if !matches!(exchange.kind, ExchangeKind::Unasked | ExchangeKind::SilentTurn) {
             self.caller = None;
+            self.spoke = None;
         }
         if exchange.branch {
             self.row
@@ -271,6 +275,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         match exchange.kind {
             ExchangeKind::Turn(message) => {
                 self.assistant(exchange, message, span);
+                self.spoke = exchange.step.filter(|_| message.has_words());
             }
             ExchangeKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
             ExchangeKind::Unasked if step.is_none() => {
@@ -287,17 +292,21 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    /// The model call that ran this tool, where nothing is recorded of what it said.
+    /// The model call that ran this tool, where its calls are not recorded.
     fn silent_caller(&self, tool: &Step) -> Option<StepId> {
         let caller = tool.dispatched_by?;
-        let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref();
-        messages.is_none_or(<[Message]>::is_empty).then_some(caller)
+        let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref().unwrap_or_default();
+        // Where it spoke, only what ran inside of it.
+        let is_inside = || tool.parent == Some(caller) && messages.iter().all(|message| message.tool_calls.is_empty());
+        (messages.is_empty() || self.spoke == Some(caller) && is_inside()).then_some(caller)
     }
 
-    /// Calls of a model call whose words are not recorded: the tools' spans tell what it asked for.
+    /// Calls of a model call that recorded none: the tools' spans tell what it asked for.
     fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
         if self.caller != Some(caller) {
-            self.row.assistant(Text::default(), None, !self.has_failed(exchange), span);
+            if self.spoke != Some(caller) {
+                self.row.assistant(Text::default(), None, !self.has_failed(exchange), span);
+            }
             self.caller = Some(caller);
             let of_caller = self.run.steps.get(caller).and_then(|step| step.span_id);
             self.row

@@ -21,6 +21,11 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
         let Some(at) = before.filter(|at| without_calls.contains(at)) else {
             return true;
         };
+        // What an agent says when its tools are done asked for none of them.
+        let answer = conversation.messages.get(at).and_then(|draft| nodes.get(draft.node));
+        if answer.is_some_and(|answer| answer.told.is_some() && begin < answer.end) {
+            return true;
+        }
         let Some(added) = conversation.add_call(at, call.clone()) else {
             return true;
         };

@@ -1,12 +1,9 @@
 //! Times that cannot be: no start, an end before the start.
 
 use crate::hash::HashMap;
-use crate::span::{Span, SpanId, TIMES_UNKNOWN, UnixNanos};
+use crate::span::{EARLIEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
-
-/// 2000-01-01: no client recorded a run before it. Times before it are none where other spans of the trace are behind it.
-const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
 
 /// Puts a stand-in where a span has no start, marks it, and makes an end before the start the start.
 ///

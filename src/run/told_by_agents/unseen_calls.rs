@@ -1,0 +1,53 @@
+//! Calls that no model's output shows, of an agent whose span tells its answer alone.
+
+use crate::hash::HashSet;
+use crate::operation::{Message, Role, ToolCall, ToolCallId};
+use crate::run::id::NodeId;
+use crate::run::node::Nodes;
+use crate::span::SpanId;
+use crate::trace::{Finding, FindingKind};
+
+/// What a model said, and the results that came back.
+pub(super) type Round = (Option<Message>, Vec<Message>);
+
+/// The turn that asked for tools whose spans have a call's id, where the agent's span tells the answer alone: only a model gives
+/// a tool run such an id. With the tools.
+pub(super) fn round(nodes: &Nodes, rounds: &[Round], tools: &[NodeId]) -> Option<(Round, Vec<SpanId>)> {
+    let [(Some(answer), _)] = rounds else { return None };
+    if !answer.tool_calls.is_empty() {
+        return None;
+    }
+    let (mut asking, mut results, mut spans) = (Message::text(Role::Assistant, ""), Vec::new(), Vec::new());
+    asking.parts.clear();
+    let mut known: HashSet<&str> = HashSet::default();
+    for tool in tools.iter().filter_map(|tool| nodes.get(*tool)) {
+        let Some(used) = tool.operation.tool.as_deref() else { continue };
+        let (Some(id), Some(name)) = (&used.call_id, &used.name) else {
+            continue;
+        };
+        if !known.insert(id) {
+            continue;
+        }
+        asking.tool_calls.push(ToolCall {
+            id: Some(ToolCallId::Recorded(id.clone())),
+            name: name.clone(),
+            arguments: used.arguments.clone(),
+            ..ToolCall::default()
+        });
+        if let Some(result) = &used.result {
+            results.push(Message {
+                role: Role::Tool,
+                tool_call_id: Some(id.clone()),
+                result: Some(result.clone().into()),
+                ..Message::default()
+            });
+        }
+        spans.push(tool.span_id);
+    }
+    (!spans.is_empty()).then_some(((Some(asking), results), spans))
+}
+
+pub(super) fn finding(tool: SpanId) -> Finding {
+    let detail = "it has a call's id, and no output shows the call: a turn before the agent's answer is taken for the one that asked";
+    Finding::new(Some(tool), FindingKind::AmbiguousCall, detail)
+}

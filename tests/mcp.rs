@@ -1,0 +1,152 @@
+//! `spanbridge mcp` as a client uses it: a line of JSON in, a line of JSON out.
+#![cfg(feature = "server")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::serving::{program, spanbridge};
+
+/// A client of one server.
+struct Client {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    last: u64,
+}
+
+impl Client {
+    fn start(data: &str) -> Self {
+        let mut child = program()
+            .args(["mcp", "--data-dir", data])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let to = child.stdin.take().expect("a pipe");
+        let from = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut this = Self { child, to, from, last: 0 };
+        let about = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let hello = this.ask("initialize", &about);
+        assert!(
+            hello["result"]["instructions"]
+                .as_str()
+                .is_some_and(|words| words.contains("list_runs")),
+            "{hello}"
+        );
+        this.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        this
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.to, "{message}").expect("writes");
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.last += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        let mut line = String::new();
+        self.from.read_line(&mut line).expect("reads");
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(answer["id"], self.last, "{answer}");
+        answer
+    }
+
+    /// What a tool says, and whether it failed.
+    fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        (text.to_owned(), result["isError"] == true)
+    }
+
+    fn stop(mut self) {
+        drop(self.to);
+        assert!(self.child.wait().expect("ends").success());
+    }
+}
+
+#[test]
+fn an_agent_reads_runs_within_a_budget() {
+    let home = tempfile::tempdir().expect("a directory");
+    let data = home.path().join("data");
+    let data = data.to_str().expect("UTF-8");
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let document = format!("{cases}/made-handoff/00000000000000000000000000000001.atif.json");
+    let document = match std::path::Path::new(&document).exists() {
+        true => document,
+        false => {
+            let mut all = std::fs::read_dir(format!("{cases}/made-handoff")).expect("lists").flatten();
+            let found = all.find(|file| file.file_name().to_string_lossy().ends_with(".atif.json"));
+            found.expect("a document").path().to_string_lossy().into_owned()
+        }
+    };
+    let imported = spanbridge(&["import", "--data-dir", data, &document]);
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+
+    let mut client = Client::start(data);
+    let tools = client.ask("tools/list", &json!({}));
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    for name in [
+        "list_runs",
+        "list_sessions",
+        "show_run",
+        "read_step",
+        "read_conversations",
+        "read_findings",
+        "read_document",
+        "read_losses",
+    ] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let (runs, failed) = client.call("list_runs", &json!({}));
+    assert!(!failed, "{runs}");
+    let run: Value = serde_json::from_str(runs.lines().next().expect("a run")).expect("JSON");
+    let trace = run["trace_id"].as_str().expect("an id");
+
+    let (outline, failed) = client.call("show_run", &json!({"trace": trace}));
+    assert!(!failed && outline.contains(trace), "{outline}");
+    let (steps, _) = client.call("read_step", &json!({"trace": trace}));
+    let step = steps.lines().next().and_then(|line| line.split(' ').next()).expect("a step");
+    let (step, failed) = client.call("read_step", &json!({"trace": trace, "step": step}));
+    assert!(
+        !failed && serde_json::from_str::<Value>(&step).is_ok_and(|step| step["kind"].is_string()),
+        "{step}"
+    );
+
+    // A long answer comes in pages, none of them longer than was asked for.
+    let (whole, _) = client.call("read_document", &json!({"trace": trace, "format": "inspect"}));
+    let (mut joined, mut offset) = (String::new(), 0);
+    loop {
+        let (page, failed) = client.call(
+            "read_document",
+            &json!({"trace": trace, "format": "inspect", "max_bytes": 1000, "offset": offset}),
+        );
+        assert!(!failed && page.len() <= 1000, "{page}");
+        let (shown, note) = page.rsplit_once("\n[bytes ").expect("a note");
+        joined.push_str(shown);
+        match note.rsplit_once("offset ") {
+            Some((_, next)) => offset = next.trim_end_matches(']').parse().expect("a number"),
+            None => break,
+        }
+    }
+    assert_eq!(joined, whole);
+
+    for (tool, arguments) in [
+        ("show_run", json!({"trace": "ffff"})),
+        ("read_document", json!({"trace": trace, "format": "atiff"})),
+        ("read_step", json!({"trace": trace, "step": "nothing"})),
+        ("list_runs", json!({"status": "bad"})),
+    ] {
+        let (said, failed) = client.call(tool, &arguments);
+        assert!(failed && !said.is_empty(), "{tool}: {said}");
+    }
+    client.stop();
+}
