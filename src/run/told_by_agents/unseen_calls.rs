@@ -38,7 +38,7 @@ pub(super) fn round(nodes: &Nodes, rounds: &[Round], tools: &[NodeId]) -> Option
             results.push(Message {
                 role: Role::Tool,
                 tool_call_id: Some(id.clone()),
-                result: Some(result.clone()),
+                result: Some(result.clone().into()),
                 ..Message::default()
             });
         }
