@@ -1,5 +1,5 @@
 //! Runs and documents: each format, both ways, over the recorded and the made cases.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 #[path = "support/serving.rs"]
 mod serving;

@@ -1,5 +1,4 @@
 //! The Layer in this process, beside other subscribers and across tasks.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod layer_support;
 

@@ -1,5 +1,5 @@
 //! The session by which the index finds a trace is the one that its run names.
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::expect_used, reason = "a test")]
 
 use crate::support;
 
