@@ -310,7 +310,9 @@ fn what_does_not_leave_is_reported() {
         words.contains("OTEL_TRACES_EXPORTER=\"jaeger\"") && words.contains("atiff"),
         "{words}"
     );
-    let output = run("one_call", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318")]);
+    let output = program("one_call", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318")])
+        .output()
+        .unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
     assert!(words.contains("127.0.0.1:4318") && words.contains("begins with http://"), "{words}");
     let alone = said(

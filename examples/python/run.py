@@ -2,7 +2,7 @@
 
 Where a package is not installed, its example says so and is not counted.
 """
-import argparse, pathlib, subprocess, sys, tempfile
+import argparse, pathlib, shutil, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -21,7 +21,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--bin", default=str(TOP / "target/debug/spanbridge"))
 parser.add_argument("--python", action="append", help="an interpreter with some of the packages; repeatable")
 arguments = parser.parse_args()
-pythons = arguments.python or [sys.executable]
+pythons = [path for path in map(shutil.which, arguments.python or [sys.executable]) if path]
+pythons = [str(pathlib.Path(path).absolute()) for path in pythons]
 
 
 def has(python, package):

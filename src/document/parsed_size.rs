@@ -126,6 +126,8 @@ impl ParsedSize {
                 self.heard += around.map_or(0, |list| std::mem::take(&mut list.unanswered));
             }
             (1..=LISTS, ObjectKind::Other) if is_object && members > 1 => self.operations += 1,
+            // A definition of a tool is in the document, the operation, its span and the run.
+            (1, ObjectKind::Function) if is_object => self.parts += 2,
             (1.., _) if is_object => self.parts += 1,
             // A list in the list of all is a document.
             (1, _) => self.parts += 1,

@@ -1,7 +1,7 @@
 //! The cookie by which browsers stay logged in.
 
 use http::header::{COOKIE, HOST, ORIGIN};
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Uri};
 
 use crate::web::percent_decoded;
 
@@ -11,7 +11,7 @@ pub(super) const NAME: &str = "spanbridge";
 /// What the cookie of a request stands for: the value of an `Authorization` header. What changes something must come from a page of
 /// this server.
 pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
-    if !request.method().is_safe() && !is_same_origin(request.headers()) {
+    if !request.method().is_safe() && !is_same_origin(request.uri(), request.headers()) {
         return None;
     }
     let cookies = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -22,9 +22,10 @@ pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
     Some(format!("Bearer {}", percent_decoded(token)?).into_bytes())
 }
 
-/// Whether a request comes from a page of the server that it goes to.
-pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+/// Whether a request comes from a page of the server that it goes to. HTTP/2 has the server's name in the address, HTTP/1.1 in `Host`.
+pub(super) fn is_same_origin(uri: &Uri, headers: &HeaderMap) -> bool {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = named.or_else(|| Some(uri.authority()?.as_str()));
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
     let of_origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
@@ -54,5 +55,13 @@ mod tests {
         assert_eq!(request("POST", Some("http://evil.example")), None);
         assert_eq!(request("POST", Some("null")), None);
         assert_eq!(request("POST", Some("http://localhost:4319")), bearer);
+        for (origin, may) in [("https://spans.example", true), ("https://evil.example", false)] {
+            let second_version = Request::builder()
+                .method("POST")
+                .uri("https://spans.example/login")
+                .header(ORIGIN, origin);
+            let second_version = second_version.body(()).unwrap();
+            assert_eq!(is_same_origin(second_version.uri(), second_version.headers()), may, "{origin}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 use super::cookie::{self, is_same_origin};
 use super::gate::Gate;
@@ -23,8 +23,8 @@ pub(super) async fn ask() -> Response {
 }
 
 /// Takes a token that may read, and goes on where the browser wanted to.
-pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, headers: HeaderMap, body: Bytes) -> Response {
-    if !is_same_origin(&headers) || body.len() > FORM {
+pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    if !is_same_origin(&uri, &headers) || body.len() > FORM {
         gate.refused("origin");
         return page_reply(
             StatusCode::FORBIDDEN,
