@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn nothing_is_loaded_from_elsewhere() {
         for asset in &ASSETS {
-            let text = asset.text.replace("http://www.w3.org/", "");
+            // A name of XML, and a pattern of the page itself.
+            let text = asset.text.replace("http://www.w3.org/", "").replace("url(#", "");
             for word in [
                 "http:",
                 "https:",
