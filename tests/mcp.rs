@@ -103,6 +103,7 @@ fn an_agent_reads_runs_within_a_budget() {
         "read_findings",
         "read_document",
         "read_losses",
+        "compare_runs",
     ] {
         assert!(names.contains(&name), "{names:?}");
     }
@@ -138,6 +139,9 @@ fn an_agent_reads_runs_within_a_budget() {
         }
     }
     assert_eq!(joined, whole);
+
+    let (compared, failed) = client.call("compare_runs", &json!({"left": trace, "right": trace}));
+    assert!(!failed && compared.contains("0 changed"), "{compared}");
 
     for (tool, arguments) in [
         ("show_run", json!({"trace": "ffff"})),

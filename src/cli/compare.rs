@@ -137,7 +137,8 @@ const AROUND: usize = 24;
 /// More steps in a row that are the same are counted instead.
 const SAME: usize = 3;
 
-fn lines(compared: &Comparison, full: bool) -> Vec<String> {
+/// Two runs, step by step. `full`: also what is the same.
+pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
     let mut lines = head(&compared.left, &compared.right);
     for (what, words, same) in [
         ("asked", &compared.question, &compared.left.question),

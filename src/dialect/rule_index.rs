@@ -4,7 +4,7 @@ use super::rule::{Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
-use crate::span::Span;
+use crate::span::{Span, TIMES_UNKNOWN};
 
 /// Rules by what they read.
 #[derive(Debug, Clone, Default)]
@@ -90,6 +90,9 @@ impl RuleIndex {
         if head.len() == key.len() {
             return kind != Kind::Plain && BARE.contains(&key);
         }
+        if OWN.iter().any(|own| key.starts_with(own)) {
+            return false;
+        }
         // Ordinary spans have keys such as `entity.type` that are nobody's dialect there.
         !GENERAL.contains(&head) && self.heads.contains(head) && (kind != Kind::Plain || OF_AGENTS.contains(&head))
     }
@@ -130,6 +133,9 @@ const OF_AGENTS: [&str; 12] = [
     "openinference",
     "traceloop",
 ];
+
+/// What we ourselves write beside an operation, for which no operation has a field: nothing of it went unread.
+const OWN: [&str; 2] = ["spanbridge.session.", TIMES_UNKNOWN];
 
 /// Keys of one word that say what went in or came out.
 const BARE: [&str; 14] = [

@@ -17,7 +17,7 @@ use super::source::Where;
 
 const EXAMPLES: &str = "\
 The tools: list_runs, list_sessions, show_run (outline, errors, totals), read_step, read_conversations, read_findings, read_document, \
-read_losses. All of them only read. Nothing that a run has is longer than a page, and an agent asks for the next page by its offset.
+read_losses, compare_runs. All of them only read. Nothing that a run has is longer than a page, and an agent asks for the next page by its offset.
 
 Examples:
   claude mcp add spanbridge -- spanbridge mcp

@@ -9,6 +9,7 @@ use rmcp::{ServerHandler, schemars, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
 use super::page::Page;
+use crate::cli::compare;
 use crate::cli::failure::Failure;
 use crate::cli::ls::Work;
 use crate::cli::select::trace_id;
@@ -84,6 +85,18 @@ struct OfStep {
     trace: String,
     /// The span id of the step, its first digits, or the id that read_step prints.
     step: Option<String>,
+    #[serde(flatten)]
+    page: Page,
+}
+
+/// Two runs.
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Both {
+    /// The trace id of the first run, or at least its first four digits.
+    left: String,
+    /// The same of the second run.
+    right: String,
     #[serde(flatten)]
     page: Page,
 }
@@ -181,6 +194,20 @@ impl Tools {
                 ))),
                 _ => Ok(out),
             }
+        })
+        .await
+    }
+
+    #[tool(description = "Compare two runs: steps that differ, words, tokens, cost and time.")]
+    async fn compare_runs(&self, Parameters(ask): Parameters<Both>) -> Result<String, String> {
+        self.read(ask.page, move |source| {
+            let run = |trace: &str| {
+                let id = trace_id(source, trace)?;
+                let run = source.run(id)?;
+                run.ok_or_else(|| Failure::missing(format!("there is no trace {id}; list_runs lists them")))
+            };
+            let compared = view::compare::runs(&run(&ask.left)?, &run(&ask.right)?);
+            Ok(compare::lines(&compared, false).join("\n"))
         })
         .await
     }
