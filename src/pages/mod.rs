@@ -12,7 +12,7 @@
 //! | `/assets/{version}/{file}` | scripts and the style sheet, which are part of the program |
 //!
 //! What they show comes from the server: without scripts, lists, outline, steps and downloads still work. Scripts draw the outline of
-//! all steps from a [skeleton](skeleton), of which only the rows in sight are in the page.
+//! all steps from a skeleton, of which only the rows in sight are in the page.
 //!
 //! # Text of others
 //!
