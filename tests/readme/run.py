@@ -96,6 +96,14 @@ class Reader:
     def lists_some(self, command):
         self.sh(command)
 
+    def lists_the_run(self, command):
+        printed = self.sh(command)
+        assert "ecba" in printed, f"the run is not listed: {printed}"
+
+    def compares(self, command):
+        printed = self.sh(command)
+        assert "steps the same" in printed, f"no steps are compared: {printed}"
+
     def follows(self, command):
         """It waits for more runs."""
         tail = subprocess.Popen(["sh", "-euc", "exec " + command], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, text=True)
@@ -151,6 +159,8 @@ CHECKS = {
     r"curl .*/v1/traces": Reader.posts,
     r"spanbridge ls$": Reader.lists,
     r"spanbridge ls --status": Reader.lists_some,
+    r"spanbridge ls --where": Reader.lists_the_run,
+    r"spanbridge compare": Reader.compares,
     r"spanbridge tail": Reader.follows,
     r"spanbridge show ecba$": Reader.shows,
     r"spanbridge show ecba --": Reader.looks,
