@@ -88,7 +88,9 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
-                    Some(text) => mend::parse_noting(text, ends(rule), mended).unwrap_or_else(|| text.into()),
+                    Some(text) => mend::parse_noting(text, ends(rule), mended)
+                        .or_else(|| super::python::printed(text))
+                        .unwrap_or_else(|| text.into()),
                     None => json(rule, raw, mended)?,
                 };
                 if !whole.is_object() && !whole.is_array() {
