@@ -169,10 +169,11 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
 
 /// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
 fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
-    if !rule.keeps_json() || opened.is_some_and(Opened::is_left) {
+    if !rule.keeps_json() {
         return None;
     }
-    json_text(raw)
+    // What Python printed was opened to look for messages in it.
+    json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || super::python::may_be_printed(text))
 }
 
 /// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
