@@ -248,7 +248,9 @@ impl Settings {
             let refused = |words: String| Failure::usage(format!("token {}: {words}", token.name));
             let project = token.project.as_deref().map(str::parse).transpose();
             if token.rights.is_empty() {
-                return Err(refused("it has no rights; the rights are ingest, read and admin".to_owned()));
+                return Err(refused(
+                    "it has no rights; the rights are ingest, read, annotate and admin".to_owned(),
+                ));
             }
             let grant = Grant {
                 name: token.name.clone(),
