@@ -496,7 +496,7 @@ fn people_need_the_right_to_judge() {
         post_form(
             &form,
             &[("origin", &serving.api), ("cookie", &cookie(token))],
-            &[("label", "good"), ("annotator", "Eve")],
+            &[("label", "good"), ("annotator", "Mallory")],
         )
     };
     assert_eq!(post("sb_wrong").0, 401);
@@ -511,7 +511,7 @@ fn people_need_the_right_to_judge() {
     assert_eq!(other.0, 401, "a cookie counts only from our own pages");
     let (_, _, text) = get(&format!("{}{}", serving.api, location.expect("a place")), Some(&cookie(&judge)));
     assert!(
-        text.contains("<b>judge</b>") && !text.contains("Eve"),
+        text.contains("<b>judge</b>") && !text.contains("Mallory"),
         "the token says who it was: {text}"
     );
 }
@@ -535,6 +535,59 @@ fn what_comes_is_told_within_a_second() {
     let _ = next("event: changed");
     assert!(next("data: ").contains(FAILED));
     assert!(sent.elapsed() < Duration::from_secs(1), "after {:?}", sent.elapsed());
+}
+
+#[test]
+fn search_reads_an_index_of_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let search = &["--search"][..];
+    let mut serving = Serving::start_with(directory.path(), search);
+    CASES.iter().for_each(|case| send(&serving, case));
+    let index = directory.path().join("search");
+    // Each as the beginning of a word, in any order; between quotes as it stands.
+    let finds = [
+        ("DIVIS+zero+by", true),
+        ("zero+divis", true),
+        ("%22division+by+zero%22", true),
+        ("%22zero+by+division%22", false),
+        ("visi", false),
+        ("divis+nowhere", false),
+        ("5b8efff798038103d26900000021", true),
+        ("ZeroDivisionError", true),
+    ];
+    let check = |serving: &Serving, why: &str| {
+        let given_up = Instant::now() + Duration::from_secs(20);
+        while !page(serving, "/?q=divis&all=1").contains(FAILED) {
+            assert!(Instant::now() < given_up, "{why}: nothing is found");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        for (words, is_found) in finds {
+            let text = page(serving, &format!("/?q={words}&all=1"));
+            assert_eq!(text.contains(&format!("id=\"t{FAILED}\"")), is_found, "{why}: {words}: {text}");
+        }
+        let text = page(serving, "/?q=divis&status=ok");
+        assert!(text.contains("No run fits."), "{why}: filters hold beside the words: {text}");
+    };
+    check(&serving, "fed");
+    let files = || fs::read_dir(&index).expect("the index").count();
+    assert!(files() > 0);
+    serving.stop();
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "after a restart");
+    serving.stop();
+    for entry in fs::read_dir(&index).expect("the index") {
+        let path = entry.expect("a file").path();
+        fs::write(path, "no database").expect("writes");
+    }
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "after damage");
+    serving.stop();
+    let data = directory.path().to_str().expect("text");
+    let reindexed = crate::serving::spanbridge(&["reindex", "--data-dir", data]);
+    assert!(reindexed.status.success(), "{}", String::from_utf8_lossy(&reindexed.stderr));
+    assert!(!index.exists(), "reindex removes it");
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "built anew");
 }
 
 /// Debian's browser; the test says so where there is none.

@@ -35,7 +35,7 @@ fn one(step: &Step, of: &Evaluation) -> Markup {
         div.said {
             p.faint {
                 b { (line(about("annotator").unwrap_or("not named"), 80)) }
-                @if let Some(at) = about("annotated_at") { " " (line(at.get(..19).unwrap_or(at), 30)) " UTC" }
+                @if let Some(at) = about("annotated_at") { " " (line(&at.get(..19).unwrap_or(at).replace('T', " "), 30)) " UTC" }
             }
             p {
                 (line(of.name.as_deref().unwrap_or("not named"), 80)) ": "

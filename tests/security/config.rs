@@ -106,7 +106,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         ),
         (
             "[[tokens]]\nname = \"a\"\nhash = \"x\"\nrights = [\"wirte\"]\n",
-            "FILE, line 4, key `rights`: expected one of `ingest`, `read`, `admin`",
+            "FILE, line 4, key `rights`: expected one of `ingest`, `read`, `annotate`, `admin`",
         ),
         (
             "[[tokens]]\nname = \"a\"\nrights = [\"read\"]\n",
