@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::Shared;
 use super::error::SearchError;
 use super::part::{self, Part};
 use super::words::Document;
@@ -23,6 +22,14 @@ const PART: u64 = 1 << 30;
 const LOOK: Duration = Duration::from_millis(500);
 /// The pause after an error of the disk.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// What the thread and those who ask share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// What stands before it is in the index.
+    pub(super) position: Mutex<Position>,
+    pub(super) stop: AtomicBool,
+}
 
 pub(super) fn start(store: Arc<dyn Store>, folder: PathBuf, shared: Arc<Shared>) -> Result<JoinHandle<()>, SearchError> {
     let feed = move || {

@@ -12,14 +12,15 @@ mod part;
 mod words;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 pub use error::SearchError;
 
 use crate::span::TraceId;
-use crate::store::{Position, Store};
+use crate::store::Store;
+use feed::Shared;
 use part::Found;
 
 /// The folder beside a store's log.
@@ -44,14 +45,6 @@ pub struct Search {
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What the thread and those who ask share.
-#[derive(Debug, Default)]
-struct Shared {
-    /// What stands before it is in the index.
-    position: Mutex<Position>,
-    stop: AtomicBool,
 }
 
 impl Search {

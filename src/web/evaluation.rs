@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::answer::Answer;
 use super::reply::{Problem, json_reply};
-use super::request::Asked;
+use super::request::{Asked, Reading};
 use super::service::Web;
 use super::single;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
@@ -138,7 +138,7 @@ impl Web {
     /// The answer that refuses it: it says nothing, or there is no such trace or span.
     pub async fn evaluated(
         self: Arc<Self>,
-        asked: super::Reading,
+        asked: Reading,
         trace: String,
         said: NewEvaluation,
         annotator: Option<String>,
