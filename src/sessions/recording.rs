@@ -69,7 +69,7 @@ pub(super) enum Event {
     /// Facts of the turn.
     Facts(Map<String, Value>),
     /// The turn failed: the client gave up.
-    Failed(String),
+    Failed(String, Option<UnixNanos>),
 }
 
 /// What a person or a client wants of the agent.

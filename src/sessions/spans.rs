@@ -144,7 +144,8 @@ impl Builder {
                         add_facts(&mut agent.operation, facts);
                     }
                 }
-                Event::Failed(message) => {
+                Event::Failed(message, at) => {
+                    self.extend_agent(&cursor, None, at);
                     if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
                         agent.operation.failure = Some(failure(message));
                     }

@@ -9,7 +9,7 @@ use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::hash::HashSet;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{Run, Utterance};
 use crate::transcript::calls::Results;
@@ -147,8 +147,12 @@ impl<'a> Assembly<'a, '_> {
                     let mode = self.options.get("atif.subagents");
                     if mode == Some("inline") {
                         inline.push(scopes);
-                    } else if let Some(reference) = self.subagent(draft, &scopes, mode == Some("files"), depth) {
-                        result.push("subagent_trajectory_ref", reference);
+                    } else {
+                        for one in side_by_side(run, &scopes) {
+                            if let Some(reference) = self.subagent(draft, &one, mode == Some("files"), depth) {
+                                result.push("subagent_trajectory_ref", reference);
+                            }
+                        }
                     }
                 }
                 written.push(Json::from(result));
@@ -237,4 +241,25 @@ impl<'a> Assembly<'a, '_> {
             draft.extra.push("operations", shown);
         }
     }
+}
+
+/// The conversations of each agent that a tool called: agents with spans of their own, which it called side by side, have
+/// trajectories of their own. What stands within an agent goes with it.
+fn side_by_side(run: &Run, scopes: &[ScopeId]) -> Vec<Vec<ScopeId>> {
+    let mut out: Vec<Vec<ScopeId>> = Vec::new();
+    let mut places: HashMap<ScopeId, usize> = HashMap::default();
+    for scope in scopes {
+        let about = run.scopes.get(*scope);
+        let is_agent = about.is_some_and(|scope| scope.step.is_some());
+        let within = about.and_then(|scope| places.get(&scope.parent?)).copied();
+        let place = within
+            .or_else(|| out.len().checked_sub(1).filter(|_| !is_agent))
+            .unwrap_or(out.len());
+        match out.get_mut(place) {
+            Some(group) => group.push(*scope),
+            None => out.push(vec![*scope]),
+        }
+        let _ = places.insert(*scope, place);
+    }
+    out
 }

@@ -70,7 +70,7 @@ impl Reader {
             // The client's own words in the model's place.
             let text = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null)).content();
             let event = if get::flag(line, "/isApiErrorMessage") {
-                Event::Failed(text)
+                Event::Failed(text, at)
             } else {
                 Event::Facts(Map::from_iter([("synthetic".to_owned(), text.into())]))
             };

@@ -272,7 +272,7 @@ impl Reader {
                 self.thread.events.push(Event::Facts(facts));
                 if let Some(error) = get::some(payload, "/error") {
                     let text = get::text(error, "/message").map_or_else(|| error.to_string(), str::to_owned);
-                    self.thread.events.push(Event::Failed(text));
+                    self.thread.events.push(Event::Failed(text, at));
                 }
             }
             "turn_aborted" => {

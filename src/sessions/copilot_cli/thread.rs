@@ -112,7 +112,7 @@ impl Reader {
             }
             "session.error" => {
                 let message = get::owned(data, "/message").unwrap_or_else(|| "the session failed".to_owned());
-                self.push(thread, Event::Failed(message));
+                self.push(thread, Event::Failed(message, at));
             }
             "abort" => self.facts(thread, "interrupted", get::some(data, "/reason").cloned().unwrap_or(true.into())),
             "permission.completed" => self.facts(thread, "permissions", data.clone()),

@@ -214,7 +214,7 @@ fn assistant(message: &Value, list: &[Value], thread: &mut Thread) {
         && output.is_blank()
     {
         // Nothing was said: the turn failed.
-        thread.events.push(Event::Failed(error.clone()));
+        thread.events.push(Event::Failed(error.clone(), completed.or(start)));
         return;
     }
     let mut call = Call {
@@ -245,13 +245,13 @@ fn result(part: &Value) -> Option<ToolResult> {
         // It did not end.
         _ => return None,
     };
-    let exit = get::number(part, "/state/metadata/exit");
     let mut out = ToolResult {
         call_id: get::owned(part, "/callID")?,
         start: get::millis(part, "/state/time/start"),
         end: get::millis(part, "/state/time/end"),
         message: Some(Message::text(Role::Tool, text)),
-        is_error: status == "error" || exit.is_some_and(|code| code != 0.0),
+        // A command that ends with an exit code other than zero is complete to the client, and to the model no error.
+        is_error: status == "error",
         ..ToolResult::default()
     };
     for block in get::list(part, "/state/attachments") {

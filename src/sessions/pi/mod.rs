@@ -120,7 +120,7 @@ impl Reader {
                 let is_silent = call.output.as_ref().is_none_or(Message::is_blank);
                 match call.failure.clone().filter(|_| is_silent) {
                     // An attempt that gave nothing: the client tries again, or gives up.
-                    Some(failure) => self.thread.events.push(Event::Failed(failure)),
+                    Some(failure) => self.thread.events.push(Event::Failed(failure, call.end)),
                     None => self.thread.events.push(Event::Call(Box::new(call))),
                 }
             }

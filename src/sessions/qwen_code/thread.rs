@@ -141,7 +141,7 @@ impl Reader {
         match get::text(line, "/subtype").unwrap_or_default() {
             "ui_telemetry" => match payload.get("uiEvent").and_then(|event| telemetry.note(event)) {
                 None => {}
-                Some(Noted::Failed(message)) => self.thread.events.push(Event::Failed(message)),
+                Some(Noted::Failed(message)) => self.thread.events.push(Event::Failed(message, at)),
                 Some(Noted::Other(name)) => self.thread.unknown.count(&format!("ui_telemetry/{name}")),
             },
             "chat_compression" => {
