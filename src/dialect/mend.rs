@@ -109,6 +109,19 @@ pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Optio
     Some(value)
 }
 
+/// JSON objects one after the other as a list, and one value that is there several times as that value.
+pub(super) fn several(text: &str) -> Option<Value> {
+    let all: Vec<Value> = serde_json::Deserializer::from_str(text)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let first = all.get(1).and(all.first())?;
+    if all.iter().all(|value| value == first) {
+        return Some(first.clone());
+    }
+    all.iter().all(Value::is_object).then_some(Value::Array(all))
+}
+
 /// JSON that was quoted as a text, and lost its end.
 fn unquoted(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
     let inside = text.get(1..)?.trim_start();
@@ -253,6 +266,11 @@ fn bare(word: &str, is_last: bool, out: &mut String, mended: &mut Mended) -> Opt
             } else {
                 out.push_str(number);
             }
+        }
+        // More than 64 bits hold, as Python's `1e400`.
+        number if number.parse::<f64>().is_ok_and(f64::is_infinite) => {
+            mended.non_finite = true;
+            as_text(out);
         }
         number if number.starts_with(|first: char| first.is_ascii_digit() || first == '-') => out.push_str(number),
         // A text that was cut may end in half a word, or in a mark.

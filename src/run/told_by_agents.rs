@@ -6,6 +6,7 @@
 //! before everything that looks at model calls.
 
 mod prompts;
+mod told_around;
 mod unseen_calls;
 
 use std::sync::Arc;
@@ -38,7 +39,8 @@ pub(super) fn add(nodes: &mut Nodes) {
             let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
             complete(nodes, agent, (calls, tools), known.around.is_set(agent));
         } else if known.tells(nodes, agent) {
-            let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
+            let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
+            let told = turns(nodes, agent, tools, known.within.is_set(agent));
             let told = told.into_iter().map(|node| Told {
                 node,
                 by: agent,
@@ -105,8 +107,10 @@ struct Known {
     own_calls: IdVec<NodeId, Vec<NodeId>>,
     /// For each agent and workflow the tools that are its own.
     tools: IdVec<NodeId, Vec<NodeId>>,
-    /// Whether a model call stands below, or an agent that tells of its own.
+    /// Whether a model call stands below, or an agent that tells of its own, and no tool between: what a tool does is another's work.
     covered: IdVec<NodeId, bool>,
+    /// The same, in tools too: counts of the agent may be theirs.
+    within: IdVec<NodeId, bool>,
     /// Whether a model call of another agent is below.
     around: IdVec<NodeId, bool>,
     /// When model calls began that no agent stands above.
@@ -121,6 +125,7 @@ impl Known {
             own_calls: empty(),
             tools: empty(),
             covered: IdVec::filled(false, nodes.list.len()),
+            within: IdVec::filled(false, nodes.list.len()),
             around: IdVec::filled(false, nodes.list.len()),
             outside: Vec::new(),
             has_calls: false,
@@ -133,9 +138,10 @@ impl Known {
                 Some(agent) => this.own_calls.get_mut(agent).into_iter().for_each(|calls| calls.push(call)),
                 None => this.outside.extend(nodes.get(call).map(|node| node.start)),
             }
-            Self::mark(&mut this.covered, nodes, call);
+            Self::mark(&mut this.covered, nodes, call, Kind::Tool);
+            Self::mark(&mut this.within, nodes, call, Kind::Unknown);
             if let Some(agent) = agents.known(call) {
-                Self::mark(&mut this.around, nodes, agent);
+                Self::mark(&mut this.around, nodes, agent, Kind::Unknown);
             }
         }
         for tool in nodes.of_kind(Kind::Tool) {
@@ -149,15 +155,16 @@ impl Known {
             .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
             .collect();
         for agent in speaking {
-            Self::mark(&mut this.covered, nodes, agent);
+            Self::mark(&mut this.covered, nodes, agent, Kind::Tool);
+            Self::mark(&mut this.within, nodes, agent, Kind::Unknown);
         }
         this
     }
 
-    /// Each node is passed once.
-    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId) {
+    /// Marks what is above, up to the first of a kind. Each node is passed once.
+    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId, until: Kind) {
         for up in nodes.ancestors(below) {
-            if known.is_set(up) {
+            if known.is_set(up) || nodes.kind(up) == until {
                 break;
             }
             known.set(up, true);
@@ -195,7 +202,7 @@ impl Known {
             self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
         };
         match node.kind() {
-            Kind::Agent => tells_of_calls(&node.operation) && !beside(),
+            Kind::Agent => tells_of_calls(&node.operation) && !beside() && !self.is_told_around(nodes, teller, node),
             _ => !self.has_calls && has_told_messages(&node.operation) && nodes.ancestors(teller).all(|up| !is_teller(nodes.kind(up))),
         }
     }
@@ -243,8 +250,8 @@ fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, wit
     prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
 }
 
-/// The calls that an agent's messages tell of, each turn of the answer one.
-fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
+/// The calls that an agent's messages tell of, each turn of the answer one. `is_around`: calls of other agents are in its counts.
+fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
     let operation = &node.operation;
     let mut history = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
@@ -311,7 +318,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
-    if let [call] = out.as_mut_slice() {
+    if let ([call], false) = (out.as_mut_slice(), is_around) {
         give_counts(&mut node.operation, &mut call.operation);
     }
     out

@@ -1592,7 +1592,10 @@ that read its result.
 4. A request and its answer as Python prints them, with an apostrophe; a function's arguments with and without their types; an agent
 whose name is withheld.
 5. A remote agent tells its whole history and its answer; the tool that ran is in that history, and no turn is made up for it.
-6. A server's clock is two hours ahead of a client's whose span is of no kind.""")
+6. A server's clock is two hours ahead of a client's whose span is of no kind.
+7. One agent is told by two spans: the model calls are below the outer one, and the inner one repeats their answer.
+8. An agent tells its question and answer, and so does the worker in its tool: each has a conversation of its own.
+9. Messages one a line, and a list of messages that is there twice.""")
     c.span("POST /ask", 0, 900, {"http.request.method": "POST"}, scope="app")
     root = c.spans[-1][1]["spanId"]
     c.span("chat gpt-4o", 10, 100, genai([chat("system", "Rewrite the query."), chat("user", "tide tmrw?")], chat("assistant", "When is low tide tomorrow?"), (9, 6)), root, scope="app")
@@ -1622,6 +1625,22 @@ whose name is withheld.
     c.span("chat gpt-4o", 10, 100, genai([ask], said, finish="tool_call"), root, trace=6, scope="app")
     tool = c.span("execute_tool sound", 200, 400, ran("sound", "k1", {"at": 1}, "6 m"), root, trace=6, scope="app")
     c.span("tools/call sound", 250 + 7200_000, 350 + 7200_000, {"mcp.method.name": "tools/call", "gen_ai.tool.name": "sound"}, tool, trace=6, scope="mcp", kind=2)
+
+    root = c.span("invoke_agent Workflow", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Workflow"}, trace=7, scope="app")
+    c.span("chat gpt-4o", 10, 200, genai([ask], said, finish="tool_call"), root, trace=7, scope="app")
+    inner = c.span("invoke_agent pilot", 210, 800, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", "gen_ai.input.messages": parts([ask]), "gen_ai.output.messages": parts([chat("assistant", "Six.")])}, root, trace=7, scope="app")
+    c.span("execute_tool sound", 220, 300, ran("sound", "k1", {"at": 1}, "6 m"), inner, trace=7, scope="app")
+    c.span("chat gpt-4o", 310, 790, genai([ask, said, chat("tool", "6 m", call_id="k1")], chat("assistant", "Six.")), root, trace=7, scope="app")
+    tells = lambda name, asked, answered, tokens: {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.input.messages": parts([chat("user", asked)]),
+        "gen_ai.output.messages": parts([chat("assistant", answered)]), "gen_ai.usage.input_tokens": tokens, "gen_ai.usage.output_tokens": 9}
+    root = c.span("invoke_agent lead", 0, 900, tells("lead", "How deep is it?", "It is six metres deep.", 90), trace=8, scope="app")
+    tool = c.span("execute_tool ask_pilot", 100, 700, ran("ask_pilot", "a1", {"q": "depth"}, "6 m"), root, trace=8, scope="app")
+    c.span("invoke_agent pilot", 110, 690, tells("pilot", "depth", "6 m", 40), tool, trace=8, scope="app")
+    root = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, trace=9, scope="app")
+    for at, (given, answer) in enumerate((('{"role":"user","content":"How deep?"}\n{"role":"assistant","content":"Six."}\n{"role":"user","content":"In feet."}', "Twenty."), (parts([chat("user", "How wide?")]) * 2, "Nine."))):
+        call = genai([ask], chat("assistant", answer))
+        call["gen_ai.input.messages"] = given
+        c.span("chat gpt-4o", 10 + at * 100, 90 + at * 100, call, root, trace=9, scope="app")
 
 
 for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs):

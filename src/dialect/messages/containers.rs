@@ -78,7 +78,7 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
 fn opened(text: &str) -> Option<Value> {
     let begins = text.trim_start().starts_with(['{', '[', '"']);
     begins
-        .then(|| mend::parse_noting(text, Ends::Marked, &mut Mended::default()))
+        .then(|| mend::parse_noting(text, Ends::Marked, &mut Mended::default()).or_else(|| mend::several(text)))
         .flatten()
 }
 

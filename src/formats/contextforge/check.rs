@@ -1,10 +1,13 @@
 //! The page's rules, and what the package's loader refuses or drops.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::document::ALIASES;
+use super::read::known_type;
 use crate::document::shape::Shape::{self, Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
 use crate::document::shape::{Field, Record, cycles, may, need, repeated, shown, time};
 use crate::document::violations::{JsonPath, Violations};
@@ -183,16 +186,21 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         .and_then(Value::as_array)
         .is_some_and(|all| all.len() == steps.len())
     {
-        all_steps(place.key("steps"), &steps, found);
+        let is_over = run.get("ended_at").is_some_and(|end| !end.is_null());
+        all_steps(place.key("steps"), &steps, is_over, found);
     }
 }
 
-fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], found: &mut Violations) {
+fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], is_over: bool, found: &mut Violations) {
     fn text<'a>(step: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
         step.get(name).and_then(Value::as_str)
     }
     for (index, step) in steps.iter().enumerate() {
-        one_step(place.item(index), step, found);
+        let step = with_plain_names(step);
+        one_step(place.item(index), &step, found);
+        if let Some((name, needed)) = lacking(&step, is_over || index + 1 < steps.len()) {
+            found.add(place.item(index), format!("`{name}` is missing: {needed}"));
+        }
     }
     let ids = || {
         steps
@@ -234,6 +242,38 @@ fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], found: &mut Vio
         }
         last = last.max(Some(when));
     }
+}
+
+/// What the page demands and the package leaves out where it says nothing: the result of a tool that did not fail, and the entity of
+/// a write without the newer fields.
+fn lacking(step: &Map<String, Value>, is_over: bool) -> Option<(&'static str, &'static str)> {
+    let has = |name: &str| step.get(name).is_some_and(|value| !value.is_null());
+    match step.get("step_type").and_then(Value::as_str)? {
+        "tool_call" if is_over && !step.contains_key("result") && !has("error") => {
+            Some(("result", "a tool call that did not fail needs it (any value, null too)"))
+        }
+        "memory_write" if !has("entity_type") && !["namespace", "key", "changes"].into_iter().any(has) => {
+            Some(("entity_type", "a write without `namespace` and `key` needs it (text)"))
+        }
+        _ => None,
+    }
+}
+
+/// The step with the fields that its aliases stand for.
+fn with_plain_names(step: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
+    if !ALIASES.iter().any(|(alias, _)| step.contains_key(*alias)) {
+        return Cow::Borrowed(step);
+    }
+    let mut plain = step.clone();
+    for (alias, field) in ALIASES {
+        let Some(value) = plain.shift_remove(alias) else { continue };
+        let value = match value.as_str().map(known_type) {
+            Some(word) if field == "step_type" && !word.is_empty() => word.into(),
+            _ => value,
+        };
+        plain.entry(field).or_insert(value);
+    }
+    Cow::Owned(plain)
 }
 
 fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violations) {

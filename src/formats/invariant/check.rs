@@ -44,7 +44,7 @@ const OUTPUT: Record = Record {
     what: "a tool output",
     fields: &[
         need("role", Text),
-        may("content", Maybe(&Either(&[Text, List(&Object)]))),
+        need("content", Maybe(&Either(&[Text, List(&Object)]))),
         may("tool_call_id", Maybe(&Text)),
         may("metadata", Of(&METADATA)),
         may("server", Maybe(&Text)),
