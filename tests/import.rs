@@ -153,3 +153,72 @@ fn a_fault_of_json_is_told_with_its_place() {
         assert_eq!(output.status.code(), Some(1));
     }
 }
+
+/// The chat of many messages without many words.
+fn chat(roles: &[&str], count: usize) -> Vec<Value> {
+    let message = |(number, role): (usize, &&str)| match *role {
+        "tool" => json!({"role": "tool", "content": "ok", "tool_call_id": format!("c{}", number - 1)}),
+        "calls" => json!({"role": "assistant", "content": "", "tool_calls": [{"id": format!("c{number}"), "type": "function",
+            "function": {"name": "look_1", "arguments": {"at": number}}}]}),
+        role => json!({"role": role, "content": "ok"}),
+    };
+    roles.iter().cycle().take(count).enumerate().map(message).collect()
+}
+
+/// Documents whose messages have few words, so that what is stored beside the words counts.
+fn short_words(count: usize) -> [(&'static str, String); 4] {
+    let definition = |number: usize| {
+        json!({"type": "function", "function": {"name": format!("look_{number}"), "description": format!("Looks at place {number}."),
+            "parameters": {"type": "object", "properties": {"at": {"type": "integer"}}}}})
+    };
+    let tools: Vec<Value> = (0..20).map(definition).collect();
+    let with_tools = json!({"messages": chat(&["user", "calls", "tool", "assistant"], count), "tools": tools});
+    let in_turn = json!({"messages": chat(&["user", "assistant"], count)});
+    let answers = json!({"messages": chat(&["assistant"], count)});
+    [
+        ("chat.json", in_turn.to_string()),
+        ("answers.json", answers.to_string()),
+        ("tools.json", with_tools.to_string()),
+        ("rows.jsonl", (0..count / 4).map(|number| format!("{}\n", row(number))).collect()),
+    ]
+}
+
+/// A document is stored in at most three times its bytes and what an empty store takes; importing it again stores nothing.
+fn is_stored_within_its_share(file: &Path) {
+    const EMPTY: u64 = 64 << 10;
+    let data = file.with_extension("stored");
+    let import = || stderr(&spanbridge(&["import", "--data-dir", text(&data), text(file)]));
+    let first = import();
+    assert!(
+        first.contains("0 already stored before") && !first.contains(" 0 spans"),
+        "{}: {first}",
+        file.display()
+    );
+    let entries = fs::read_dir(&data).expect("lists").map(|entry| entry.expect("an entry"));
+    let stored: u64 = entries.map(|entry| entry.metadata().expect("a file").len()).sum();
+    let document = fs::metadata(file).expect("a file").len();
+    assert!(stored <= 3 * document + EMPTY, "{}: {stored} of {document}", file.display());
+    let again = import();
+    assert!(again.contains(" 0 spans stored"), "{}: {again}", file.display());
+}
+
+#[test]
+fn documents_take_at_most_three_times_their_bytes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, document) in short_words(1_000) {
+        let file = directory.path().join(name);
+        fs::write(&file, document).expect("writes");
+        is_stored_within_its_share(&file);
+    }
+    // Some formats tell a conversation in each step: fewer are as large.
+    for (name, document) in short_words(100) {
+        let file = directory.path().join(name);
+        fs::write(&file, document).expect("writes");
+        for format in ["reflex", "atif", "contextforge", "openreward", "synth", "invariant"] {
+            let output = spanbridge(&["convert", "--to", format, text(&file)]);
+            let made = directory.path().join(format!("{format}.{name}"));
+            fs::write(&made, output.stdout).expect("writes");
+            is_stored_within_its_share(&made);
+        }
+    }
+}

@@ -12,4 +12,5 @@ mod store_suite;
 mod store;
 mod store_crash;
 mod store_maintenance;
+mod store_packed;
 mod store_shared;

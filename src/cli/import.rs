@@ -244,7 +244,8 @@ fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), 
     for spans in traces.into_values() {
         let bytes = otlp::encode::traces(&spans);
         let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
-        let receipt = opened.store.append(Chunk::of_request(scan, bytes))?;
+        let chunks = Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed);
+        let receipt = opened.store.append(chunks.collect())?;
         total.stored += receipt.stored;
         total.duplicates += receipt.duplicates;
     }

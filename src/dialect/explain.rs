@@ -1,7 +1,11 @@
 //! What became of a span's attributes: which rule reads each, and which were left.
 
+use std::cell::RefCell;
+
+use super::conditions::Conditions;
 use super::registry::Registry;
 use super::rule::{Location, Rule, fits};
+use crate::hash::HashMap;
 use crate::operation::Operation;
 use crate::span::Span;
 
@@ -37,23 +41,27 @@ pub enum Fate {
 /// first; another attribute may say the same field better.
 #[must_use]
 pub fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
+    let conditions = Conditions::of(registry.index(), span);
+    let decide = |number: usize, rule: &Rule| {
+        let has = |(key, value): &(&str, &str)| span.attributes.text(key).is_some_and(|text| fits(value, text));
+        rule.when.holds_for_kind(operation.kind)
+            && conditions.hold(number)
+            && (rule.when.name.is_empty() || rule.when.name.iter().any(|pattern| fits(pattern, &span.name)))
+            && (rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has))
+    };
+    // Many keys ask for one rule, and it may look for others.
+    let decided: RefCell<HashMap<usize, bool>> = RefCell::default();
     let fate = |key: &str| {
-        let holds = |rule: &&Rule| {
-            let has = |(key, value): &(&str, &str)| span.attributes.text(key).is_some_and(|text| fits(value, text));
-            rule.when.holds_for_kind(operation.kind)
-                && rule.when.holds_for_keys(span)
-                && (rule.when.name.is_empty() || rule.when.name.iter().any(|pattern| fits(pattern, &span.name)))
-                && (rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has))
-        };
+        let holds = |(number, rule): &(usize, &Rule)| *decided.borrow_mut().entry(*number).or_insert_with(|| decide(*number, rule));
         let index = registry.index();
-        let exact = index.exact(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
-        let prefixed = || index.prefixed(key).map(|(_, rule)| rule).filter(holds).min_by_key(|rule| rule.rank);
+        let exact = index.exact(key).filter(holds).map(|(_, rule)| rule).min_by_key(|rule| rule.rank);
+        let prefixed = || index.prefixed(key).filter(holds).map(|(_, rule)| rule).min_by_key(|rule| rule.rank);
         let suffixed = || {
             index
                 .suffixed(key)
                 .0
-                .map(|(_, rule)| rule)
                 .filter(holds)
+                .map(|(_, rule)| rule)
                 .min_by_key(|rule| rule.rank)
         };
         if operation.unmapped.contains_key(key) {

@@ -9,6 +9,7 @@ pub mod band;
 mod beside;
 mod built_in;
 mod codec;
+mod conditions;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::conditions::Conditions;
 use super::framework::Framework;
 use super::rule::{Codec, Condition, Field, Rule};
 use super::rule_index::RuleIndex;
@@ -163,6 +164,7 @@ impl Plan {
             }
         }
         let place_of = |key: &str| turns.get(key).and_then(|turn| places.get(*turn)).copied();
+        let conditions = Conditions::of(rules, span);
         let mut looks: Vec<Look> = Vec::new();
         // The members of each rule for a prefix, and of each rule for a list's ending and that list.
         let mut groups: Keyed<(usize, Option<&str>), Vec<Member>> = Keyed::default();
@@ -184,11 +186,11 @@ impl Plan {
             }
             let (suffixed, before_index) = rules.suffixed(key);
             // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
-            let unclaimed = !rules.claims(key, span);
+            let unclaimed = !conditions.claim(key);
             for (index, rule) in suffixed {
                 let Some(before) = before_index else {
                     // A dialect that asks this key for the kind has had its say.
-                    let known = |(_, rule): (usize, &Rule)| rule.field == Field::Kind && rule.when.holds_for_keys(span);
+                    let known = |(index, rule): (usize, &Rule)| rule.field == Field::Kind && conditions.hold(index);
                     let foreign = !rules.knows_head(key);
                     // Its other keys make an operation of a span only where no dialect has such keys.
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
@@ -221,10 +223,7 @@ impl Plan {
         }
         looks.extend(rules.name_rules().map(|(index, rule)| Look::new(index, rule, Source::Name)));
         looks.extend(rules.resource_rules().map(|(index, rule)| Look::new(index, rule, Source::Resource)));
-        // A rule for the ending of a key may look at every attribute, and its condition asks all of them.
-        let mut holding: HashMap<usize, bool> = HashMap::default();
-        let holds = |index| rules.rule(index).is_some_and(|rule| rule.when.holds_for_keys(span));
-        looks.retain(|look| *holding.entry(look.rule).or_insert_with(|| holds(look.rule)));
+        looks.retain(|look| conditions.hold(look.rule));
         // What is merged keeps the order of the span's attributes.
         let tie = |look: &Look| if look.turn.0.is_merged() { 0 } else { look.rule };
         looks.sort_by_key(|look| (look.turn, tie(look)));

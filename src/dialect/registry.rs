@@ -52,8 +52,8 @@ impl Registry {
     pub fn fields_of_log(&self, name: &str) -> Vec<Field> {
         self.index
             .log_rules()
-            .filter(|rule| matches!(rule.location, Location::Log(pattern) | Location::LogNear(pattern) if fits(pattern, name)))
-            .map(|rule| rule.field)
+            .filter(|(_, rule)| matches!(rule.location, Location::Log(pattern) | Location::LogNear(pattern) if fits(pattern, name)))
+            .map(|(_, rule)| rule.field)
             .collect()
     }
 
@@ -62,7 +62,7 @@ impl Registry {
     pub fn tells_of_others(&self, name: &str) -> bool {
         self.index
             .log_rules()
-            .any(|rule| matches!(rule.location, Location::LogNear(pattern) if fits(pattern, name)))
+            .any(|(_, rule)| matches!(rule.location, Location::LogNear(pattern) if fits(pattern, name)))
     }
 
     /// Where a span's attributes name its session, best first: keys, and for a part of a JSON text the key with a JSON pointer

@@ -3,7 +3,6 @@
 mod names;
 
 use crate::operation::Kind;
-use crate::span::Span;
 
 pub use names::{Codec, Field};
 
@@ -202,14 +201,6 @@ impl Condition {
 
     pub(super) fn holds_for_kind(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
-    }
-
-    /// Whether it holds for all spans with this one's scope and keys, as far as those say.
-    pub(super) fn holds_for_keys(&self, span: &Span) -> bool {
-        let has = |pattern: &&str| span.attributes.iter().any(|(key, _)| fits(pattern, key));
-        (self.scope.is_empty() || self.scope.iter().any(|pattern| fits(pattern, &span.scope.name)))
-            && (self.has.is_empty() || self.has.iter().any(has))
-            && !self.lacks.iter().any(has)
     }
 }
 

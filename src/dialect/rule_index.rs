@@ -4,7 +4,7 @@ use super::rule::{Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
-use crate::span::{Span, TIMES_UNKNOWN};
+use crate::span::TIMES_UNKNOWN;
 
 /// Rules by what they read.
 #[derive(Debug, Clone, Default)]
@@ -71,14 +71,6 @@ impl RuleIndex {
         (self.numbered(list.map_or(&[], Vec::as_slice)), before)
     }
 
-    /// Whether a dialect has a rule for this key, on spans with the keys of this one.
-    pub(super) fn claims(&self, key: &str, span: &Span) -> bool {
-        let has = |(key, _): &(&str, &str)| span.attributes.get(key).is_some();
-        let may_hold = |rule: &Rule| rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has);
-        let holds = |(_, rule): (usize, &Rule)| !rule.is_of_unknown() && may_hold(rule) && rule.when.holds_for_keys(span);
-        self.exact(key).any(holds) || self.prefixed(key).any(holds)
-    }
-
     /// Whether a dialect has keys with this one's first part.
     pub(super) fn knows_head(&self, key: &str) -> bool {
         self.heads.contains(head(key))
@@ -101,12 +93,12 @@ impl RuleIndex {
         self.numbered(&self.name_rules)
     }
 
-    pub(super) fn event_rules(&self) -> impl Iterator<Item = &Rule> {
-        self.numbered(&self.event_rules).map(|(_, rule)| rule)
+    pub(super) fn event_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.event_rules)
     }
 
-    pub(super) fn log_rules(&self) -> impl Iterator<Item = &Rule> {
-        self.numbered(&self.log_rules).map(|(_, rule)| rule)
+    pub(super) fn log_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.log_rules)
     }
 
     pub(super) fn resource_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {

@@ -156,6 +156,7 @@ impl Receiver {
             signal: Signal::Traces,
             transport: Transport::Http,
             form: Form::Protobuf,
+            of_document: true,
             encoding: None,
             body: message.into(),
             reservation,

@@ -38,6 +38,8 @@ pub(super) struct Export {
     pub(super) signal: Signal,
     pub(super) transport: Transport,
     pub(super) form: Form,
+    /// It was made of a document: such spans are compressed when they are stored.
+    pub(super) of_document: bool,
     pub(super) encoding: Option<Encoding>,
     pub(super) body: Bytes,
     pub(super) reservation: Reservation,

@@ -88,6 +88,7 @@ where
         signal,
         transport: Transport::Grpc,
         form: Form::Protobuf,
+        of_document: false,
         encoding,
         body: message,
         reservation,

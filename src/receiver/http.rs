@@ -94,6 +94,7 @@ where
         signal,
         transport: Transport::Http,
         form,
+        of_document: false,
         encoding,
         body: body.into(),
         reservation,

@@ -132,10 +132,13 @@ fn prepare(mut export: Export, settings: &Settings) -> Result<Prepared, Rejectio
         reservation,
         limit,
     };
-    let (chunks, taken) = match export.form {
+    let (mut chunks, taken) = match export.form {
         Form::Protobuf => intake.protobuf(export.body)?,
         Form::Json => intake.json(export.body)?,
     };
+    if export.of_document {
+        chunks = chunks.into_iter().map(Chunk::packed).collect();
+    }
     Ok(Prepared {
         chunks,
         taken,
@@ -351,6 +354,7 @@ mod tests {
             signal: Signal::Traces,
             transport: Transport::Http,
             form: Form::Protobuf,
+            of_document: false,
             encoding: None,
             body: body.into(),
             reservation: Reservation::new(&budget).expect("is open"),

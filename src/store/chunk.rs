@@ -24,6 +24,7 @@ pub struct Chunk {
     request: Arc<Request>,
     /// Its number in the request.
     part: u32,
+    is_packed: bool,
 }
 
 /// A request that was divided into chunks.
@@ -112,6 +113,7 @@ impl Chunk {
                 .map(|part| Self {
                     request: Arc::clone(&request),
                     part,
+                    is_packed: false,
                 })
                 .collect(),
             stored,
@@ -134,7 +136,19 @@ impl Chunk {
         Self {
             request: Arc::new(request),
             part: 0,
+            is_packed: false,
         }
+    }
+
+    /// It is compressed when it is written, and not only once its segment is sealed: for spans that are made of documents.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        Self { is_packed: true, ..self }
+    }
+
+    /// Whether it is compressed when it is written.
+    pub(super) fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     fn part_number(&self) -> usize {

@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::error::Error;
 use super::index::{self, Index, IndexTransaction, Places};
 use super::log::record::HEAD;
-use super::log::{Damage, Log, Position, RecordKind, Recovery};
+use super::log::{Damage, Log, Position, RecordKind, Recovery, unpacked};
 use super::losses;
 use super::lost_records;
 use super::options::{OpenOptions, Retention};
@@ -78,6 +78,11 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                 segment: at.segment,
                 offset: at.offset + HEAD as u64 + u64::from(head.length),
             };
+            let length = head.length;
+            // Its checksum holds: what cannot be decompressed is of a later version, and stays in the log.
+            let Some((head, message)) = unpacked(head, message) else {
+                return Ok(());
+            };
             let listed = match head.kind() {
                 Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
                 Some(RecordKind::Shared(kind)) => {
@@ -94,7 +99,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                         // A crash may keep the end of a write and not its beginning. The index, which knows what came
                         // before, does not know the record: its trace is not called damaged for what was never
                         // acknowledged. A rebuilt index cannot tell, and then the trace is.
-                        let bytes = HEAD as u64 + u64::from(head.length);
+                        let bytes = HEAD as u64 + u64::from(length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());
                     }

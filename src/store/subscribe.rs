@@ -11,7 +11,7 @@ use super::chunk::kind::ChunkKind;
 use super::error::{Error, of_io};
 use super::local::Local;
 use super::log::record::HEAD;
-use super::log::{self, Head, Position, RecordKind, SEGMENT_HEAD};
+use super::log::{self, Head, Position, RecordKind, SEGMENT_HEAD, unpacked};
 use super::segments::Segments;
 use super::shared::Shared;
 use super::traits::Subscribe;
@@ -131,14 +131,15 @@ impl Local {
                 segment: number,
                 offset: raw,
             };
-            let message = match head.kind() {
-                Some(RecordKind::Shared(_)) => whole(segments, at, &message, &mut envelopes).map_err(Stop::Failed)?,
-                Some(RecordKind::OfResource | RecordKind::OfScope) => {
+            let length = u64::from(head.length);
+            let message = match (head.kind(), unpacked(head, message)) {
+                (Some(RecordKind::Shared(_)), Some((_, message))) => whole(segments, at, &message, &mut envelopes).map_err(Stop::Failed)?,
+                (Some(RecordKind::OfResource | RecordKind::OfScope), Some((_, message))) => {
                     envelopes.insert(raw, message);
                     None
                 }
-                Some(RecordKind::Chunk(_)) => Some(message),
-                None => None,
+                (Some(RecordKind::Chunk(_)), Some((_, message))) => Some(message),
+                _ => None,
             };
             match (kind, message) {
                 (Some(kind), Some(message)) => {
@@ -151,10 +152,10 @@ impl Local {
                         message,
                     });
                 }
-                (Some(_), None) => out.damaged_bytes += u64::from(head.length),
+                (Some(_), None) => out.damaged_bytes += length,
                 (None, _) => {}
             }
-            out.next.offset = raw + HEAD as u64 + u64::from(head.length);
+            out.next.offset = raw + HEAD as u64 + length;
             Ok(())
         };
         let failure = |source| of_io("read a segment of", self.directory(), source);

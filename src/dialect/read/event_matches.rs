@@ -1,6 +1,7 @@
 //! What rules find in events and log records, in the order of the rules.
 
 use super::{EventMatch, Reader};
+use crate::dialect::conditions::Conditions;
 use crate::dialect::plan::turn_of_event;
 use crate::dialect::raw::{EventView, Raw};
 use crate::dialect::rule::{Codec, Field, Location, Rule, fits};
@@ -13,10 +14,11 @@ impl<'a> Reader<'a> {
         if self.events.is_empty() && self.logs.is_empty() {
             return list;
         }
+        let conditions = Conditions::of(self.rules, self.span);
         // Each with its place among the events, or behind them among the log records: a clock may stand still.
         let mut messages: Vec<(&'a Rule, Vec<(usize, EventView<'a>)>)> = Vec::new();
-        let mut take = |rule: &'a Rule, (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
-            if !rule.when.holds_for_keys(self.span) {
+        let mut take = |(index, rule): (usize, &'a Rule), (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
+            if !conditions.hold(index) {
                 return;
             }
             if rule.codec == Codec::MessageEvent {
@@ -34,16 +36,18 @@ impl<'a> Reader<'a> {
             list.extend(raw.map(|raw| EventMatch { rule, raw }));
         };
         // Of several events the last one holds, but the first token is the first.
-        for rule in self.rules.event_rules() {
+        for (index, rule) in self.rules.event_rules() {
             let Location::Event(pattern) = &rule.location else { continue };
             let matching = self.events.iter().enumerate().filter(|(_, event)| fits(pattern, event.name));
             if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
-                matching.for_each(|(place, event)| take(rule, (place, *event), &mut list));
+                matching.for_each(|(place, event)| take((index, rule), (place, *event), &mut list));
             } else {
-                matching.rev().for_each(|(place, event)| take(rule, (place, *event), &mut list));
+                matching
+                    .rev()
+                    .for_each(|(place, event)| take((index, rule), (place, *event), &mut list));
             }
         }
-        for rule in self.rules.log_rules() {
+        for (index, rule) in self.rules.log_rules() {
             for (place, (event, scope)) in self.logs.iter().enumerate() {
                 let matches = match &rule.location {
                     Location::Log(pattern) | Location::LogNear(pattern) => fits(pattern, event.name),
@@ -51,7 +55,7 @@ impl<'a> Reader<'a> {
                     _ => false,
                 };
                 if matches {
-                    take(rule, (self.events.len() + place, *event), &mut list);
+                    take((index, rule), (self.events.len() + place, *event), &mut list);
                 }
             }
         }

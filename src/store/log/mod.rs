@@ -8,7 +8,8 @@
 //!
 //! record    0   4  length of the message, little-endian
 //!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what stands around the items of a
-//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics
+//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics; 16 more: a chunk whose
+//!                  message is compressed by itself, as the module `packed` has it
 //!           5   3  zero
 //!           8   8  time of arrival, nanoseconds since 1970
 //!          16  16  trace id, zero for loose log records, metrics and what several chunks share
@@ -30,6 +31,7 @@ mod files;
 mod form;
 mod inspect;
 mod out;
+mod packed;
 mod read;
 pub mod record;
 pub mod recovery;
@@ -44,6 +46,7 @@ pub use files::{SEGMENT_HEAD, VERSION, file_name, segment_of};
 pub use form::Form;
 pub(super) use form::form_of;
 pub use inspect::{Inspected, inspect, segments};
+pub(super) use packed::unpacked;
 pub use record::{Head, Position, RecordKind};
 pub use recovery::{Damage, Fault, Lost, Recovery, Torn};
 pub use segment::Segment;

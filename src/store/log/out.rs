@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
+use super::packed::packed;
 use super::record::{HEAD, Head, RecordKind};
 use crate::otlp::cut::Piece;
 use crate::store::chunk::Chunk;
@@ -75,6 +76,11 @@ impl<'a> Out<'a> {
         let too_large = || Refused::TooLarge { bytes: chunk.length() };
         let head = Head::of(chunk, self.arrival).ok_or_else(too_large)?;
         let Some(message) = chunk.shared() else {
+            if chunk.is_packed()
+                && let Some((head, message)) = packed(head, &chunk.message())
+            {
+                return self.record(head, &message);
+            }
             let place = self.head(head)?;
             chunk.pieces(&mut |piece| self.piece(piece));
             return Ok(place);
@@ -85,13 +91,22 @@ impl<'a> Out<'a> {
         }
         let at = |number: u64| self.envelopes.get(&(chunk.request(), number)).copied().unwrap_or_default();
         let message = apart.write(&|number| self.end - at(number));
-        let place = self.head(Head {
+        let head = Head {
             length: u32::try_from(message.len()).map_err(|_| too_large())?,
             kind: RecordKind::Shared(chunk.kind()).number(),
             checksum: crc32fast::hash(&message),
             ..head
-        })?;
-        self.small(&message);
+        };
+        match chunk.is_packed().then(|| packed(head, &message)).flatten() {
+            Some((head, message)) => self.record(head, &message),
+            None => self.record(head, &message),
+        }
+    }
+
+    /// Adds a record, and gives its place.
+    fn record(&mut self, head: Head, message: &[u8]) -> Result<u64, Refused> {
+        let place = self.head(head)?;
+        self.small(message);
         Ok(place)
     }
 

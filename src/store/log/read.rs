@@ -75,7 +75,7 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-fn decompress(message: &[u8], length: usize) -> io::Result<Vec<u8>> {
+pub(super) fn decompress(message: &[u8], length: usize) -> io::Result<Vec<u8>> {
     DECOMPRESSOR.with_borrow_mut(|kept| match kept {
         Some(decompressor) => decompressor.decompress(message, length),
         None => kept.insert(Decompressor::new()?).decompress(message, length),

@@ -40,6 +40,11 @@ impl RecordKind {
         }
     }
 
+    /// Whether its message may be compressed by itself.
+    pub(super) fn may_be_packed(self) -> bool {
+        matches!(self, Self::Chunk(kind) | Self::Shared(kind) if kind != ChunkKind::Metrics)
+    }
+
     /// The kind with this number.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
@@ -54,15 +59,17 @@ impl RecordKind {
 
 /// What is added to a chunk's number when it shares envelopes.
 const SHARED: u8 = 5;
+/// What is added to the number of a chunk whose message is compressed by itself, also in a raw segment.
+pub(super) const PACKED: u8 = 16;
 /// The largest number of a kind.
-pub(super) const LAST_KIND: u8 = 9;
+pub(super) const LAST_KIND: u8 = PACKED + 8;
 
 /// What stands before a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Length of the message in bytes.
     pub length: u32,
-    /// The kind's number; kinds of later versions are kept as they are.
+    /// The kind's number, 16 more if the message is compressed by itself; kinds of later versions are kept as they are.
     pub kind: u8,
     /// Time of arrival, nanoseconds since 1970.
     pub arrival: u64,
@@ -76,7 +83,16 @@ impl Head {
     /// The kind, if this version knows it.
     #[must_use]
     pub fn kind(&self) -> Option<RecordKind> {
-        RecordKind::from_number(self.kind)
+        match self.kind.checked_sub(PACKED) {
+            None => RecordKind::from_number(self.kind),
+            Some(number) => RecordKind::from_number(number).filter(|kind| kind.may_be_packed()),
+        }
+    }
+
+    /// Whether the message is compressed by itself.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.kind >= PACKED && self.kind().is_some()
     }
 
     /// The bytes on the disk.

@@ -21,6 +21,7 @@ use std::io;
 
 use super::files::SEGMENT_HEAD;
 use super::form::{Form, form_of};
+use super::packed::unpacked;
 use super::read::{self, Record, next_whole, read_record};
 use super::record::{Head, Position, RecordKind};
 use super::recovery::Damage;
@@ -161,7 +162,7 @@ impl Segment {
         Ok(Some(apart.message(&envelopes)))
     }
 
-    /// The record at a place of the raw segment, as it stands there; `None`: it is not what was written.
+    /// The record at a place of the raw segment, with its message decompressed; `None`: it is not what was written.
     ///
     /// # Errors
     ///
@@ -176,14 +177,15 @@ impl Segment {
         };
         let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
         Ok(match read_record(&*self.file, self.form, at, size.max(at))? {
-            Record::Whole { head, message, .. } => Some((head, message)),
+            Record::Whole { head, message, .. } => unpacked(head, message),
             _ => None,
         })
     }
 }
 
 impl Segment {
-    /// Reads the records from a place of the raw segment on, and gives each whole one to `visit`, with its place there.
+    /// Reads the records from a place of the raw segment on, and gives each whole one to `visit` as a raw segment has it, with its
+    /// place there.
     pub(in crate::store) fn scan<E>(
         &self,
         from: u64,

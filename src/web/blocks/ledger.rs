@@ -198,7 +198,7 @@ impl Ledger {
         let message = encode::traces(spans);
         let scan = scan::scan(&message, Signal::Traces, &[]).map_err(|_| store::Error::Closed)?;
         // Spans of one trace are one chunk.
-        let chunk = Chunk::of_request(scan, message).pop().ok_or(store::Error::Closed)?;
+        let chunk = Chunk::of_request(scan, message).pop().ok_or(store::Error::Closed)?.packed();
         let (done, stored) = oneshot::channel();
         self.store.submit_at(
             revision,

@@ -1,0 +1,67 @@
+//! Messages that are compressed by themselves when they are written, also in a raw segment: those that are made of documents.
+//!
+//! A document has a few words a message, and its spans repeat keys, names and ids around them. What is received as spans is not
+//! compressed before its segment is sealed, so that receiving does not wait for it.
+//!
+//! ```text
+//! message   0   4  length of the message, decompressed
+//!           4   4  CRC-32 of it
+//!           8      one zstd frame
+//! ```
+
+use std::cell::RefCell;
+use std::io;
+
+use zstd::bulk::Compressor;
+
+use super::read::decompress;
+use super::record::{Head, PACKED};
+
+/// The fastest level: most of what can be saved is repetition nearby, which every level finds.
+const LEVEL: i32 = 1;
+
+thread_local! {
+    /// It is kept: to make one takes longer than to compress a small message.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(message: &[u8]) -> io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(compressor) => compressor.compress(message),
+        None => kept.insert(Compressor::new(LEVEL)?).compress(message),
+    })
+}
+
+/// A record with its message compressed; `None` if that is not shorter.
+pub(super) fn packed(head: Head, message: &[u8]) -> Option<(Head, Vec<u8>)> {
+    let compressed = compress(message).ok()?;
+    let mut bytes = Vec::with_capacity(compressed.len() + 8);
+    bytes.extend(u32::try_from(message.len()).ok()?.to_le_bytes());
+    bytes.extend(crc32fast::hash(message).to_le_bytes());
+    bytes.extend(compressed);
+    let head = Head {
+        length: u32::try_from(bytes.len()).ok()?,
+        kind: head.kind + PACKED,
+        checksum: crc32fast::hash(&bytes),
+        ..head
+    };
+    (bytes.len() < message.len()).then_some((head, bytes))
+}
+
+/// A record as it was before its message was compressed, if it was; `None`: it is not what was written.
+#[must_use]
+pub(in crate::store) fn unpacked(head: Head, message: Vec<u8>) -> Option<(Head, Vec<u8>)> {
+    if !head.is_packed() {
+        return Some((head, message));
+    }
+    let (length, rest) = message.split_first_chunk::<4>()?;
+    let (checksum, frame) = rest.split_first_chunk::<4>()?;
+    let head = Head {
+        length: u32::from_le_bytes(*length),
+        kind: head.kind - PACKED,
+        checksum: u32::from_le_bytes(*checksum),
+        ..head
+    };
+    let plain = decompress(frame, head.length as usize).ok()?;
+    (plain.len() == head.length as usize && crc32fast::hash(&plain) == head.checksum).then_some((head, plain))
+}
