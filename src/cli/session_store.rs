@@ -65,7 +65,7 @@ impl SessionStore {
                 continue;
             }
             let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
-            chunks.extend(Chunk::of_request(scan, bytes));
+            chunks.extend(Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed));
         }
         if chunks.is_empty() {
             return Ok(());

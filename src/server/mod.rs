@@ -266,7 +266,6 @@ async fn look_at_certificates(ports: &Ports) {
 
 impl Handle {
     /// The store of the default project, and what gives the redaction rules in force.
-    #[must_use]
     pub(crate) fn default_project(&self) -> (Arc<dyn Store>, impl Fn() -> Option<Arc<Rules>> + Send + use<>) {
         let first = self.gate.projects.first();
         let receiver = Arc::clone(&first.receiver);
