@@ -89,6 +89,8 @@ pub mod receiver;
 pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
+pub mod search;
+#[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 mod sessions;

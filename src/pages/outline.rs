@@ -64,6 +64,15 @@ impl<'a> Outline<'a> {
         self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
     }
 
+    /// The rows right below a row.
+    pub(crate) fn children(&self, row: usize) -> impl Iterator<Item = usize> {
+        let end = self.ends.get(row).copied().unwrap_or_default();
+        let first = row.saturating_add(1);
+        let next =
+            move |child: &usize| Some(self.ends.get(*child).copied().unwrap_or(child + 1).max(child + 1)).filter(|child| *child < end);
+        std::iter::successors((first < end).then_some(first), next)
+    }
+
     /// The row of the deepest step that failed, the first of them; where none did, the first row.
     pub(crate) fn first_to_look_at(&self) -> usize {
         let failed = self.steps().enumerate().filter(|(_, (_, step))| step.operation.failure.is_some());
@@ -86,13 +95,7 @@ impl<'a> Outline<'a> {
             if let Some(mark) = self.critical.get_mut(row) {
                 *mark = true;
             }
-            let end = self.ends.get(row).copied().unwrap_or(row + 1);
-            let mut children = Vec::new();
-            let mut child = row + 1;
-            while child < end {
-                children.push(child);
-                child = self.ends.get(child).copied().unwrap_or(child + 1).max(child + 1);
-            }
+            let children = self.children(row).collect();
             self.wait_for(children, until, &mut stack);
         }
     }

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::feedback;
 use super::head::{step_href, step_path};
 use super::messages;
 use super::outline::{self, Outline, name};
@@ -140,6 +141,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, results: &Resul
                 }
             }
         }
+        (feedback::view(outline, row, of, about.served))
         @if !findings.is_empty() {
             section {
                 h3 { "What is odd here" }
