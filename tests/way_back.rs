@@ -506,6 +506,10 @@ const BESIDE: &[(&str, &str)] = &[
         "a tool has the number of its turn, which one node leaves out",
     ),
     (
+        "made-calls-of-programs/5b8efff798038103d269000000940008.reflex.json",
+        "a tool has the number of its turn, which one node leaves out",
+    ),
+    (
         "made-history-compacted/5b8efff798038103d269000000470001.openreward.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
