@@ -140,4 +140,6 @@ pub mod docs {
     pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
+    #[doc = include_str!("docs/fidelity.md")]
+    pub mod fidelity {}
 }
