@@ -47,7 +47,7 @@ impl Format for ClaudeCode {
     const WHOLE_INPUTS: bool = false;
     type Document<'a> = Vec<Value>;
 
-    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
+    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
         assemble::assemble::<claude_code::ClaudeRecords>(runs)
     }
 
@@ -64,7 +64,7 @@ impl Format for Codex {
     const WHOLE_INPUTS: bool = false;
     type Document<'a> = Vec<Value>;
 
-    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
+    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
         assemble::assemble::<codex::CodexRecords>(runs)
     }
 
