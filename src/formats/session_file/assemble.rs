@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, Given, Records, is_system, text_of};
+use super::records::{Asked, Given, Records, is_system, text_of};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 use crate::operation::{Kind, Message, Role};

@@ -14,7 +14,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Given, Records, uuid};
+use super::records::{Asked, Given, Records, uuid};
 use crate::operation::{Message, Operation, Part, TokenCount, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::span::{TIMES_UNKNOWN, UnixNanos};
@@ -59,10 +59,10 @@ impl Records for ClaudeRecords {
         let version = run.resource.get("service.version").and_then(Value::as_str).filter(|_| of_client);
         Self {
             list: Vec::new(),
-            session: super::session_id(run),
+            session: super::records::session_id(run),
             agent,
             version: version.unwrap_or(VERSION).to_owned(),
-            cwd: super::cwd(run),
+            cwd: super::records::cwd(run),
             prompt: String::new(),
             last: None,
             system: String::new(),
@@ -139,7 +139,7 @@ impl Records for ClaudeRecords {
     fn result(&mut self, run: &Run, given: Given) {
         let content: Value = match given.value {
             Value::Array(blocks) => blocks.into(),
-            other => super::text_of(&other).into(),
+            other => super::records::text_of(&other).into(),
         };
         let mut block = json!({ "tool_use_id": given.call_id, "type": "tool_result", "content": content });
         if given.is_error

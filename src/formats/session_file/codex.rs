@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Given, Records, text_of, uuid};
+use super::records::{Asked, Given, Records, text_of, uuid};
 use crate::operation::{Message, Part, TokenCount};
 use crate::run::{Run, Step};
 use crate::span::UnixNanos;
@@ -41,7 +41,7 @@ impl Records for CodexRecords {
     const HAS_PARAMETERS: bool = false;
 
     fn new(run: &Run, agent: Option<String>) -> Self {
-        let session = super::session_id(run);
+        let session = super::records::session_id(run);
         let of_client = run.resource.get("service.name").and_then(Value::as_str) == Some("codex");
         let version = run.resource.get("service.version").and_then(Value::as_str).filter(|_| of_client);
         Self {
@@ -49,7 +49,7 @@ impl Records for CodexRecords {
             thread: agent.unwrap_or_else(|| session.clone()),
             session,
             version: version.unwrap_or(VERSION).to_owned(),
-            cwd: super::cwd(run),
+            cwd: super::records::cwd(run),
             turn: String::new(),
             model: None,
             begins: false,
@@ -140,7 +140,7 @@ impl Records for CodexRecords {
                     self.add(at, "response_item", item.into());
                 }
                 Part::Text(text) => self.message(at, "assistant", "output_text", text),
-                other => self.message(at, "assistant", "output_text", &super::block_text(other)),
+                other => self.message(at, "assistant", "output_text", &super::records::block_text(other)),
             }
         }
         for asked in calls {
@@ -221,7 +221,7 @@ fn part(part: &Part) -> Value {
             (None, Some(uri)) => json!({ "type": "input_image", "image_url": uri }),
             (None, None) => media.raw.clone(),
         },
-        other => json!({ "type": "input_text", "text": super::block_text(other) }),
+        other => json!({ "type": "input_text", "text": super::records::block_text(other) }),
     }
 }
 
