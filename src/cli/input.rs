@@ -172,6 +172,9 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
 /// The format whose documents are rows of data sets.
 const ROWS: &str = "messages";
 
+/// About so many times a file is looked through for one message that is all of it and has to be mended.
+const WHOLE_TRIES: usize = 4;
+
 /// How many refused spans of one file are told one by one.
 const TOLD: usize = 20;
 
@@ -449,16 +452,23 @@ impl Batch<'_> {
         true
     }
 
-    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is.
-    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8]) -> Option<usize> {
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is: its first line, or, while
+    /// `spare` bytes may still be looked through for that, all of it.
+    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8], spare: &mut usize) -> Option<usize> {
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        [text, line].into_iter().find_map(|text| {
+        let mut add = |text: &[u8]| {
             let mended = mend(text)?;
             let message = Message::parse(&mended.text).ok()?;
             self.note_replaced(file, mended.replaced);
             self.add_message(file, offset, message);
             Some(text.len())
-        })
+        };
+        let added = add(line);
+        if added.is_some() || line.len() == text.len() {
+            return added;
+        }
+        *spare = spare.checked_sub(text.len())?;
+        add(text)
     }
 
     fn note_replaced(&mut self, file: &str, times: usize) {
@@ -505,6 +515,8 @@ impl Batch<'_> {
             return;
         }
         let mut rest = text;
+        // Each broken line could be where a message over all the rest begins.
+        let mut spare = text.len().saturating_mul(WHOLE_TRIES);
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
             match Message::parse_first(rest) {
@@ -520,7 +532,7 @@ impl Batch<'_> {
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
-                Some(Err(source)) => match self.add_mended(file, offset, rest) {
+                Some(Err(source)) => match self.add_mended(file, offset, rest, &mut spare) {
                     Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
                     None => {
                         self.syntax(file, offset, rest, source);
