@@ -89,6 +89,8 @@ pub mod receiver;
 pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
+pub mod search;
+#[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 mod sessions;
@@ -138,4 +140,6 @@ pub mod docs {
     pub mod sessions {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
+    #[doc = include_str!("docs/fidelity.md")]
+    pub mod fidelity {}
 }

@@ -136,6 +136,32 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     ("/runs/5b8efff798038103d269000000210001/findings", &["No findings"]),
     ("/runs/5b8efff798038103d269000000210001/raw", &["As received: 6 spans"]),
+    (
+        "/compare?a=5b8efff798038103d269000000210001",
+        &[
+            "Choose the run that <code>5b8efff7</code> is compared with",
+            "/compare?a=5b8efff798038103d269000000210001&amp;b=",
+        ],
+    ),
+    (
+        "/compare?a=5b8efff798038103d2690000001a0001&b=5b8efff798038103d2690000001a0002",
+        &[
+            "<del>",
+            "<ins>",
+            "words differ",
+            "/runs/5b8efff798038103d2690000001a0001?span=",
+            "B − A",
+        ],
+    ),
+    (
+        "/compare?a=5b8efff798038103d269000000210001&b=0e11000000000000000000000000000e",
+        &["only in A", "&lt;script&gt;alert(1)&lt;/script&gt;"],
+    ),
+    (
+        "/compare/sessions?a=talk-1",
+        &["Choose the session that", "/compare/sessions?a=talk-1&amp;b=talk-1"],
+    ),
+    ("/compare/sessions?a=talk-1&b=talk-1", &["Who am I?", "the same", "A has 3 runs"]),
     ("/runs/0e11000000000000000000000000000e", &["&lt;script&gt;alert(1)&lt;/script&gt;"]),
 ];
 
@@ -344,6 +370,152 @@ fn browsers_log_in_with_a_token() {
     );
 }
 
+/// A form as a browser sends it: status, where it leads, and the answer.
+fn post_form(url: &str, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> (u16, Option<String>, String) {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .build()
+        .into();
+    let mut request = agent.post(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut answer = request.send_form(fields.iter().copied()).expect("an answer");
+    let location = answer
+        .headers()
+        .get("location")
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
+    let text = answer.body_mut().read_to_string().expect("text");
+    (answer.status().as_u16(), location, text)
+}
+
+#[test]
+fn what_people_say_is_part_of_the_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    let took = |text: &str| {
+        text.split("<dt>Took</dt>")
+            .nth(1)
+            .and_then(|rest| rest.split("</dd>").next())
+            .map(str::to_owned)
+    };
+    let before = page(&serving, &format!("/runs/{FAILED}"));
+    let form = format!("{}/runs/{FAILED}/evaluations", serving.api);
+    let span = before
+        .split("name=\"span_id\" value=\"")
+        .nth(1)
+        .and_then(|rest| rest.get(..16))
+        .expect("a form")
+        .to_owned();
+    let said = [
+        ("span_id", span.as_str()),
+        ("name", "help"),
+        ("score", "0.25"),
+        ("label", "poor"),
+        ("explanation", "Why <b>divide</b>?\nSee 2."),
+        ("annotator", "Ana"),
+    ];
+    assert_eq!(post_form(&form, &[], &said).0, 403, "no page of ours sent it");
+    assert_eq!(post_form(&form, &[("origin", "http://evil.example")], &said).0, 403);
+    let ours = [("origin", serving.api.as_str())];
+    assert_eq!(
+        post_form(&form, &ours, &[("span_id", &span), ("label", " ")]).0,
+        422,
+        "nothing is said"
+    );
+    assert_eq!(post_form(&form, &ours, &[("span_id", &span), ("score", "much")]).0, 400);
+    assert_eq!(post_form(&form, &ours, &[("span_id", "00000000000000ff"), ("score", "1")]).0, 404);
+    let (status, location, text) = post_form(&form, &ours, &said);
+    assert_eq!((status, location), (303, Some(format!("/runs/{FAILED}?span={span}"))), "{text}");
+    let after = page(&serving, &format!("/runs/{FAILED}?span={span}"));
+    for wanted in [
+        "<b>Ana</b>",
+        "help: ",
+        "<b>0.25</b>",
+        "<b>poor</b>",
+        "Why &lt;b&gt;divide&lt;/b&gt;?\nSee 2.",
+    ] {
+        assert!(after.contains(wanted), "{wanted}: {after}");
+    }
+    assert_eq!(took(&before), took(&after), "the run takes no longer");
+    assert!(before.contains("2 failed") && after.contains("2 failed"));
+
+    // A program says it of the run; both are in documents.
+    let api = format!("{}/api/v1/traces/{FAILED}/evaluations", serving.api);
+    let post = |body: &str| {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let mut answer = agent.post(&api).content_type("application/json").send(body).expect("an answer");
+        let text = answer.body_mut().read_to_string().expect("text");
+        (answer.status().as_u16(), serde_json::from_str::<Value>(&text).expect("JSON"))
+    };
+    assert_eq!(post("{}").0, 422);
+    assert_eq!(post(r#"{"stars": 5}"#).0, 400);
+    let (status, answer) = post(r#"{"label": "wrong", "annotator": "Ben"}"#);
+    assert_eq!((status, &answer["annotator"]), (201, &Value::from("Ben")), "{answer}");
+    for (format, wanted) in [
+        ("contextforge", &["poor", "wrong", "0.25", "Ana", "Ben", "annotated_at"][..]),
+        ("reflex", &["poor", "wrong", "0.25"]),
+        ("openreward", &["poor", "wrong", "0.25"]),
+        ("synth", &["0.25"]),
+        ("inspect", &["poor", "wrong", "0.25"]),
+    ] {
+        let (status, _, text) = get(&format!("{}/api/v1/traces/{FAILED}/{format}", serving.api), None);
+        assert_eq!(status, 200, "{text}");
+        for wanted in wanted {
+            assert!(text.contains(wanted), "{format} has no {wanted}: {text}");
+        }
+    }
+}
+
+#[test]
+fn people_need_the_right_to_judge() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let token = |name: &str, rights: &[&str]| {
+        let mut arguments = vec!["token", "new", "--name", name];
+        arguments.extend(rights.iter().flat_map(|right| ["--right", *right]));
+        let made = crate::serving::spanbridge(&arguments);
+        (String::from_utf8(made.stdout).expect("text").trim().to_owned(), made.stderr)
+    };
+    let (reader, mut config) = token("reader", &["read", "ingest"]);
+    let (judge, more) = token("judge", &["read", "annotate"]);
+    config.extend(more);
+    let file = directory.path().join("spanbridge.toml");
+    fs::write(&file, config).expect("writes");
+    let serving = Serving::start_with(&directory.path().join("data"), &["--config", file.to_str().expect("text")]);
+    for file in payloads(CASES[1]) {
+        let request = ureq::post(format!("{}/v1/traces", serving.http))
+            .header("content-type", "application/json")
+            .header("authorization", format!("Bearer {reader}"));
+        assert_eq!(request.send(&fs::read(&file).expect("reads")[..]).expect("taken").status(), 200);
+    }
+    let form = format!("{}/runs/{FAILED}/evaluations", serving.api);
+    let cookie = |token: &str| format!("spanbridge={token}");
+    let post = |token: &str| {
+        post_form(
+            &form,
+            &[("origin", &serving.api), ("cookie", &cookie(token))],
+            &[("label", "good"), ("annotator", "Mallory")],
+        )
+    };
+    assert_eq!(post("sb_wrong").0, 401);
+    assert_eq!(post(&reader).0, 403);
+    let (status, location, _) = post(&judge);
+    assert_eq!(status, 303);
+    let other = post_form(
+        &form,
+        &[("origin", "http://evil.example"), ("cookie", &cookie(&judge))],
+        &[("label", "good")],
+    );
+    assert_eq!(other.0, 401, "a cookie counts only from our own pages");
+    let (_, _, text) = get(&format!("{}{}", serving.api, location.expect("a place")), Some(&cookie(&judge)));
+    assert!(
+        text.contains("<b>judge</b>") && !text.contains("Mallory"),
+        "the token says who it was: {text}"
+    );
+}
+
 #[test]
 fn what_comes_is_told_within_a_second() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -363,6 +535,59 @@ fn what_comes_is_told_within_a_second() {
     let _ = next("event: changed");
     assert!(next("data: ").contains(FAILED));
     assert!(sent.elapsed() < Duration::from_secs(1), "after {:?}", sent.elapsed());
+}
+
+#[test]
+fn search_reads_an_index_of_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let search = &["--search"][..];
+    let mut serving = Serving::start_with(directory.path(), search);
+    CASES.iter().for_each(|case| send(&serving, case));
+    let index = directory.path().join("search");
+    // Each as the beginning of a word, in any order; between quotes as it stands.
+    let finds = [
+        ("DIVIS+zero+by", true),
+        ("zero+divis", true),
+        ("%22division+by+zero%22", true),
+        ("%22zero+by+division%22", false),
+        ("visi", false),
+        ("divis+nowhere", false),
+        ("5b8efff798038103d26900000021", true),
+        ("ZeroDivisionError", true),
+    ];
+    let check = |serving: &Serving, why: &str| {
+        let given_up = Instant::now() + Duration::from_secs(20);
+        while !page(serving, "/?q=divis&all=1").contains(FAILED) {
+            assert!(Instant::now() < given_up, "{why}: nothing is found");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        for (words, is_found) in finds {
+            let text = page(serving, &format!("/?q={words}&all=1"));
+            assert_eq!(text.contains(&format!("id=\"t{FAILED}\"")), is_found, "{why}: {words}: {text}");
+        }
+        let text = page(serving, "/?q=divis&status=ok");
+        assert!(text.contains("No run fits."), "{why}: filters hold beside the words: {text}");
+    };
+    check(&serving, "fed");
+    let files = || fs::read_dir(&index).expect("the index").count();
+    assert!(files() > 0);
+    serving.stop();
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "after a restart");
+    serving.stop();
+    for entry in fs::read_dir(&index).expect("the index") {
+        let path = entry.expect("a file").path();
+        fs::write(path, "no database").expect("writes");
+    }
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "after damage");
+    serving.stop();
+    let data = directory.path().to_str().expect("text");
+    let reindexed = crate::serving::spanbridge(&["reindex", "--data-dir", data]);
+    assert!(reindexed.status.success(), "{}", String::from_utf8_lossy(&reindexed.stderr));
+    assert!(!index.exists(), "reindex removes it");
+    serving = Serving::start_with(directory.path(), search);
+    check(&serving, "built anew");
 }
 
 /// Debian's browser; the test says so where there is none.

@@ -7,6 +7,7 @@ use crate::serving;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serving::spanbridge;
 
@@ -164,6 +165,44 @@ fn a_session_and_what_was_exported_of_it_are_one_run() {
 }
 
 #[test]
+fn a_session_and_its_exported_spans_are_one_run_in_a_store_too() {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases");
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut joined = 0;
+    for case in fs::read_dir(all).expect("cases").map(|entry| entry.expect("a case").path()) {
+        let mut exported = files(&case);
+        exported.retain(|file| text(file).ends_with(".traces.bin"));
+        if exported.is_empty() {
+            continue;
+        }
+        joined += 1;
+        let session = case.join("session");
+        let mut both = vec![session.as_path()];
+        both.extend(exported.iter().map(PathBuf::as_path));
+        // Whatever comes first; and a second reading stores nothing.
+        for exported_first in [true, false] {
+            let data = directory.path().join(format!("{joined}{exported_first}"));
+            let import = |inputs: &[&Path]| {
+                let mut arguments = vec!["import", "--data-dir", text(&data)];
+                arguments.extend(inputs.iter().map(|input| text(input)));
+                String::from_utf8_lossy(&spanbridge(&arguments).stderr).into_owned()
+            };
+            if !exported_first {
+                import(&[&session]);
+            }
+            import(both.get(1..).unwrap_or_default());
+            import(&[&session]);
+            let again = import(&[&session]);
+            assert!(again.contains("0 spans stored"), "{}: {again}", case.display());
+            let stored = spanbridge(&["export", "--to", "messages", "--data-dir", text(&data)]);
+            let stored: BTreeSet<String> = String::from_utf8_lossy(&stored.stdout).lines().map(str::to_owned).collect();
+            assert_eq!(stored, documents(&both).0, "{}", case.display());
+        }
+    }
+    assert!(joined >= 4, "{joined} cases have exported spans");
+}
+
+#[test]
 fn sessions_of_a_home_are_found_and_taken_when_asked() {
     let home = tempfile::tempdir().expect("a directory");
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases");
@@ -220,6 +259,42 @@ fn sessions_of_a_home_are_found_and_taken_when_asked() {
     );
     let stored = String::from_utf8_lossy(&stored.stdout).into_owned();
     assert!(stored.contains("alpha") && !stored.contains("gamma"), "{stored}");
+}
+
+/// A session that is written while a server watches: a line is there within a second, and what must not be stored is not.
+#[test]
+fn a_server_stores_sessions_while_they_are_written() {
+    let home = tempfile::tempdir().expect("a directory");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases/claudecode-tools/session");
+    let file = files(&from).into_iter().find(|file| is_session(file)).expect("a session");
+    let to = home.path().join(file.strip_prefix(&from).expect("below"));
+    fs::create_dir_all(to.parent().expect("a folder")).expect("made");
+    let data = home.path().join("data");
+    let mut command = serving::program();
+    command.args(["serve", "--data-dir", text(&data)]).args(serving::ANY_PORTS);
+    command.args(["--watch-sessions", "--redact", "[{ value = 'gamma', action = 'mask' }]"]);
+    let server = serving::Serving::launch(command.env("HOME", home.path()));
+    let documents = || {
+        let output = spanbridge(&["export", "--to", "messages", "--server", &server.api]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let whole = fs::read_to_string(&file).expect("reads");
+    let half = whole.find("Now I check it").expect("said");
+    let wait = |words: &str| {
+        let begun = Instant::now();
+        while !documents().contains(words) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{words} does not come: {}", documents());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    // The first look comes before the file.
+    std::thread::sleep(Duration::from_millis(500));
+    fs::write(&to, whole.get(..half).expect("half")).expect("writes");
+    wait("I will read the file first.");
+    assert!(!documents().contains("Now I check it"), "half a line is read");
+    fs::write(&to, &whole).expect("writes");
+    wait("missing.txt does not exist");
+    assert!(documents().contains("alpha") && !documents().contains("gamma"), "{}", documents());
 }
 
 #[test]

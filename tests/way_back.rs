@@ -486,16 +486,24 @@ const BESIDE: &[(&str, &str)] = &[
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.openreward.json",
-        "a call that only an exchange tells of has no span of its own",
+        "made-calls-of-programs/5b8efff798038103d269000000940002.openreward.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.invariant.json",
-        "a call that only an exchange tells of has no span of its own",
+        "made-calls-of-programs/5b8efff798038103d269000000940002.invariant.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.atif.json",
-        "a call that only an exchange tells of has no span of its own",
+        "made-calls-of-programs/5b8efff798038103d269000000940002.atif.json",
+        "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-calls-of-programs/5b8efff798038103d269000000940001.invariant.json",
+        "a retrieval between two conversations is taken for what the second one was given",
+    ),
+    (
+        "made-calls-of-programs/5b8efff798038103d269000000940005.reflex.json",
+        "a tool has the number of its turn, which one node leaves out",
     ),
     (
         "made-history-compacted/5b8efff798038103d269000000470001.openreward.json",

@@ -23,13 +23,15 @@ pub enum Right {
     Ingest,
     /// Read traces, sessions and documents of its project.
     Read,
+    /// Judge what its project has: notes, labels and scores of people.
+    Annotate,
     /// See what concerns the whole bridge: `/metrics`.
     Admin,
 }
 
 impl Right {
     /// All rights.
-    pub const ALL: [Self; 3] = [Self::Ingest, Self::Read, Self::Admin];
+    pub const ALL: [Self; 4] = [Self::Ingest, Self::Read, Self::Annotate, Self::Admin];
 
     /// The word in configuration.
     #[must_use]
@@ -37,6 +39,7 @@ impl Right {
         match self {
             Self::Ingest => "ingest",
             Self::Read => "read",
+            Self::Annotate => "annotate",
             Self::Admin => "admin",
         }
     }
@@ -153,8 +156,18 @@ impl Tokens {
     ///
     /// It carries no token, one that is not known, or one without the right.
     pub fn allow<'a>(&self, authorization: impl IntoIterator<Item = &'a [u8]>, right: Right) -> Result<Project, Denied> {
+        let grant = self.grant(authorization, right)?;
+        Ok(grant.map(|grant| grant.project.clone()).unwrap_or_default())
+    }
+
+    /// What the token of a request stands for; `None`: no request needs one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tokens::allow`].
+    pub fn grant<'a>(&self, authorization: impl IntoIterator<Item = &'a [u8]>, right: Right) -> Result<Option<Arc<Grant>>, Denied> {
         if self.is_empty() {
-            return Ok(Project::default());
+            return Ok(None);
         }
         let mut values = authorization.into_iter();
         // Two headers: what stands before us may have looked at the other one.
@@ -167,7 +180,7 @@ impl Tokens {
             let name = grant.name.clone();
             return Err(Denied::NoRight { name, right });
         }
-        Ok(grant.project.clone())
+        Ok(Some(Arc::clone(grant)))
     }
 }
 

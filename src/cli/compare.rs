@@ -203,8 +203,8 @@ fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
     };
     facts.extend(both(|step| Some(shown(&step.name, 48))));
     facts.extend(both(tokens));
-    facts.extend(both(|step| step.cost_usd.map(dollars)));
-    facts.extend(both(|step| step.duration_nanos.map(elapsed)));
+    facts.extend(both(|step| step.took.cost_usd.map(dollars)));
+    facts.extend(both(|step| step.took.duration_nanos.map(elapsed)));
     let failed = |side: &Option<StepSide>| side.as_ref().is_some_and(|step| step.failed);
     facts.extend(match (failed(&pair.left), failed(&pair.right), pair.change) {
         (false, false, _) => None,
@@ -221,7 +221,7 @@ fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
 }
 
 fn tokens(step: &StepSide) -> Option<String> {
-    match (step.input_tokens, step.output_tokens) {
+    match (step.took.input_tokens, step.took.output_tokens) {
         (None, None) => None,
         (Some(input), None) => Some(format!("{input} in")),
         (None, Some(output)) => Some(format!("{output} out")),
@@ -288,8 +288,8 @@ fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &st
         ("model calls", Some(left.model_calls), Some(right.model_calls)),
         ("tool calls", Some(left.tool_calls), Some(right.tool_calls)),
         ("failures", Some(left.failures), Some(right.failures)),
-        ("tokens in", left.input_tokens, right.input_tokens),
-        ("tokens out", left.output_tokens, right.output_tokens),
+        ("tokens in", left.took.input_tokens, right.took.input_tokens),
+        ("tokens out", left.took.output_tokens, right.took.output_tokens),
     ] {
         if one.is_some() || other.is_some() {
             let change = one
@@ -304,10 +304,10 @@ fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &st
             row(name, &of(one), &of(other), "");
         }
     };
-    amount("cost", left.cost_usd, right.cost_usd, dollars);
+    amount("cost", left.took.cost_usd, right.took.cost_usd, dollars);
     amount("reward", left.reward, right.reward, |number| number.to_string());
     let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), elapsed);
-    row("took", &time(left.duration_nanos), &time(right.duration_nanos), "");
+    row("took", &time(left.took.duration_nanos), &time(right.took.duration_nanos), "");
 }
 
 fn signed(number: i128) -> String {
@@ -336,9 +336,9 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
         row.push((answer.0.to_owned(), answer.1));
         row.extend(of(|whole| {
             let sum = |one: Option<u64>, other: Option<u64>| one.or(other).map(|_| one.unwrap_or(0) + other.unwrap_or(0));
-            sum(whole.numbers.input_tokens, whole.numbers.output_tokens).map_or_else(String::new, |sum| sum.to_string())
+            sum(whole.numbers.took.input_tokens, whole.numbers.took.output_tokens).map_or_else(String::new, |sum| sum.to_string())
         }));
-        row.extend(of(|whole| whole.numbers.cost_usd.map_or_else(String::new, dollars)));
+        row.extend(of(|whole| whole.numbers.took.cost_usd.map_or_else(String::new, dollars)));
         row.extend(of(|whole| {
             whole.numbers.reward.map_or_else(String::new, |reward| reward.to_string())
         }));

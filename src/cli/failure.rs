@@ -8,6 +8,7 @@ use crate::dataset::OutputError;
 use crate::forward::ForwardError;
 use crate::redact::Unredacted;
 use crate::server::StartError;
+use crate::sessions::SessionError;
 use crate::store;
 
 /// Why a command stopped.
@@ -54,6 +55,9 @@ pub(super) enum Failure {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// A session file cannot be read.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The files of a destination cannot be used.
     #[error(transparent)]
     Forward(#[from] ForwardError),

@@ -41,8 +41,7 @@ impl Home {
         if !self.sessions {
             return Ok(None);
         }
-        let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let home = home.ok_or_else(|| Failure::usage("HOME is not set; name the folders instead of --sessions"))?;
+        let home = home()?;
         let wanted = |client: &Client| self.client.is_empty() || self.client.contains(client);
         let mut files: BTreeMap<Client, Vec<PathBuf>> = BTreeMap::new();
         for client in Client::ALL.into_iter().filter(wanted) {
@@ -72,12 +71,34 @@ impl Home {
         Ok(Some(files.into_values().flatten().collect()))
     }
 
+    /// The folders that sessions are in; `None`: the flags do not ask for any.
+    pub(super) fn folders(&self) -> Result<Option<Vec<PathBuf>>, Failure> {
+        if !self.sessions {
+            return Ok(None);
+        }
+        let clients = Client::ALL.into_iter();
+        let wanted = clients.filter(|client| self.client.is_empty() || self.client.contains(client));
+        folders_of(wanted).map(Some)
+    }
+
     fn is_recent(&self, file: &std::path::Path) -> bool {
         let Some(since) = self.since else { return true };
         let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
         let changed = changed.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         changed.is_some_and(|changed| changed.as_nanos() >= u128::from(since))
     }
+}
+
+fn home() -> Result<PathBuf, Failure> {
+    let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    home.ok_or_else(|| Failure::usage("HOME is not set: there is no folder with sessions of coding agents"))
+}
+
+/// Where these clients keep their sessions, whether or not they are there.
+pub(super) fn folders_of(clients: impl Iterator<Item = Client>) -> Result<Vec<PathBuf>, Failure> {
+    let home = home()?;
+    let folders = clients.flat_map(|client| client.folders().iter().map(|folder| home.join(folder)));
+    Ok(folders.collect())
 }
 
 /// Asks on the terminal.

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde_json::json;
@@ -16,11 +17,15 @@ use super::home::Home;
 use super::input::{Batch, Files};
 use super::out;
 use super::redaction::Redaction;
+use super::session_store::SessionStore;
 use super::target::LossesOutput;
+use super::watch;
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::formats::Disassembled;
 use crate::otlp;
 use crate::redact::Rules;
+use crate::sessions::Watch;
 use crate::span::{Signal, Span, TraceId};
 use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
@@ -37,6 +42,7 @@ folder. They hold what people and agents wrote, and may hold secrets: --redact a
 
 Examples:
   spanbridge import --sessions --since 7d                 what coding agents did in this home, last week
+  spanbridge import --sessions --yes --watch              the same, and what they do from now on
   spanbridge import ~/.claude/projects                    the sessions below a folder
   spanbridge import chats.json  detect the format by content
   spanbridge import --from invariant a.json b.json
@@ -61,6 +67,10 @@ pub(super) struct Import {
     force: bool,
     #[command(flatten)]
     home: Home,
+    /// Go on: store what these sessions and new ones get to have, within a second, until the program is ended. `serve
+    /// --watch-sessions` does it beside a server.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     redaction: Redaction,
     #[command(flatten)]
@@ -103,14 +113,18 @@ impl Import {
         let count = counted.get();
         let mut receipt = Receipt::default();
         let spans = std::mem::take(&mut batch.spans);
-        if !spans.is_empty() || count > 0 || batch.has_sessions() {
+        if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
             append(&opened, spans, &mut receipt)?;
-            store_sessions(&mut batch, &opened, &mut receipt)?;
+            let sessions = opened.sessions(self.files.vocabulary()?);
+            store_sessions(&mut batch, &sessions, &mut receipt)?;
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;
                 let rows = out::many(count, "row");
                 out::note(&format!("read {rows} of messages; the times of their spans are stand-ins"));
+            }
+            if self.watch {
+                return self.follow(&sessions, &receipt);
             }
             opened.store.close();
         }
@@ -120,6 +134,32 @@ impl Import {
             receipt.duplicates
         ));
         Ok(exit_status(batch.problems.is_empty()))
+    }
+
+    /// Stores what sessions get to have until somebody ends the program; that ends nothing in the middle.
+    fn follow(&self, sessions: &SessionStore, receipt: &Receipt) -> Result<ExitCode, Failure> {
+        let roots = match self.home.folders()? {
+            Some(folders) => folders,
+            None => self.files.paths().to_vec(),
+        };
+        out::note(&format!(
+            "{} stored; watching {}",
+            out::many(receipt.stored, "span"),
+            out::many(roots.len(), "folder")
+        ));
+        let watch = Watch::new(roots, false);
+        watch::follow(
+            sessions,
+            watch,
+            self.files.limit(),
+            &AtomicBool::new(false),
+            &mut |told| match told {
+                Ok(receipt) if receipt.stored > 0 => out::note(&format!("{} stored", out::many(receipt.stored, "span"))),
+                Ok(_) => {}
+                Err(failure) => out::error(&failure),
+            },
+        );
+        Ok(ExitCode::SUCCESS)
     }
 
     fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
@@ -152,7 +192,7 @@ impl Import {
         Ok(Stored {
             store: opened.store,
             session_keys: options.session_keys,
-            rules,
+            rules: rules.map(Arc::new),
         })
     }
 }
@@ -161,19 +201,14 @@ impl Import {
 const BESIDE_A_SERVER: &str = "a server is running; send it the documents: spanbridge send --to http://127.0.0.1:4318 FILE, or \
                                POST them to http://127.0.0.1:4319/api/v1/import/FORMAT (docs: blocks)";
 /// Stores each session as it is read.
-fn store_sessions(batch: &mut Batch<'_>, opened: &Stored, receipt: &mut Receipt) -> Result<(), Failure> {
+fn store_sessions(batch: &mut Batch<'_>, store: &SessionStore, receipt: &mut Receipt) -> Result<(), Failure> {
     let mut failed = None;
     batch.read_sessions(&mut |spans| {
         if failed.is_none() {
-            failed = append_each(opened, spans, receipt).err();
+            failed = store.take(spans, receipt).err();
         }
     });
     failed.map_or(Ok(()), Err)
-}
-
-/// A span a chunk: of a session that has grown, only what is new is stored.
-fn append_each(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
-    spans.into_iter().try_for_each(|span| append(opened, vec![span], total))
 }
 
 /// So many spans of rows are stored at once.
@@ -184,7 +219,15 @@ struct Stored {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
     /// What must not be stored.
-    rules: Option<Rules>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Stored {
+    /// The same store for sessions.
+    fn sessions(&self, vocabulary: Vocabulary) -> SessionStore {
+        let rules = self.rules.clone();
+        SessionStore::new(Arc::clone(&self.store), vocabulary, move || rules.clone())
+    }
 }
 
 /// A trace a chunk: the same document gives the same bytes, whatever else is imported with it.

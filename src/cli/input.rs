@@ -88,6 +88,16 @@ impl Files {
         vocabulary(self.semconv.as_deref())
     }
 
+    /// The files and folders to read.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The most bytes of one file.
+    pub(super) fn limit(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Reads these too.
     pub(super) fn extend(&mut self, files: Vec<PathBuf>) {
         self.files.extend(files);

@@ -36,6 +36,7 @@ mod reindex;
 mod select;
 mod send;
 mod serve;
+mod session_store;
 mod settings;
 mod settings_file;
 mod settings_sources;
@@ -48,6 +49,7 @@ mod token;
 mod units;
 mod variables;
 mod vocabulary;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -10,11 +10,13 @@ use super::failure::Failure;
 use super::out;
 use super::vocabulary::vocabulary;
 use crate::access::Project;
+use crate::search;
 use crate::store::{self, Filter, OpenOptions};
 
 const EXAMPLES: &str = "\
 The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or \
-of another version. Use this command if you suspect that the index is wrong.
+of another version. Use this command if you suspect that the index is wrong. The index of words (`serve --search`) is removed; `serve` \
+builds it anew.
 
 Examples:
   spanbridge reindex
@@ -46,6 +48,7 @@ impl Reindex {
             ..OpenOptions::new(&directory)
         };
         let opened = store::reindex(&options)?;
+        search::remove(&directory).map_err(|error| Failure::usage(format!("the index of words cannot be removed: {error}")))?;
         out::recovery(&opened.recovery);
         let traces = opened.store.list(&Filter::default())?.len();
         out::note(&format!(

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -11,16 +13,21 @@ use toml::Table;
 
 use super::address::reached_here;
 use super::failure::Failure;
+use super::home;
+use super::input::DEFAULT_LIMIT;
 use super::log::{Form, Level, Log};
 use super::out;
+use super::session_store::SessionStore;
 use super::settings_file;
 use super::settings_sources::{Sources, effective, wait_for_restart};
 use super::source::is_spanbridge;
 use super::variables;
+use super::watch;
 use crate::access::Project;
 use crate::documents::Vocabulary;
 use crate::forward::Destination;
 use crate::server::{Addresses, Config, Handle, Server, StartError};
+use crate::sessions::{Client, Watch};
 use crate::store::Recovery;
 
 const EXAMPLES: &str = "\
@@ -46,6 +53,10 @@ pub(super) struct Serve {
     /// Print the effective settings as TOML, with secrets hidden, and exit.
     #[arg(long)]
     print_config: bool,
+    /// Store the sessions of coding agents below the home folder while they work, in the project default/default. Redaction rules
+    /// apply to them.
+    #[arg(long)]
+    watch_sessions: bool,
 }
 
 impl Serve {
@@ -70,6 +81,7 @@ impl Serve {
             table,
             vocabulary: Arc::clone(&config.vocabulary),
             log,
+            watches: self.watch_sessions,
         };
         let ended = runtime.block_on(running.serve(config));
         // Whatever a thread still works at, nobody waits for it.
@@ -86,6 +98,8 @@ struct Running {
     /// Read once: a change of it waits for a restart.
     vocabulary: Arc<Vocabulary>,
     log: Log,
+    /// Whether sessions of coding agents are stored.
+    watches: bool,
 }
 
 impl Running {
@@ -116,6 +130,9 @@ impl Running {
         warn_of_risks(&config, server.addresses());
         let counters = server.counters();
         let handle = server.handle();
+        if self.watches {
+            self.watch_sessions(&handle)?;
+        }
         server
             .run(async {
                 let name = tokio::select! {
@@ -139,6 +156,22 @@ impl Running {
             ));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Stores sessions from now on, in a thread that ends with the store.
+    fn watch_sessions(&self, handle: &Handle) -> Result<(), Failure> {
+        let folders = home::folders_of(Client::ALL.into_iter())?;
+        let (store, rules) = handle.default_project();
+        let store = SessionStore::new(store, Vocabulary::clone(&self.vocabulary), rules);
+        let follow = move || {
+            let watch = Watch::new(folders, false);
+            watch::follow(&store, watch, DEFAULT_LIMIT, &AtomicBool::new(false), &mut |told| match told {
+                Ok(receipt) => tracing::debug!(spans = receipt.stored, "stored what a session got to have"),
+                Err(failure) => tracing::warn!("{}", out::with_causes(&failure)),
+            });
+        };
+        let thread = thread::Builder::new().name("sessions".to_owned()).spawn(follow);
+        thread.map(|_| ()).map_err(|source| Failure::Runtime { source })
     }
 
     /// Ends with the terminal that the process was started from.

@@ -45,6 +45,9 @@ pub(super) struct Settings {
     /// Allow non-loopback addresses without tokens or client certificates. Anyone who can reach them can read and write.
     #[arg(long, env = "SPANBRIDGE_ALLOW_ANONYMOUS", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_anonymous: Option<bool>,
+    /// Keep an index of the words in names, keys, values and payloads, so that search does not read the log.
+    #[arg(long, env = "SPANBRIDGE_SEARCH", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) search: Option<bool>,
     /// The certificate chain for all ports, in PEM. Enables TLS on all ports.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_CERTIFICATE")]
     pub(super) tls_certificate: Option<PathBuf>,
@@ -207,6 +210,7 @@ impl Settings {
                 redaction: self.redact.clone().unwrap_or_default(),
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
+            search: settings.search.unwrap_or(false),
             forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default(), settings.redact_hash_key.as_deref())
                 .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
@@ -248,7 +252,9 @@ impl Settings {
             let refused = |words: String| Failure::usage(format!("token {}: {words}", token.name));
             let project = token.project.as_deref().map(str::parse).transpose();
             if token.rights.is_empty() {
-                return Err(refused("it has no rights; the rights are ingest, read and admin".to_owned()));
+                return Err(refused(
+                    "it has no rights; the rights are ingest, read, annotate and admin".to_owned(),
+                ));
             }
             let grant = Grant {
                 name: token.name.clone(),

@@ -122,6 +122,7 @@ fn built_in() -> Settings {
         otlp_http: Some("127.0.0.1:4318".to_owned()),
         http: Some("127.0.0.1:4319".to_owned()),
         allow_anonymous: Some(false),
+        search: Some(false),
         max_request_bytes: Some(limits.request_bytes as u64),
         max_in_flight_bytes: Some(limits.in_flight_bytes as u64),
         max_read_bytes: Some(reading.bytes as u64),

@@ -88,7 +88,9 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
-                    Some(text) => mend::parse_noting(text, ends(rule), mended).unwrap_or_else(|| text.into()),
+                    Some(text) => mend::parse_noting(text, ends(rule), mended)
+                        .or_else(|| super::python::printed(text))
+                        .unwrap_or_else(|| text.into()),
                     None => json(rule, raw, mended)?,
                 };
                 if !whole.is_object() && !whole.is_array() {
@@ -167,10 +169,11 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
 
 /// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
 fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
-    if !rule.keeps_json() || opened.is_some_and(Opened::is_left) {
+    if !rule.keeps_json() {
         return None;
     }
-    json_text(raw)
+    // What Python printed was opened to look for messages in it.
+    json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || super::python::may_be_printed(text))
 }
 
 /// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.

@@ -34,6 +34,8 @@ pub mod rule;
 mod rule_index;
 pub(crate) mod span_names;
 mod texts;
+#[cfg(any(feature = "server", feature = "layer"))]
+pub(crate) mod translate;
 mod words;
 pub mod write;
 mod write_field;

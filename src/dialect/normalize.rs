@@ -99,10 +99,11 @@ pub(super) fn is_nothing(text: &str) -> bool {
 /// Arguments whose values stand beside their types (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
 fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     let value = |member: &Value| {
-        let member = member
-            .as_object()
-            .filter(|member| member.len() == 2 && member.contains_key("type"))?;
+        let member = member.as_object()?;
         let value = member.get("value")?;
+        if member.keys().any(|key| key != "value" && key != "type") {
+            return None;
+        }
         Some(match (value, member.get("type").and_then(Value::as_str)) {
             (Value::String(_), Some("str" | "string")) => value.clone(),
             (Value::String(text), _) => super::mend::parse(text)
@@ -111,6 +112,10 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
             _ => value.clone(),
         })
     };
+    let is_typed = |member: &Value| member.get("type").is_some();
+    if !map.values().any(is_typed) {
+        return None;
+    }
     let members: Option<Map<String, Value>> = map.iter().map(|(name, member)| Some((name.clone(), value(member)?))).collect();
     members.filter(|members| !members.is_empty()).map(Value::Object)
 }

@@ -19,6 +19,26 @@ pub(super) fn literal(text: &str) -> Option<Value> {
     whole(text)
 }
 
+/// A dict whose first key Python quoted, or a list of such: what `str` makes of a request.
+pub(super) fn printed(text: &str) -> Option<Value> {
+    may_be_printed(text).then(|| literal(text)).flatten()
+}
+
+/// The same, of dicts, lists and scalars alone: nothing of it is lost in JSON.
+pub(super) fn printed_plainly(text: &str) -> Option<Value> {
+    let text = Some(text.trim()).filter(|text| may_be_printed(text))?;
+    let mut parser = Parser::new(text);
+    let value = parser.value()?;
+    (parser.rest.is_empty() && !parser.has_others).then_some(value)
+}
+
+/// A look at the beginning of a text: JSON has no such quotes.
+pub(super) fn may_be_printed(text: &str) -> bool {
+    let begin = text.trim_start();
+    let begin = begin.strip_prefix('[').map_or(begin, str::trim_start);
+    begin.starts_with("{'")
+}
+
 /// A dict, a list, the call of a class, or the fields of a pydantic model. JSON stays JSON: where values allow, the same
 /// clients write it.
 pub(super) fn read(text: &str) -> Option<Value> {
@@ -45,6 +65,7 @@ fn call(text: &str) -> Option<Value> {
                 rest: text,
                 depth: 0,
                 is_cut: true,
+                has_others: false,
             };
             parser.value().filter(Value::is_object)
         }
@@ -90,6 +111,8 @@ struct Parser<'a> {
     depth: usize,
     /// Whether the text ends before the value does.
     is_cut: bool,
+    /// Whether it has the call of a class, or another value that no literal is.
+    has_others: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -98,6 +121,7 @@ impl<'a> Parser<'a> {
             rest: text,
             depth: 0,
             is_cut: false,
+            has_others: false,
         }
     }
 
@@ -185,6 +209,7 @@ impl<'a> Parser<'a> {
 
     /// `<ChatRole.USER: 'user'>` is its value; any other text in angle brackets is a text.
     fn angle(&mut self) -> Option<Value> {
+        self.has_others = true;
         let rest = self.rest;
         let end = rest.find('>')?;
         if let Some(colon) = rest.get(..end)?.find(": ") {
@@ -192,6 +217,7 @@ impl<'a> Parser<'a> {
                 rest: rest.get(colon + 2..)?,
                 depth: self.depth,
                 is_cut: false,
+                has_others: false,
             };
             if let Some(value) = inner.value()
                 && inner.eat(">")
@@ -277,8 +303,14 @@ impl<'a> Parser<'a> {
                 "None" => Some(Value::Null),
                 "True" => Some(true.into()),
                 "False" => Some(false.into()),
-                class if self.rest.starts_with('(') => self.arguments(class),
-                enumerated => Some(enumerated.into()),
+                class if self.rest.starts_with('(') => {
+                    self.has_others = true;
+                    self.arguments(class)
+                }
+                enumerated => {
+                    self.has_others = true;
+                    Some(enumerated.into())
+                }
             };
         }
         let end = self

@@ -11,6 +11,7 @@ use super::codec::{self, Decoded};
 use super::constructor;
 use super::mend::{self, Ends, Mended};
 use super::plan::{Look, Plan, Source, turn_of_event};
+use super::python;
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Condition, Field, Rule, fits};
@@ -71,6 +72,10 @@ impl Whole {
         let (operation, findings) = (&mut read.operation, &mut read.findings);
         let is_call = operation.kind == Kind::Llm;
         let mut at = |place: usize| match text(place) {
+            Some((_, text)) if !is_call && python::may_be_printed(&text) => match python::printed_plainly(&text) {
+                Some(value) => value.into(),
+                None => codec::recorded(text),
+            },
             // A model call's is long, and its messages say it once more.
             Some((key, text)) if !is_call && (constructor::may_be_in(&text) || mend::may_be_needed(&text)) => {
                 let mut mended = Mended::default();

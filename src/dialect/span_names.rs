@@ -4,6 +4,7 @@
 mod table;
 
 use super::rule::fits;
+use crate::withheld::is_withheld;
 use table::{AGENT_ENDS, AGENT_FORMS, AGENT_NAMELESS, TOOL_ENDS, TOOL_FORMS, TOOL_NAMELESS};
 
 /// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
@@ -21,7 +22,7 @@ fn named<'a>(name: &'a str, forms: &[(&str, &str)], ends: &[&str], nameless: &[&
     let within = |(before, behind): &(&str, &str)| name.strip_prefix(before)?.strip_suffix(behind);
     let bare = forms.iter().find_map(within).unwrap_or(name).trim();
     let bare = ends.iter().find_map(|end| bare.strip_suffix(end)).unwrap_or(bare);
-    (!nameless.iter().any(|pattern| fits(pattern, bare))).then_some(bare)
+    (!nameless.iter().any(|pattern| fits(pattern, bare)) && !is_withheld(bare)).then_some(bare)
 }
 
 #[cfg(test)]

@@ -4,11 +4,6 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// How far the priority of these threads is lowered: at 15, a thread of the default priority that competes for a core gets 28 times
-/// as much of it (Linux, `sched(7)`). At 19, it would be 68 times.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 15;
-
 /// A runtime of its own, so that its threads can have a priority of their own.
 #[derive(Debug)]
 pub(super) struct Threads(Option<Runtime>);
@@ -21,7 +16,7 @@ impl Threads {
             .worker_threads(threads)
             .thread_name("forward")
             .enable_all()
-            .on_thread_start(lower_priority);
+            .on_thread_start(crate::store::lower_priority);
         Ok(Self(Some(builder.build()?)))
     }
 
@@ -36,13 +31,5 @@ impl Drop for Threads {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-/// On Linux a priority belongs to a thread; elsewhere it belongs to the whole process and stays as it is.
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "the priority of forwarding stays as it is");
     }
 }

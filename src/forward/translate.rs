@@ -1,6 +1,5 @@
 //! Spans in the vocabulary that a destination reads.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,30 +8,21 @@ use super::cost;
 use super::memory::{MEMORY, share};
 use super::records::SpanRecords;
 use super::settings::Dialect;
-use crate::dialect::write::{AttributeWriter, Vocabulary};
-use crate::dialect::{Registry, read};
+use crate::dialect::Registry;
+use crate::dialect::translate::{self, Becomes};
+use crate::dialect::write::Vocabulary;
 use crate::hash::HashMap;
-use crate::operation::{Kind, Recorded};
 use crate::otlp::items;
 use crate::otlp::{decode, encode};
-use crate::span::{AnyValue, Attributes, LogRecord, Signal, Span, SpanId, Status};
-
-/// What tells of a failure in OTel's conventions, where `_OTHER` is one without a type.
-const FAILURE: &str = "error.type";
+use crate::span::{LogRecord, Signal, SpanId};
 
 /// Spans are translated together while that takes about so much memory.
 const TOGETHER: usize = 12 << 20;
-/// What a translation adds to a span may have this many times the span's bytes,
-const GROWS: usize = 6;
-/// and this many bytes, whatever its size.
-const GROWS_BESIDE: usize = 16 << 10;
-
 /// Writes what spans say in another vocabulary.
 #[derive(Debug)]
 pub(super) struct Translator {
     registry: Arc<Registry>,
-    vocabulary: Vocabulary,
-    writer: AttributeWriter,
+    of_spans: translate::Translator,
 }
 
 /// A request in which spans are translated.
@@ -48,14 +38,6 @@ pub(super) struct Translated {
     pub(super) left_out: u64,
 }
 
-/// What becomes of one span.
-enum Becomes {
-    Same,
-    Changed,
-    /// It would have grown too much.
-    TooLarge,
-}
-
 impl Translator {
     /// A translator into what a destination reads; `None`: it gets spans as they came.
     pub(super) fn new(dialect: Dialect, registry: &Arc<Registry>) -> Option<Self> {
@@ -67,8 +49,7 @@ impl Translator {
         };
         Some(Self {
             registry: Arc::clone(registry),
-            vocabulary,
-            writer: AttributeWriter::new(vocabulary),
+            of_spans: translate::Translator::new(vocabulary),
         })
     }
 
@@ -113,7 +94,7 @@ impl Translator {
             let records = records.get(&span.span_id).map_or(&[][..], Vec::as_slice);
             let had = span.attributes.0.len();
             let status = span.status.code;
-            match self.span(&mut span, records) {
+            match self.of_spans.translate(&self.registry, &mut span, records) {
                 Becomes::Same => {}
                 Becomes::Changed => {
                     out.changed = true;
@@ -134,61 +115,6 @@ impl Translator {
             false => message,
         };
         out
-    }
-
-    /// Adds the attributes of the vocabulary that the span has not; every attribute of its own stays. A list in flattened keys is added
-    /// whole or not at all: with items of another writer it would say something else.
-    fn span(&self, span: &mut Span, records: &[LogRecord]) -> Becomes {
-        let of_span: Vec<&LogRecord> = records.iter().collect();
-        let mut operation = read(&self.registry, span, &of_span).operation;
-        if operation.kind == Kind::Plain {
-            return Becomes::Same;
-        }
-        // GenAI's backends name a call by the model that was asked for.
-        if self.vocabulary != Vocabulary::OpenInference && operation.kind == Kind::Llm {
-            operation.model.requested = operation.model.requested.take().or(operation.model.response.clone());
-        }
-        // OpenInference has one key for a tool's output and its result: what is no result must not become one.
-        if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
-            let tool = operation.tool.as_deref();
-            if tool.is_none_or(|tool| tool.result.is_none()) {
-                operation.output = Recorded::default();
-            }
-            if operation.tool.as_deref().is_none_or(|tool| tool.arguments.is_none()) {
-                operation.input = Recorded::default();
-            }
-        }
-        let lists: HashSet<String> = span
-            .attributes
-            .iter()
-            .filter_map(|(key, _)| list_of(key))
-            .map(str::to_owned)
-            .collect();
-        let mut known: HashSet<String> = span.attributes.iter().map(|(key, _)| key.clone()).collect();
-        let is_of_list = |key: &str| list_of(key).is_some_and(|list| lists.contains(list));
-        let written = self.writer.write(&operation).0.into_iter();
-        let added: Vec<(String, AnyValue)> = written.filter(|(key, _)| !is_of_list(key) && known.insert(key.clone())).collect();
-        let grown: usize = added.iter().map(size_of_pair).sum();
-        if grown > size_of(span, records).saturating_mul(GROWS).saturating_add(GROWS_BESIDE) {
-            return Becomes::TooLarge;
-        }
-        let mut changed = !added.is_empty();
-        span.attributes.0.extend(added);
-        // A failure that only a dialect's own attributes tell.
-        if let Some(failure) = &operation.failure {
-            if span.status.code == 0 {
-                span.status = Status {
-                    code: 2,
-                    message: failure.message.clone().unwrap_or_default(),
-                };
-                changed = true;
-            }
-            if span.attributes.get(FAILURE).is_none() {
-                span.attributes.push(FAILURE, "_OTHER");
-                changed = true;
-            }
-        }
-        if changed { Becomes::Changed } else { Becomes::Same }
     }
 }
 
@@ -220,41 +146,6 @@ impl Translated {
     }
 }
 
-/// About how many bytes a span takes, with its log records.
-fn size_of(span: &Span, records: &[LogRecord]) -> usize {
-    let of = |attributes: &Attributes| attributes.iter().map(size_of_pair).sum::<usize>();
-    let events = span.events.iter().map(|event| of(&event.attributes));
-    let records = records.iter().map(|record| of(&record.attributes) + size_of_value(&record.body));
-    of(&span.attributes) + events.sum::<usize>() + records.sum::<usize>()
-}
-
-fn size_of_pair((key, value): &(String, AnyValue)) -> usize {
-    key.len() + size_of_value(value) + 4
-}
-
-fn size_of_value(value: &AnyValue) -> usize {
-    match value {
-        AnyValue::String(text) => text.len() + 2,
-        AnyValue::Bytes(bytes) => bytes.len() + 2,
-        AnyValue::Array(list) => list.iter().map(size_of_value).sum::<usize>() + 2,
-        AnyValue::KvList(pairs) => pairs.iter().map(size_of_pair).sum::<usize>() + 2,
-        _ => 9,
-    }
-}
-
-/// The list that a flattened key is of: `llm.input_messages` of `llm.input_messages.0.message.role`.
-fn list_of(key: &str) -> Option<&str> {
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let mut end: usize = 0;
-    for part in key.split('.') {
-        if is_number(part) {
-            return key.get(..end.checked_sub(1)?);
-        }
-        end += part.len() + 1;
-    }
-    None
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
@@ -268,11 +159,11 @@ mod tests {
     use crate::formats::{FORMATS, Layout, Options};
     use crate::otlp;
     use crate::run;
-    use crate::span::Signal;
+    use crate::span::{Signal, Span};
 
     fn is_changed(translator: &Translator, span: &mut Span, logs: &[LogRecord]) -> bool {
         let records: Vec<LogRecord> = logs.iter().filter(|record| record.span_id == Some(span.span_id)).cloned().collect();
-        match translator.span(span, &records) {
+        match translator.of_spans.translate(&translator.registry, span, &records) {
             Becomes::TooLarge => panic!("{}", span.name),
             becomes => matches!(becomes, Becomes::Changed),
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::run_document::RunSnapshot;
 use super::sink::{NewDocument, Sink};
 use super::words::words;
 use crate::documents;
@@ -189,9 +190,21 @@ impl Collector {
         trace.revision += 1;
         // One trace is one run.
         for run in &words().vocabulary.runs(trace.spans.clone(), Vec::new()) {
+            let take = match &mut self.sink {
+                Sink::Documents(take) => take,
+                Sink::Runs(take) => {
+                    take(&RunSnapshot {
+                        trace_id: id,
+                        run,
+                        finished,
+                        revision,
+                    });
+                    continue;
+                }
+            };
             for format in &self.formats {
                 for document in documents::of_run(run, format, &self.options).documents {
-                    self.sink.take(NewDocument {
+                    take(NewDocument {
                         trace_id: id,
                         document,
                         finished,
@@ -282,6 +295,22 @@ mod tests {
         collector.write_all();
         let trace = "01".repeat(16);
         assert_eq!(*given.lock().expect("no panic"), [(trace.clone(), true, 0), (trace, true, 1)]);
+    }
+
+    #[test]
+    fn runs_are_given_and_a_panic_at_one_loses_no_other() {
+        let given = Given::default();
+        let seen = Arc::clone(&given);
+        let sink = sink::runs(move |snapshot| {
+            assert!(snapshot.finished, "an unfinished run");
+            let mut seen = seen.lock().expect("no panic");
+            seen.push((snapshot.run.steps.len().to_string(), snapshot.finished, snapshot.revision));
+        });
+        let mut collector = Collector::new(Vec::new(), sink);
+        let now = Instant::now();
+        collector.take([span(1, 2, Some(1)), span(2, 2, Some(1)), span(2, 1, None)].into_iter(), now);
+        collector.write_all();
+        assert_eq!(*given.lock().expect("no panic"), [("2".to_owned(), true, 0)]);
     }
 
     #[test]

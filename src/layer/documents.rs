@@ -11,7 +11,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
 use super::collect::{Collector, Limits};
 use super::convert;
-use super::run_document::RunDocument;
+use super::run_document::{RunDocument, RunSnapshot};
 use super::sink::{self, Sink};
 use crate::documents::{self, UnknownFormat};
 use crate::formats::{AnyFormat, Options};
@@ -125,6 +125,24 @@ impl Documents {
             tracing::error!(target: "spanbridge", "{error}");
         }
         Self::start(format.into_iter().collect(), sink::callback(callback))
+    }
+
+    /// Runs to a function, for a format of your own or anything else that needs no document. A run that the function panics at is
+    /// lost, the next ones are not. [`and_format`](Self::and_format) and [`with_options`](Self::with_options) change nothing here.
+    ///
+    /// ```
+    /// use spanbridge::layer::{Documents, Setup};
+    ///
+    /// let runs = Documents::to_runs(|snapshot| {
+    ///     println!("{}: {} steps", snapshot.trace_id, snapshot.run.steps.len());
+    /// });
+    /// let guard = Setup::from_env().without_otlp().with_documents(runs).build()?;
+    /// # drop(guard);
+    /// # Ok::<(), spanbridge::layer::InitError>(())
+    /// ```
+    #[must_use]
+    pub fn to_runs(callback: impl FnMut(&RunSnapshot<'_>) + Send + 'static) -> Self {
+        Self::start(Vec::new(), sink::runs(callback))
     }
 
     fn start(formats: Vec<&'static AnyFormat>, sink: Sink) -> Self {

@@ -104,7 +104,12 @@
 //! [`Documents`] is an exporter that collects the spans of a run until it has finished, and writes documents of any format to a
 //! folder, a file or a function. They are the same as those of `spanbridge export`. Pass it to [`Setup::with_documents`]. If a
 //! run has not finished when the program ends, its document includes the spans that are still open, with what was recorded so
-//! far.
+//! far. [`Documents::to_runs`] gives the runs themselves to a function, for a format of your own.
+//!
+//! # Without `tracing`
+//!
+//! [`Documents`] and [`Translating`] are exporters of `opentelemetry_sdk`: give them to a provider whose spans any other
+//! instrumentation makes. [`Translating`] sends them on in the vocabulary that a backend reads.
 //!
 //! # The end of a program
 //!
@@ -178,6 +183,7 @@ mod stream;
 mod subscribe;
 mod tls;
 mod tracer;
+mod translating;
 mod undelivered;
 mod visit;
 mod words;
@@ -190,9 +196,10 @@ pub use error::InitError;
 pub use global::GlobalTracer;
 pub use init::{Guard, Setup, init, span_limits};
 pub use privacy::Privacy;
-pub use run_document::RunDocument;
+pub use run_document::{RunDocument, RunSnapshot};
 pub use scope::SCOPE;
 pub use span_ext::{FieldValue, SpanExt};
 pub use span_layer::{Layer, layer};
 pub use stream::{Traced, TracedEach, TracedExt};
 pub use tracer::{LayerSpan, LayerTracer};
+pub use translating::Translating;

@@ -1,6 +1,7 @@
-//! The document of a run, as a program's own function gets it.
+//! A run and its document, as a program's own functions get them.
 
 use crate::formats::Loss;
+use crate::run::Run;
 use crate::span::TraceId;
 
 /// A document of a run, as text.
@@ -17,6 +18,20 @@ pub struct RunDocument {
     pub text: String,
     /// What the format could not hold.
     pub losses: Vec<Loss>,
+    /// `false` if the run's root had not ended: the program stopped, or memory ran out.
+    pub finished: bool,
+    /// 0 at first; a span that comes late makes the next one.
+    pub revision: u32,
+}
+
+/// A run as far as its spans have ended.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct RunSnapshot<'a> {
+    /// The run's trace.
+    pub trace_id: TraceId,
+    /// What the agent did.
+    pub run: &'a Run,
     /// `false` if the run's root had not ended: the program stopped, or memory ran out.
     pub finished: bool,
     /// 0 at first; a span that comes late makes the next one.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use super::run_document::RunDocument;
+use super::run_document::{RunDocument, RunSnapshot};
 use crate::documents::Document;
 use crate::formats::Layout;
 use crate::span::TraceId;
@@ -18,18 +18,27 @@ pub(super) struct NewDocument<'a> {
     pub(super) revision: u32,
 }
 
-/// Takes documents, one after the other.
-pub(super) struct Sink(Box<dyn FnMut(NewDocument<'_>) + Send>);
+/// Takes what is made of runs, one after the other.
+pub(super) enum Sink {
+    /// Documents of each format that is wanted.
+    Documents(Box<dyn FnMut(NewDocument<'_>) + Send>),
+    /// The runs themselves.
+    Runs(Box<dyn FnMut(&RunSnapshot<'_>) + Send>),
+}
 
-impl Sink {
-    pub(super) fn take(&mut self, new: NewDocument<'_>) {
-        (self.0)(new);
-    }
+/// A program's own function for runs: when it panics, the runs after that are not lost.
+pub(super) fn runs(mut callback: impl FnMut(&RunSnapshot<'_>) + Send + 'static) -> Sink {
+    Sink::Runs(Box::new(move |snapshot| {
+        let call = std::panic::AssertUnwindSafe(|| callback(snapshot));
+        if std::panic::catch_unwind(call).is_err() {
+            tracing::error!(target: "spanbridge", "the function for runs panicked at trace {}", snapshot.trace_id);
+        }
+    }))
 }
 
 /// A program's own function: when it panics, the documents after that are not lost.
 pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
-    Sink(Box::new(move |new| {
+    Sink::Documents(Box::new(move |new| {
         let NewDocument {
             trace_id,
             document,
@@ -57,7 +66,7 @@ pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) 
 }
 
 pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
-    Sink(Box::new(move |NewDocument { document, .. }| {
+    Sink::Documents(Box::new(move |NewDocument { document, .. }| {
         // One write a line: another process may append to the same file.
         let written = document.text(Layout::Compact).and_then(|mut line| {
             line.push('\n');
@@ -70,7 +79,7 @@ pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
 }
 
 pub(super) fn directory(folder: PathBuf) -> Sink {
-    Sink(Box::new(move |NewDocument { trace_id, document, .. }| {
+    Sink::Documents(Box::new(move |NewDocument { trace_id, document, .. }| {
         let name = document.file_name(&trace_id.to_string(), None);
         let path = folder.join(&name);
         let half = folder.join(format!(".{name}.part"));

@@ -285,21 +285,21 @@ mod tests {
     use super::*;
     use crate::formats::FORMATS;
     use crate::web::routes::OPENAPI;
-    use crate::web::{self, BLOCKS, IMPORT, IMPORT_OF_FORMAT};
+    use crate::web::{self, BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT};
 
     #[test]
     fn the_openapi_document_has_the_paths_that_are_answered() {
         let document: Value = serde_json::from_str(OPENAPI).unwrap();
         let paths: &Map<String, Value> = document.get("paths").and_then(Value::as_object).unwrap();
-        let writes = [BLOCKS, IMPORT, IMPORT_OF_FORMAT];
-        let routes: Vec<Route> = web::routes().into_iter().chain(routes()).collect();
+        let writes = [BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT];
+        let routes: Vec<Route> = web::routes().into_iter().chain(crate::pages::routes().1).collect();
         let mut known: BTreeSet<&str> = routes.iter().map(|route| route.path).chain(writes).collect();
         assert!(known.remove("/"), "the front page is for people");
         assert_eq!(paths.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
         for route in routes.into_iter().filter(|route| route.path != "/") {
             let methods = paths.get(route.path).unwrap();
-            let is_import = [IMPORT, IMPORT_OF_FORMAT].contains(&route.path);
-            assert_eq!(methods.get("get").is_none(), is_import, "GET {}", route.path);
+            let only_writes = [EVALUATIONS, IMPORT, IMPORT_OF_FORMAT].contains(&route.path);
+            assert_eq!(methods.get("get").is_none(), only_writes, "GET {}", route.path);
             assert_eq!(methods.get("post").is_some(), writes.contains(&route.path), "POST {}", route.path);
             let is_open = methods.pointer("/get/security").is_some();
             assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);

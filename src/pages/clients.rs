@@ -2,6 +2,15 @@
 
 use maud::{Markup, html};
 
+/// Where clients send their spans, for people: `http://127.0.0.1:4318`.
+#[derive(Debug, Clone, Default)]
+pub struct Addresses {
+    /// OTLP over HTTP.
+    pub http: String,
+    /// OTLP over gRPC.
+    pub grpc: String,
+}
+
 /// Name and settings. `HTTP` and `GRPC` stand for the addresses of the OTLP ports.
 const CLIENTS: [(&str, &str); 8] = [
     (

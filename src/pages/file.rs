@@ -33,58 +33,56 @@ pub fn is_page(head: &[u8]) -> bool {
 pub fn page(run: &Run) -> String {
     let outline = Outline::of(run);
     let around = Around::default();
-    let style = assets::named("ui.css").map_or("", |asset| asset.text);
     let script = script();
-    let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(&script),
-        hash(style)
-    );
     let skeleton = (outline.rows.len() <= MOST).then(|| STANDARD.encode(Skeleton::of(&outline, 0).bytes()));
     let selected = outline.first_to_look_at();
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="referrer" content="no-referrer";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (line(title(run), 80)) " " (run.trace_id) }
-                style { (PreEscaped(style)) }
-            }
-            body.file {
-                a.skip href="#main" { "Skip to content" }
-                main.full id="main" {
-                    (head::head(run, Tab::Timeline, &around))
-                    (timeline::view(&outline, 0, selected, &About::default(), false))
-                    (steps(&outline))
-                    section.part id="conversation" { (conversation::view(run, 0, false)) }
-                    section.part id="findings" { (findings::view(run, &around)) }
-                }
-                @if let Some(skeleton) = skeleton { script type="text/plain" id="skeleton" { (skeleton) } }
-                script type="module" { (PreEscaped(&script)) }
-            }
+    let body = html! {
+        a.skip href="#main" { "Skip to content" }
+        main.full id="main" {
+            (head::head(run, Tab::Timeline, &around))
+            (timeline::view(&outline, 0, selected, &About::default(), false))
+            (steps(&outline))
+            section.part id="conversation" { (conversation::view(run, 0, false)) }
+            section.part id="findings" { (findings::view(run, &around)) }
         }
+        @if let Some(skeleton) = skeleton { script type="text/plain" id="skeleton" { (skeleton) } }
+        script type="module" { (PreEscaped(&script)) }
     };
-    markup.into_string()
+    file(&format!("{} {}", line(title(run), 80), run.trace_id), Some(&script), &body)
 }
 
 /// The page of a session: its runs, one below the other, behind a list of what was asked in each. It has no scripts.
 #[must_use]
 pub fn session_page(session: &str, runs: &[Run]) -> String {
     let around = Around::default();
-    let style = assets::named("ui.css").map_or("", |asset| asset.text);
-    let policy = format!(
-        "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(style)
-    );
     let asked = |run: &Run| {
         run.question
             .as_ref()
             .map(|said| line(&content::text(&said.content), 200))
             .unwrap_or_default()
     };
+    let body = html! {
+        main.full {
+            h1 { "session " (line(session, 200)) }
+            ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
+            @for run in runs {
+                (head::head(run, Tab::Timeline, &around))
+                section.part { (conversation::view(run, 0, false)) }
+                section.part { (findings::view(run, &around)) }
+            }
+        }
+    };
+    file(&format!("session {}", line(session, 80)), None, &body)
+}
+
+/// A file with our style in it. `script`: what the body has as its only script.
+fn file(title: &str, script: Option<&str>, body: &Markup) -> String {
+    let style = assets::named("ui.css").map_or("", |asset| asset.text);
+    let script = script.map(|script| format!("script-src '{}'; ", hash(script))).unwrap_or_default();
+    let policy = format!(
+        "default-src 'none'; {script}style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(style)
+    );
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -93,20 +91,10 @@ pub fn session_page(session: &str, runs: &[Run]) -> String {
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="referrer" content="no-referrer";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "session " (line(session, 80)) }
+                title { (title) }
                 style { (PreEscaped(style)) }
             }
-            body.file {
-                main.full {
-                    h1 { "session " (line(session, 200)) }
-                    ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
-                    @for run in runs {
-                        (head::head(run, Tab::Timeline, &around))
-                        section.part { (conversation::view(run, 0, false)) }
-                        section.part { (findings::view(run, &around)) }
-                    }
-                }
-            }
+            body.file { (body) }
         }
     };
     markup.into_string()

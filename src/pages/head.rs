@@ -138,6 +138,7 @@ fn actions(run: &Run, trace: &str) -> Markup {
     let api = format!("/api/v1/traces/{trace}");
     html! {
         div.acts {
+            a.btn.small href={ "/compare?a=" (trace) } { "Compare…" }
             details.menu {
                 summary.btn.small { "Copy" }
                 ul {

@@ -8,6 +8,8 @@
 //! | `/runs/{trace}/conversation`, `/documents`, `/documents/{format}`, `/findings`, `/raw` | its other views |
 //! | `/runs/{trace}/steps/{step}` | a step as a page of its own |
 //! | `/runs/{trace}/pane/{row}` | the same as a part of the run's page |
+//! | `/compare?a=&b=` | two runs step by step; without `b` the list to choose it from |
+//! | `/compare/sessions?a=&b=` | two sessions, run by run |
 //! | `/operations` | the store, and how to point clients at this server |
 //! | `/assets/{version}/{file}` | scripts and the style sheet, which are part of the program |
 //!
@@ -22,11 +24,15 @@
 //! this server alone, and forbids what is written into the page.
 
 mod api;
+mod asking;
 mod assets;
 mod charts;
 mod clients;
+mod compare;
 mod conversation;
+mod differences;
 mod documents;
+mod feedback;
 mod file;
 mod findings;
 pub(crate) mod frame;
@@ -50,7 +56,8 @@ mod timeline;
 mod value;
 mod words;
 
+pub use clients::Addresses;
 pub use file::{is_page, page, session_page};
 pub(crate) use reply::page_reply;
 pub use reply::{addressed, dressed};
-pub use routes::{Addresses, routes};
+pub use routes::routes;

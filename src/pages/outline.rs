@@ -80,11 +80,13 @@ impl<'a> Outline<'a> {
         self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
     }
 
-    /// The rows directly below a row.
+    /// The rows right below a row.
     pub(crate) fn children(&self, row: usize) -> impl Iterator<Item = usize> {
-        let end = self.ends.get(row).copied().unwrap_or(row + 1);
-        let next = move |child: &usize| Some(self.ends.get(*child).copied().unwrap_or(child + 1).max(child + 1));
-        std::iter::successors(Some(row + 1), next).take_while(move |child| *child < end)
+        let end = self.ends.get(row).copied().unwrap_or_default();
+        let first = row.saturating_add(1);
+        let next =
+            move |child: &usize| Some(self.ends.get(*child).copied().unwrap_or(child + 1).max(child + 1)).filter(|child| *child < end);
+        std::iter::successors((first < end).then_some(first), next)
     }
 
     /// What is odd about a step.
@@ -115,7 +117,8 @@ impl<'a> Outline<'a> {
             if let Some(mark) = self.critical.get_mut(row) {
                 *mark = true;
             }
-            self.wait_for(self.children(row).collect(), until, &mut stack);
+            let children = self.children(row).collect();
+            self.wait_for(children, until, &mut stack);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::feedback;
 use super::head::{step_href, step_path};
 use super::messages;
 use super::outline::{self, Outline, name};
@@ -135,6 +136,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
                 }
             }
         }
+        (feedback::view(outline, row, of, about.served))
         @if !findings.is_empty() {
             section {
                 h3 { "What is odd here" }

@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::dataset::Expression;
 use crate::run::Run;
+use crate::search::{Hits, SearchError};
 use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
@@ -24,6 +25,9 @@ pub(crate) const PAGE: usize = 100;
 const BATCH: usize = 200;
 /// How long a page is looked for. What was found until then is shown, with how far back it goes.
 const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// With more runs that may have the words, the list is gone through instead.
+const FEW: usize = 500;
 
 /// Bytes that a pattern of words may take.
 const PATTERN: usize = 4 << 20;
@@ -68,6 +72,8 @@ pub(crate) struct Found {
     pub(crate) next: Option<TraceCursor>,
     /// The search gave up here: the start of the last trace that was looked at.
     pub(crate) searched_to: Option<u64>,
+    /// About how many bytes that came are not searched yet.
+    pub(crate) behind: u64,
     /// Why the expression cannot be read.
     pub(crate) fault: Option<String>,
     /// Whether the store has any trace at all.
@@ -209,9 +215,20 @@ impl Query {
                 }
             },
         };
-        let words = self.pattern();
         let given_up = Instant::now() + PATIENCE;
         answer.reserve_in_all(lists::MEMORY)?;
+        let hits = self.hits(web);
+        if let Some(search) = web.search.as_ref().filter(|_| hits.is_some()) {
+            found.behind = search.behind();
+        }
+        // Which runs have the words is known; a phrase is looked for in what they hold.
+        let words = if hits.is_some() { self.phrase() } else { self.pattern() };
+        let few = hits.as_ref().map(|hits| hits.few(FEW)).transpose().map_err(unsearched)?.flatten();
+        match few {
+            Some(ids) if ids.is_empty() => return self.with_any(web, found),
+            Some(ids) => filter.traces = ids,
+            None => {}
+        }
         loop {
             let rows = web.store.list(&filter)?;
             found.has_any |= !rows.is_empty();
@@ -227,6 +244,13 @@ impl Query {
                     found.next = filter.after;
                     found.searched_to = Some(row.start);
                     return Ok(found);
+                }
+                if filter.traces.is_empty()
+                    && let Some(hits) = &hits
+                    && !hits.contains(row.trace_id).map_err(unsearched)?
+                {
+                    filter.after = Some(cursor);
+                    continue;
                 }
                 let listed = lists::listed(web, row.clone(), answer)?;
                 let mut holds = self.holds(&listed);
@@ -251,6 +275,11 @@ impl Query {
                 break;
             }
         }
+        self.with_any(web, found)
+    }
+
+    /// Says whether the store has any trace, if that is not known yet.
+    fn with_any(&self, web: &Web, mut found: Found) -> Result<Found, Problem> {
         if found.runs.is_empty() && !found.has_any {
             let first = Filter {
                 limit: Some(1),
@@ -276,7 +305,11 @@ impl Query {
         };
         let listed = lists::listed(web, row.clone(), answer)?;
         let words = self.pattern();
-        let has_words = words.is_none_or(|words| self.has_words(&listed) || said(web, &row, &words, None) == Some(true));
+        let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
+        // What has just come may not be in the index yet.
+        let has_words = words.is_none_or(|words| {
+            self.has_words(&listed) || self.hits(web).is_some_and(is_known) || said(web, &row, &words, None) == Some(true)
+        });
         let fits = has_words && self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
@@ -293,8 +326,23 @@ impl Query {
 
     /// What finds the words in payloads, in any case.
     fn pattern(&self) -> Option<Regex> {
-        let words = (!self.words.is_empty()).then(|| regex::escape(&self.words))?;
-        RegexBuilder::new(&words).case_insensitive(true).size_limit(PATTERN).build().ok()
+        (!self.words.is_empty()).then(|| pattern(&self.words)).flatten()
+    }
+
+    /// The runs that have the words; `None`: there is no index of words, or it cannot be read now, so the log is.
+    fn hits(&self, web: &Web) -> Option<Hits> {
+        let search = web.search.as_ref().filter(|_| !self.words.is_empty())?;
+        let found = search.find(&self.words);
+        found
+            .inspect_err(|error| tracing::warn!(%error, "search reads the log"))
+            .ok()
+            .flatten()
+    }
+
+    /// What stands between quotes, which has to be there as it is.
+    fn phrase(&self) -> Option<Regex> {
+        let phrase = self.words.split('"').nth(1).filter(|phrase| !phrase.trim().is_empty())?;
+        pattern(phrase)
     }
 
     fn has_words(&self, listed: &Listed) -> bool {
@@ -323,6 +371,15 @@ impl Query {
             }
         }
     }
+}
+
+fn pattern(words: &str) -> Option<Regex> {
+    let words = regex::escape(words);
+    RegexBuilder::new(&words).case_insensitive(true).size_limit(PATTERN).build().ok()
+}
+
+fn unsearched(error: SearchError) -> Problem {
+    Problem::internal(format!("the words cannot be looked up: {error}"))
 }
 
 /// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found

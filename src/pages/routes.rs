@@ -1,17 +1,19 @@
 //! The routes of the pages, each with the right that it takes.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 
+use super::asking::{number, page, parameter, route};
+use super::clients::{self, Addresses};
+use super::compare;
 use super::documents;
 use super::frame::{self, Place};
 use super::head::{self, Around, Tab, title};
@@ -19,35 +21,22 @@ use super::load::{Loaded, OneSpan, spans, with_prefix};
 use super::outline::{Outline, name};
 use super::pane::{self, About};
 use super::query::{self, Query};
-use super::reply::{HTML, page_reply};
+use super::reply::page_reply;
 use super::words::line;
-use super::{api, assets, charts, clients, conversation, findings, operations, raw, runs, sessions, timeline};
+use super::{api, assets, charts, conversation, findings, operations, raw, runs, sessions, timeline};
 use crate::access::Right;
 use crate::formats::FORMATS;
 use crate::run::Run;
 use crate::span::TraceId;
-use crate::store::{self, Filter, Order, SessionCursor};
+use crate::store::{self, Filter, Order};
 use crate::web::Route;
-use crate::web::answer::Answer;
 use crate::web::lists;
 use crate::web::reply::Problem;
 use crate::web::request::{Asked, Named};
-use crate::web::routes::{OfProject, only_get};
+use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
-use crate::web::url::{percent_encoded, query_pairs};
 
-/// Where clients send their spans, for people: `http://127.0.0.1:4318`.
-#[derive(Debug, Clone, Default)]
-pub struct Addresses {
-    /// OTLP over HTTP.
-    pub http: String,
-    /// OTLP over gRPC.
-    pub grpc: String,
-}
-
-/// Sessions on one page.
-const SESSIONS: usize = 100;
 /// Nanoseconds after its end in which more of a run may come.
 const SETTLED: u64 = 600 * 1_000_000_000;
 /// Runs of a session's thread.
@@ -56,11 +45,6 @@ const THREAD: usize = 200;
 /// The routes of the pages, and those of the API that they need.
 #[must_use]
 pub fn routes() -> (Vec<Route>, Vec<Route>) {
-    let route = |path, right, methods: MethodRouter| Route {
-        path,
-        right,
-        methods: methods.fallback(only_get),
-    };
     let read = |path, methods| route(path, Some(Right::Read), methods);
     let pages = vec![
         read("/runs", get(list)),
@@ -78,53 +62,16 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
         read("/sessions/{session}", get(of_session)),
         route("/assets/{version}/{file}", None, get(asset)),
     ];
-    (pages, api::routes())
-}
-
-/// Answers with a page that is made by a thread of those that read.
-async fn page(
-    web: Arc<Web>,
-    asked: Asked,
-    make: impl FnOnce(&Web, &Asked, &mut Answer) -> Result<Markup, Problem> + Send + 'static,
-) -> Response {
-    web.read(asked, move |web, asked, answer| {
-        let page = make(web, asked, answer)?.into_string();
-        answer.of_type(HTML);
-        Ok(answer.write_all(page.as_bytes())?)
-    })
-    .await
-}
-
-fn parameter(asked: &Asked, wanted: &str) -> Option<String> {
-    query_pairs(asked.query())
-        .into_iter()
-        .find(|(name, _)| name == wanted)
-        .map(|(_, value)| value)
-}
-
-fn number(asked: &Asked, name: &str) -> Result<usize, Problem> {
-    match parameter(asked, name) {
-        None => Ok(0),
-        Some(text) => text
-            .parse()
-            .map_err(|_| Problem::invalid(format!("{name}={text} is not a whole number"))),
-    }
+    let (compared, of_api) = compare::routes();
+    (
+        pages.into_iter().chain(compared).collect(),
+        api::routes().into_iter().chain(of_api).collect(),
+    )
 }
 
 async fn list(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
     let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
-    page(web, asked, move |web, asked, answer| {
-        let query = Query::of(asked)?;
-        let found = query.find(web, answer)?;
-        let clients = clients::view(&addresses.http, &addresses.grpc);
-        Ok(frame::page(
-            "Runs",
-            Place::Runs,
-            &["runs.js"],
-            &runs::view(&query, &found, &clients),
-        ))
-    })
-    .await
+    page(web, asked, move |web, asked, answer| runs::page(web, asked, answer, &addresses)).await
 }
 
 /// The rows of these runs, for a list that is open already.
@@ -353,26 +300,7 @@ async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Ad
 }
 
 async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
-    page(web, asked, move |web, asked, answer| {
-        answer.reserve_in_all(lists::MEMORY)?;
-        let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
-        let rows = web.store.sessions(SESSIONS, after.as_ref())?;
-        let last = rows.last().filter(|_| rows.len() == SESSIONS);
-        let next = last.map(|row| {
-            format!(
-                "/sessions?after={}.{}",
-                row.last_start,
-                percent_encoded(&percent_encoded(&row.session))
-            )
-        });
-        Ok(frame::page(
-            "Sessions",
-            Place::Sessions,
-            &[],
-            &sessions::list(&rows, next.as_deref()),
-        ))
-    })
-    .await
+    page(web, asked, |web, asked, answer| sessions::page(web, asked, None, answer)).await
 }
 
 async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, asked: Asked) -> Response {

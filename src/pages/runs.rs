@@ -5,14 +5,31 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::charts::{self, took};
+use super::clients::{self, Addresses};
+use super::frame::{self, Place};
 use super::query::{Found, Query};
-use super::words::{count, day, line, many, none, short, status, tidy, when};
+use super::words::{bytes, count, day, line, many, none, short, status, tidy, when};
 use crate::view::text::{dollars, elapsed, is_harmful};
+use crate::web::answer::Answer;
 use crate::web::listing::Listed;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
+/// Bytes of the log that the index of words may be behind without a word of it.
+const BEHIND: u64 = 1 << 20;
+
+/// The page of the list. With a parameter `a`, its runs lead to a comparison with that one.
+pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer, addresses: &Addresses) -> Result<Markup, Problem> {
+    let query = Query::of(asked)?;
+    let found = query.find(web, answer)?;
+    let clients = clients::view(&addresses.http, &addresses.grpc);
+    Ok(frame::page("Runs", Place::Runs, &["runs.js"], &view(&query, &found, &clients)))
+}
+
 /// The list with its filters.
-pub(crate) fn view(query: &Query, found: &Found, clients: &Markup) -> Markup {
+fn view(query: &Query, found: &Found, clients: &Markup) -> Markup {
     if !found.has_any && found.fault.is_none() {
         return html! { h1.vh { "Runs" } (empty(clients)) };
     }
@@ -175,6 +192,7 @@ fn pager(query: &Query, found: &Found) -> Markup {
     html! {
         div.pager {
             span { (many(found.runs.len(), "run")) " on this page" }
+            @if found.behind > BEHIND { span { "The last " (bytes(usize::try_from(found.behind).unwrap_or(usize::MAX))) " that came are not searched yet." } }
             @if let Some(to) = found.searched_to { span { "Searched back to " (when(to, 0)) " UTC." } }
             @if query.compare.is_empty() && !found.runs.is_empty() {
                 details {

@@ -2,26 +2,59 @@
 
 use maud::{Markup, html};
 
+use super::asking::parameter;
 use super::charts::took;
+use super::frame::{self, Place};
 use super::words::{count, line, many, none, short, status, time};
 use crate::run::{Run, Utterance};
-use crate::store::SessionRow;
+use crate::store::{SessionCursor, SessionRow};
 use crate::transcript::content;
 use crate::view::text::{dollars, elapsed};
+use crate::web::answer::Answer;
 use crate::web::listing::Listed;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
-/// The list. `next`: the address of the next page.
-pub(crate) fn list(rows: &[SessionRow], next: Option<&str>) -> Markup {
+/// Sessions on one page.
+const PAGE: usize = 100;
+
+/// The page of the list. `compare`: the session that these would be compared with.
+pub(crate) fn page(web: &Web, asked: &Asked, compare: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
+    answer.reserve_in_all(lists::MEMORY)?;
+    let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
+    let rows = web.store.sessions(PAGE, after.as_ref())?;
+    let path = match compare {
+        Some(session) => format!("/compare/sessions?a={}&", percent_encoded(session)),
+        None => "/sessions?".to_owned(),
+    };
+    let last = rows.last().filter(|_| rows.len() == PAGE);
+    let next = last.map(|row| format!("{path}after={}.{}", row.last_start, percent_encoded(&percent_encoded(&row.session))));
+    Ok(frame::page(
+        "Sessions",
+        Place::Sessions,
+        &[],
+        &list(&rows, next.as_deref(), compare),
+    ))
+}
+
+fn list(rows: &[SessionRow], next: Option<&str>, compare: Option<&str>) -> Markup {
+    let href = |session: &str| match compare {
+        Some(left) => format!("/compare/sessions?a={}&b={}", percent_encoded(left), percent_encoded(session)),
+        None => format!("/sessions/{}", percent_encoded(session)),
+    };
     html! {
         h1.vh { "Sessions" }
+        @if let Some(left) = compare { p.tools { "Choose the session that " code { (line(left, 60)) } " is compared with." } }
         @if rows.is_empty() { div.none-yet { h2 { "No sessions yet" } p { "Runs whose spans name a session are listed here by it." } } } @else {
             table.plain {
                 thead { tr { th { "Session" } th.num { "Runs" } th { "First, " span.zone { "UTC" } } th { "Last, " span.zone { "UTC" } } th.num { "Over" } } }
                 tbody {
                     @for row in rows {
                         tr {
-                            td.cut { a.row href={ "/sessions/" (percent_encoded(&row.session)) } { b { (line(&row.session, 120)) } } }
+                            td.cut { a.row href=(href(&row.session)) { b { (line(&row.session, 120)) } } }
                             td.num { (count(row.traces)) }
                             td.dim { (time(row.start, 0)) }
                             td.dim { (time(row.last_start, 0)) }
@@ -74,7 +107,7 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
         div.runhead {
             div.line {
                 nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/sessions" { "Sessions" } } li { h1 title=(super::words::plain(super::words::block_of(session, 2_000))) { (line(session, 120)) } } } }
-                div.acts { a.btn.small href={ "/?session=" (percent_encoded(session)) } { "Runs as a list" } }
+                div.acts { a.btn.small href={ "/?session=" (percent_encoded(session)) } { "Runs as a list" } a.btn.small href={ "/compare/sessions?a=" (percent_encoded(session)) } { "Compare…" } }
             }
             dl.facts {
                 div { dt { "Runs" } dd { (hops.len()) @if left_out { "+" } } }

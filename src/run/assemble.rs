@@ -11,7 +11,7 @@ use super::{
     same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
-use crate::span::{LogRecord, Span, TraceId};
+use crate::span::{LogRecord, SESSION_SCOPE, Span, TraceId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -24,6 +24,11 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
         traces.entry(span.trace_id).or_default().0.push(span);
     }
     let homeless = log_records::share_out(logs, &mut traces, registry);
+    let is_of_session = |span: &Span| span.scope.name == SESSION_SCOPE;
+    for (spans, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_session)) {
+        spans.retain(is_of_session);
+        logs.clear();
+    }
     let mut runs: Vec<Run> = traces
         .into_iter()
         .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))

@@ -24,7 +24,9 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
         .iter()
         .filter(|scope| scope.called_by.is_none() && !scope.conversation.is_empty())
         .collect();
-    let of_agent = |scope: &Scope| scope.step.is_some() || is_unrelated(scopes, scope);
+    let has_agent = |scope: &Scope| scope.step.is_some();
+    let around = |scope: &Scope| scope.parent.and_then(|parent| scopes.get(parent)).is_some_and(has_agent);
+    let of_agent = |scope: &Scope| has_agent(scope) || is_unrelated(scopes, scope) && around(scope);
     let wanted: [&dyn Fn(&Scope) -> bool; 2] = [&|scope| !scope.aside, &of_agent];
     for wanted in wanted {
         if list.iter().any(|scope| wanted(scope)) {

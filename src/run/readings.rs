@@ -142,15 +142,46 @@ impl Readings {
         of_kind.map(|(id, _)| id).collect()
     }
 
+    /// Model calls that one clock gives one start: what was given more messages was later, else what ended later.
+    fn settle_equal_starts(&self, standing: &mut [ReadingId]) {
+        let start = |id: &ReadingId| self.get(*id).map(|node| node.start);
+        for same in standing.chunk_by_mut(|a, b| start(a) == start(b)) {
+            let places: Vec<usize> = same
+                .iter()
+                .enumerate()
+                .filter(|(_, id)| self.kind(**id) == Kind::Llm)
+                .map(|(place, _)| place)
+                .collect();
+            if places.len() < 2 {
+                continue;
+            }
+            let mut calls: Vec<ReadingId> = places.iter().filter_map(|place| same.get(*place).copied()).collect();
+            calls.sort_by_key(|id| {
+                let node = self.get(*id);
+                let given = node
+                    .and_then(|node| node.operation.input_messages.as_ref())
+                    .map_or(0, |input| input.len());
+                (given, node.map(Node::end_or_start), *id)
+            });
+            for (place, call) in places.into_iter().zip(calls) {
+                if let Some(slot) = same.get_mut(place) {
+                    *slot = call;
+                }
+            }
+        }
+    }
+
     /// Those that stand for themselves. What became a part of another is dropped.
     pub(super) fn into_nodes(self) -> Nodes {
-        let standing: Vec<ReadingId> = self.list.ids().filter(|id| self.stands(*id)).collect();
+        let mut standing: Vec<ReadingId> = self.list.ids().filter(|id| self.stands(*id)).collect();
+        self.settle_equal_starts(&mut standing);
         let mut places: IdVec<ReadingId, Option<NodeId>> = IdVec::filled(None, self.list.len());
         for (index, id) in standing.iter().enumerate() {
             places.set(*id, Some(NodeId::new(index)));
         }
         let parents = standing.iter().map(|id| places.known(self.parent(*id)?)).collect();
-        let list = self.list.into_iter().zip(places).filter_map(|(node, place)| place.map(|_| node));
+        let mut slots: Vec<Option<Node>> = self.list.into_iter().map(Some).collect();
+        let list = standing.iter().filter_map(|id| slots.get_mut(id.index())?.take());
         Nodes {
             list: list.collect(),
             parents,

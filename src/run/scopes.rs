@@ -230,7 +230,7 @@ fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
 /// Whose the calls are that continue nothing, by the first of them.
 type Around = HashMap<NodeId, Owner>;
 
-/// Takes the calls that continue nothing out of their agents, and gives sub-agents the calls below their agent that go on with what
+/// Takes the calls that continue nothing out of their agents, or of a trace without agents, and gives sub-agents the calls below their agent that go on with what
 /// they were asked.
 fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     let mut threads: HashMap<Owner, Threads> = HashMap::default();
@@ -238,9 +238,11 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     // What was said in sub-agents, by the agent above each.
     let mut in_sub_agents: HashMap<(NodeId, Clue), Owner> = HashMap::default();
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let has_agents = nodes.list.iter().any(|node| node.kind() == Kind::Agent);
     for call in nodes.of_kind(Kind::Llm) {
         let owner = owners.get(call).copied();
-        let Some(owner) = owner.filter(|owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_))) else {
+        let is_own = |owner: &Owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_)) || *owner == Owner::Nobody && !has_agents;
+        let Some(owner) = owner.filter(is_own) else {
             continue;
         };
         let Some(node) = nodes.get(call) else { continue };

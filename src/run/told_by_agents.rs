@@ -260,7 +260,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
     }
-    let asked = unseen_calls::round(nodes, &rounds, tools);
+    let asked = unseen_calls::round(nodes, &history, &rounds, tools);
     let findings: Vec<Finding> = asked
         .iter()
         .flat_map(|(_, tools)| tools.iter().map(|tool| unseen_calls::finding(*tool)))

@@ -36,6 +36,12 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -
         // A page in a browser is refused whatever it shows.
         router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
+    let evaluate = post(writes::evaluation).layer(needs(Some(Right::Annotate)));
+    router = router.route(web::EVALUATIONS, evaluate.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
+    let evaluate = post(writes::evaluation_of_form)
+        .layer(needs(Some(Right::Annotate)))
+        .layer(from_fn(pages::dressed));
+    router = router.route("/runs/{trace}/evaluations", evaluate);
     let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
     router = router
         .route("/login", log_in.with_state((Arc::clone(gate), tls)))
@@ -45,12 +51,13 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -
 
 /// Leads a request to the project of its token, if that has the right.
 async fn admit(State((gate, right)): State<(Arc<Gate>, Option<Right>)>, mut request: Request, next: Next) -> Response {
-    let project = match right {
-        None => Ok(Arc::clone(gate.projects.first())),
-        Some(right) => gate.project(&request, right),
+    let admitted = match right {
+        None => Ok((Arc::clone(gate.projects.first()), None)),
+        Some(right) => gate.project_and_name(&request, right),
     };
-    match project {
-        Ok(project) => {
+    match admitted {
+        Ok((project, name)) => {
+            request.extensions_mut().insert(writes::TokenName(name));
             request.extensions_mut().insert(Arc::clone(&project.web));
             request.extensions_mut().insert(project);
             next.run(request).await

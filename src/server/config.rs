@@ -48,6 +48,8 @@ pub struct Config {
     pub options: Options,
     /// Where spans are sent on to.
     pub forward: Vec<Destination>,
+    /// Whether an index of words is kept beside the log.
+    pub search: bool,
 }
 
 /// Who may do what, and what is not kept. This can be changed while the bridge runs.
@@ -155,6 +157,7 @@ impl Config {
             vocabulary: Arc::new(Vocabulary::built_in()),
             options: Options::default(),
             forward: Vec::new(),
+            search: false,
         }
     }
 

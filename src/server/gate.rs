@@ -81,15 +81,22 @@ impl Gate {
 
     /// The project of a request, by its token.
     pub(super) fn project<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
+        self.project_and_name(request, right).map(|(project, _)| project)
+    }
+
+    /// The same with the token's name, where there are tokens.
+    pub(super) fn project_and_name<B>(&self, request: &Request<B>, right: Right) -> Result<(Arc<ProjectServices>, Option<String>), Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let mut values: Vec<Cow<'_, [u8]>> = values.map(|value| value.as_bytes().into()).collect();
         if values.is_empty() && !tokens.is_empty() {
             values.extend(cookie::of_request(request).map(Cow::from));
         }
-        let project = tokens.allow(values.iter().map(AsRef::as_ref), right)?;
+        let grant = tokens.grant(values.iter().map(AsRef::as_ref), right)?;
+        let project = grant.as_ref().map(|grant| grant.project.clone()).unwrap_or_default();
         // Every project of a token is open before the token is known.
-        self.projects.of(&project).ok_or(Denied::UnknownToken)
+        let project = self.projects.of(&project).ok_or(Denied::UnknownToken)?;
+        Ok((project, grant.map(|grant| grant.name.clone())))
     }
 
     /// What the protocols' own bounds let through: those of HTTP/1.1 are about its buffer, HTTP/2 counts no fields.

@@ -35,7 +35,8 @@ use crate::forward::{self, Destination, Forwarder, Via};
 use crate::pages;
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
-use crate::store::Recovery;
+use crate::redact::Rules;
+use crate::store::{Recovery, Store};
 use crate::web::Readers;
 use gate::Gate;
 use hosts::Hosts;
@@ -264,6 +265,13 @@ async fn look_at_certificates(ports: &Ports) {
 }
 
 impl Handle {
+    /// The store of the default project, and what gives the redaction rules in force.
+    pub(crate) fn default_project(&self) -> (Arc<dyn Store>, impl Fn() -> Option<Arc<Rules>> + Send + use<>) {
+        let first = self.gate.projects.first();
+        let receiver = Arc::clone(&first.receiver);
+        (Arc::clone(&first.store), move || receiver.redaction().rules())
+    }
+
     /// Applies the tokens, certificates and redaction rules of a configuration; on an error, none of them. Opens new projects, and
     /// returns what was found on opening them.
     ///

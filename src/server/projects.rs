@@ -10,6 +10,7 @@ use crate::access::Project;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::receiver::Receiver;
+use crate::search::Search;
 use crate::store::{self, Opened, Recovery, Store};
 use crate::web::{Metrics, Readers, Web};
 
@@ -57,6 +58,16 @@ fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store
     store::open(&options)
 }
 
+/// The index of words, where one is wanted. Without it search reads the log, so that it cannot be kept is no reason not to start.
+fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<Arc<Search>> {
+    let directory = config.search.then(|| config.store_options(project).directory)?;
+    let started = Search::start(Arc::clone(store), &directory);
+    started
+        .inspect_err(|error| tracing::error!(%error, project = %project, "there is no index of words"))
+        .ok()
+        .map(Arc::new)
+}
+
 impl Projects {
     /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
     pub(super) fn open(
@@ -86,7 +97,8 @@ impl Projects {
             Arc::clone(&metrics),
             Arc::clone(readers),
         )
-        .with_options(config.options.clone());
+        .with_options(config.options.clone())
+        .with_search(search(config, &project, &store));
         let first = ProjectServices {
             store,
             receiver,
@@ -114,16 +126,19 @@ impl Projects {
                 continue;
             }
             let Opened { store, recovery } = open_store(config, project)?;
-            self.add(project, store, recovery.clone(), config.wants_metrics(project));
+            let search = search(config, project, &store);
+            self.add(project, store, recovery.clone(), config.wants_metrics(project), search);
             recoveries.push((project.clone(), recovery));
         }
         Ok(recoveries)
     }
 
-    fn add(&self, project: &Project, store: Arc<dyn Store>, recovery: Recovery, keeps_metrics: bool) {
+    fn add(&self, project: &Project, store: Arc<dyn Store>, recovery: Recovery, keeps_metrics: bool, search: Option<Arc<Search>>) {
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
         let readers = Arc::clone(&self.readers);
-        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers).with_options(self.options.clone());
+        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers)
+            .with_options(self.options.clone())
+            .with_search(search);
         self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Open {
             project: project.clone(),
             store: Arc::clone(&store),
@@ -167,6 +182,7 @@ impl Projects {
     pub(super) fn close(&self) {
         let others = std::mem::take(&mut *self.others.write().unwrap_or_else(PoisonError::into_inner));
         for project in others.values().chain([&self.first]) {
+            project.web.stop_search();
             project.store.close();
         }
     }

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use axum::Extension;
+use axum::body::Bytes;
 use axum::extract::Request;
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use hyper::Response;
 use tokio::task::JoinSet;
 
+use super::cookie::is_same_origin;
 use super::projects::ProjectServices;
 use crate::receiver::{Rejection, Stored};
-use crate::web::{self, Body, Imported, Named, Web};
+use crate::web::{self, Body, Imported, Judged, Named, NewEvaluation, Reading, Web, percent_encoded};
 
 /// Traces of one request that are stored at once.
 const AT_ONCE: usize = 16;
@@ -48,6 +52,80 @@ pub(super) async fn import_of_format(Extension(project): OfProject, Named(format
 /// The same where each document tells its format.
 pub(super) async fn import(Extension(project): OfProject, request: Request) -> Response<Body> {
     store_documents(&project, None, request).await.unwrap_or_else(|refused| refused)
+}
+
+/// The name of a request's token, where there are tokens.
+#[derive(Debug, Clone)]
+pub(super) struct TokenName(pub(super) Option<String>);
+
+/// Stores what a person says of a run or a step.
+pub(super) async fn evaluation(
+    Extension(project): OfProject,
+    Extension(TokenName(name)): Extension<TokenName>,
+    Named(trace): Named<String>,
+    asked: Reading,
+    request: Request,
+) -> Response<Body> {
+    let stored = async {
+        let cost = |body: &[u8]| body.len().saturating_mul(4);
+        let document = project
+            .receiver
+            .document(request, cost)
+            .await
+            .map_err(|rejection| refuse(&rejection))?;
+        let said = NewEvaluation::from_json(&document.bytes).map_err(|problem| problem.reply())?;
+        store_evaluation(&project, asked, trace, said, name).await
+    };
+    match stored.await {
+        Ok(judged) => judged.created(),
+        Err(refused) => refused,
+    }
+}
+
+/// The same from a form of a page, which goes back to the step.
+pub(super) async fn evaluation_of_form(
+    Extension(project): OfProject,
+    Extension(TokenName(name)): Extension<TokenName>,
+    Named(trace): Named<String>,
+    asked: Reading,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    if !is_same_origin(&uri, &headers) {
+        return Web::foreign_host("this form was not sent by a page of this server".to_owned());
+    }
+    if body.len() > web::EVALUATION_BYTES {
+        return Web::refuse_write(413, format!("a form has at most {} bytes", web::EVALUATION_BYTES), None);
+    }
+    let stored = async {
+        let said = NewEvaluation::from_form(form_urlencoded::parse(&body)).map_err(|problem| problem.reply())?;
+        store_evaluation(&project, asked, trace.clone(), said, name).await
+    };
+    let judged = match stored.await {
+        Ok(judged) => judged,
+        Err(refused) => return refused,
+    };
+    let step = judged.evaluates().map(|span| format!("?span={span}")).unwrap_or_default();
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    if let Ok(value) = HeaderValue::from_str(&format!("/runs/{}{step}", percent_encoded(&trace))) {
+        response.headers_mut().insert(LOCATION, value);
+    }
+    response
+}
+
+async fn store_evaluation(
+    project: &ProjectServices,
+    asked: Reading,
+    trace: String,
+    said: NewEvaluation,
+    name: Option<String>,
+) -> Result<Judged, Response<Body>> {
+    let mut judged = Arc::clone(&project.web).evaluated(asked, trace, said, name).await?;
+    let message = std::mem::take(&mut judged.message);
+    project.receiver.store(message).await.map_err(|rejection| refuse(&rejection))?;
+    Ok(judged)
 }
 
 pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {

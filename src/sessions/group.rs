@@ -1,6 +1,6 @@
 //! Files of sessions, grouped by session, and read one session at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::client::Client;
@@ -16,6 +16,8 @@ use crate::span::Span;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions {
     groups: BTreeMap<(Client, String), Vec<PathBuf>>,
+    /// Sessions that are read for themselves another time.
+    elsewhere: BTreeSet<(Client, String)>,
 }
 
 /// One session as spans.
@@ -34,6 +36,18 @@ impl Sessions {
         if !files.iter().any(|file| file == path) || files.is_empty() {
             files.push(path.to_owned());
         }
+    }
+
+    /// Notes a session that is read for itself another time: copies of its turns are not of others.
+    pub(super) fn know(&mut self, found: &Found) {
+        self.elsewhere.insert((found.client, found.key.clone()));
+    }
+
+    /// Adds the sessions of others, with all their files.
+    pub(crate) fn merge(&mut self, others: &Self) {
+        self.groups
+            .extend(others.groups.iter().map(|(key, files)| (key.clone(), files.clone())));
+        self.elsewhere.extend(others.elsewhere.iter().cloned());
     }
 
     /// How many sessions there are; all of a database are one.
@@ -62,7 +76,10 @@ impl Sessions {
                 Client::Pi => pi::read(&files, limit),
             };
             // A turn that is a copy is read where it comes from, if that is here too.
-            let is_elsewhere = |session: &str| session != key && self.groups.contains_key(&(*client, session.to_owned()));
+            let is_elsewhere = |session: &str| {
+                let other = (*client, session.to_owned());
+                session != key && (self.groups.contains_key(&other) || self.elsewhere.contains(&other))
+            };
             take(read.map(|read| Imported {
                 notes: notes(&read),
                 spans: spans::of(*client, read.threads, &writer, &is_elsewhere),

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ids;
+use super::{ids, spans as drafts};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
 use crate::operation::{Kind, Operation};
@@ -260,6 +260,20 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     }
 }
 
+/// A span for a trace that an exporter sent of a session: with it the session's own spans tell of the run.
+pub(crate) fn told_in(exported: &Run) -> Option<Span> {
+    let session = exported.session_id.as_deref()?;
+    let id = ids::span(exported.trace_id, "told_in", session);
+    let mut span = Span::new(exported.trace_id, id, "told by session files");
+    span.scope = drafts::scope();
+    (span.start, span.end) = (exported.started_at, exported.started_at);
+    span.attributes = AttributeWriter::new(Vocabulary::GenAi).write(&Operation {
+        session_id: Some(session.to_owned()),
+        ..Operation::default()
+    });
+    Some(span)
+}
+
 /// A call that only the exporter has: a compaction, a title, an attempt; or one that the file does not have yet, which is a call like
 /// the others.
 fn alone(exported: &Exported<'_>, roots: &[(UnixNanos, TraceId, SpanId)], is_call: bool, writer: &AttributeWriter) -> Option<Span> {
@@ -275,6 +289,7 @@ fn alone(exported: &Exported<'_>, roots: &[(UnixNanos, TraceId, SpanId)], is_cal
     }
     let mut span = Span::new(trace, ids::span(trace, "exported", &own), operation.name.clone());
     span.parent = Some(root);
+    span.scope = drafts::scope();
     span.start = exported.start;
     span.end = exported.end.unwrap_or(exported.start);
     span.attributes = writer.write(&operation);

@@ -27,10 +27,13 @@ mod qwen_code;
 mod recognise;
 mod recording;
 mod spans;
+mod watch;
 
 pub(crate) use client::Client;
 pub(crate) use error::SessionError;
 pub(crate) use files::below;
 pub(crate) use group::{Imported, Sessions};
-pub(crate) use join::join;
+pub(crate) use join::{join, told_in};
 pub(crate) use recognise::recognised;
+pub(crate) use spans::is_of_session;
+pub(crate) use watch::Watch;

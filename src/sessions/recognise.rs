@@ -10,7 +10,7 @@ use super::get;
 use super::lines;
 
 /// A file of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Found {
     /// Who wrote it.
     pub(super) client: Client,

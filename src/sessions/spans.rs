@@ -14,7 +14,7 @@ use super::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Unde
 use crate::dialect::Continuation;
 use crate::dialect::write::{AttributeWriter, status_and_exception};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
-use crate::span::{AnyValue, Attributes, Link, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// What attributes without a key in any vocabulary begin with.
 const PREFIX: &str = "spanbridge.session.";
@@ -460,6 +460,7 @@ impl Builder {
     fn spans(self, writer: &AttributeWriter) -> Vec<Span> {
         let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
         let client = self.client;
+        let scope = scope();
         let write = |draft: Draft| {
             let resource = resources.entry(draft.version.clone()).or_insert_with_key(|version| {
                 let mut resource = Resource::default();
@@ -469,7 +470,7 @@ impl Builder {
                 }
                 Arc::new(resource)
             });
-            draft.span(writer, resource)
+            draft.span(writer, resource, &scope)
         };
         self.drafts.into_iter().map(write).collect()
     }
@@ -491,12 +492,13 @@ impl Draft {
         }
     }
 
-    fn span(mut self, writer: &AttributeWriter, resource: &Arc<Resource>) -> Span {
+    fn span(mut self, writer: &AttributeWriter, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Span {
         if self.start_unknown {
             self.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
         }
         let mut span = Span::new(self.trace, self.id, self.operation.name.clone());
         span.resource = Arc::clone(resource);
+        span.scope = Arc::clone(scope);
         span.parent = self.parent;
         let start = self.start.or(self.end).unwrap_or_default();
         span.start = start;
@@ -513,6 +515,19 @@ impl Draft {
         }
         span
     }
+}
+
+/// The instrumentation scope of all spans of sessions.
+pub(super) fn scope() -> Arc<Scope> {
+    Arc::new(Scope {
+        name: SESSION_SCOPE.to_owned(),
+        ..Scope::default()
+    })
+}
+
+/// Whether a session file gave the span.
+pub(crate) fn is_of_session(span: &Span) -> bool {
+    span.scope.name == SESSION_SCOPE
 }
 
 /// A sub-agent's ids may be those of another agent in the trace.

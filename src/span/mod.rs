@@ -21,6 +21,10 @@ pub use value::{AnyValue, Attributes};
 /// `end` or both. `duration known`: the time between them was measured.
 pub const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
 
+/// The instrumentation scope of spans that session files of coding agents give. In a trace with such spans they tell of the run; what an
+/// exporter sent of it is evidence.
+pub const SESSION_SCOPE: &str = "spanbridge.session";
+
 /// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
 pub(crate) const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
 

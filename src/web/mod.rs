@@ -8,6 +8,7 @@
 //! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |
 //! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
 //! | `POST /api/v1/import/{format}` | stores documents of a format as spans; without a format each is recognised |
+//! | `POST /api/v1/traces/{id}/evaluations` | what a person says of a run or a step: a note, a label, a score |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
 //! | `POST /v1/organizations/{org}/traces/{id}/blocks` | adds one block, or a list of them, to a trace |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
@@ -26,14 +27,15 @@
 //!
 //! The routes stand in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
 //!
-//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what writes takes
-//! `ingest`, all others `read`; what they show is the token's project alone.
+//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what people say of runs takes
+//! `annotate`, what else writes `ingest`, all others `read`; what they show is the token's project alone.
 
 pub(crate) mod answer;
 mod aside;
 mod blocks;
 pub(crate) mod cost;
 mod delivery;
+mod evaluation;
 mod import;
 pub mod listing;
 pub(crate) mod lists;
@@ -50,10 +52,11 @@ mod write;
 
 pub use blocks::cost_of_blocks;
 pub use delivery::{GivenUp, SlowClient};
+pub use evaluation::{EVALUATION_BYTES, Judged, NewEvaluation};
 pub use import::{Imported, cost_of_documents};
 pub use readers::{ReadLimits, Readers};
-pub use request::Named;
-pub use routes::{BLOCKS, IMPORT, IMPORT_OF_FORMAT, Route, elsewhere_route, normalized, routes};
+pub use request::{Named, Reading};
+pub use routes::{BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, Route, elsewhere_route, normalized, routes};
 pub use service::{Metrics, Web};
 pub use url::{percent_decoded, percent_encoded};
 

@@ -30,6 +30,18 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
     }
 }
 
+/// A request that is answered by a thread of those that read.
+#[derive(Debug)]
+pub struct Reading(pub(crate) Asked);
+
+impl<S: Sync> FromRequestParts<S> for Reading {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        Asked::from_request_parts(parts, state).await.map(Self)
+    }
+}
+
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) struct Asked {

@@ -40,7 +40,11 @@ pub const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
 /// The same where each document tells its format.
 pub const IMPORT: &str = "/api/v1/import";
 
-/// All routes that read. Those that write are [`BLOCKS`], [`IMPORT`] and [`IMPORT_OF_FORMAT`]; they take [`Right::Ingest`].
+/// Where people's notes, labels and scores are written with POST.
+pub const EVALUATIONS: &str = "/api/v1/traces/{trace_id}/evaluations";
+
+/// All routes that read. Those that write are [`BLOCKS`], [`IMPORT`] and [`IMPORT_OF_FORMAT`], which take [`Right::Ingest`], and
+/// [`EVALUATIONS`], which takes [`Right::Annotate`].
 #[must_use]
 pub fn routes() -> Vec<Route> {
     let route = |path, right, methods: MethodRouter| Route { path, right, methods };
@@ -61,6 +65,7 @@ pub fn routes() -> Vec<Route> {
         read("/v1/organizations/{org}/traces/{trace_id}/blocks.stitched", get(blocks_stitched)),
         route(IMPORT, Some(Right::Read), any(only_post)),
         route(IMPORT_OF_FORMAT, Some(Right::Read), any(only_post)),
+        route(EVALUATIONS, Some(Right::Read), any(only_post)),
     ]
 }
 

@@ -19,6 +19,7 @@ use crate::access::Denied;
 use crate::blocks::limits::Limits;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
+use crate::search::Search;
 use crate::store::Store;
 
 /// Answers questions about a store.
@@ -32,6 +33,7 @@ pub struct Web {
     pub(super) ledger: Arc<Ledger>,
     pub(crate) runs: Arc<Runs>,
     pub(crate) live: Arc<Live>,
+    pub(crate) search: Option<Arc<Search>>,
 }
 
 /// Gives the text of `/metrics`.
@@ -53,6 +55,7 @@ impl Web {
         Self {
             runs,
             live: Arc::default(),
+            search: None,
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
@@ -60,6 +63,19 @@ impl Web {
             metrics,
             options: Options::default(),
             readers,
+        }
+    }
+
+    /// An index of words, if there is one.
+    #[must_use]
+    pub fn with_search(self, search: Option<Arc<Search>>) -> Self {
+        Self { search, ..self }
+    }
+
+    /// Stops to feed the index of words.
+    pub(crate) fn stop_search(&self) {
+        if let Some(search) = &self.search {
+            search.stop();
         }
     }
 

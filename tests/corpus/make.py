@@ -1583,7 +1583,48 @@ def told_in_odd_places():
     c.span("pilot", 5100, 5200, agent("pilot", text({"resume": "yes", "goto": []}), "Sounded.", session__id="s1"), trace=6)
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places):
+def calls_of_programs():
+    c = Case(148, "made-calls-of-programs", "Model calls of programs without agents, asked twice, or told by Python", """
+1. A search without an agent: the question is rewritten, and the answer checked by a call below the one that gave it. Three conversations.
+2. One question is answered twice: another try, each a conversation of its own.
+3. All begins at once, and the ids of the spans stand the other way round: what was given more came later, and a tool is before the call
+that read its result.
+4. A request and its answer as Python prints them, with an apostrophe; a function's arguments with and without their types; an agent
+whose name is withheld.
+5. A remote agent tells its whole history and its answer; the tool that ran is in that history, and no turn is made up for it.
+6. A server's clock is two hours ahead of a client's whose span is of no kind.""")
+    c.span("POST /ask", 0, 900, {"http.request.method": "POST"}, scope="app")
+    root = c.spans[-1][1]["spanId"]
+    c.span("chat gpt-4o", 10, 100, genai([chat("system", "Rewrite the query."), chat("user", "tide tmrw?")], chat("assistant", "When is low tide tomorrow?"), (9, 6)), root, scope="app")
+    c.span("search", 110, 150, {"openinference.span.kind": "RETRIEVER", "input.value": "When is low tide tomorrow?", "retrieval.documents.0.document.content": "Low at four."}, root, scope="app")
+    answer = c.span("chat gpt-4o", 160, 300, genai([chat("system", "Answer from the sources."), chat("user", "tide tmrw? Low at four.")], chat("assistant", "At four."), (20, 3)), root, scope="app")
+    c.span("chat gpt-4o", 250, 290, genai([chat("user", "Is this polite: At four.")], chat("assistant", "yes"), (8, 1)), answer, scope="app")
+    root = c.span("invoke_agent clerk", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"}, trace=2, scope="app")
+    for at, said in ((10, "forty"), (200, '{"age":40}')):
+        c.span("chat gpt-4o", at, at + 90, genai([chat("system", "JSON alone."), chat("user", "How old?")], chat("assistant", said), (9, 3)), root, trace=2, scope="app")
+    ask, calls = chat("user", "How deep?"), [("k1", "sound", {"at": 1})]
+    said = chat("assistant", calls=calls)
+    ids = [f"0094000300000{n:03x}" for n in (9, 8, 7, 2)]
+    c.span("invoke_agent pilot", 5, 5, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, trace=3, scope="app", span_id=ids[0])
+    c.span("chat gpt-4o", 5, 5, genai([ask], said, finish="tool_call"), ids[0], trace=3, scope="app", span_id=ids[1])
+    c.span("execute_tool sound", 5, 5, ran("sound", "k1", {"at": 1}, "6 m"), ids[0], trace=3, scope="app", span_id=ids[2])
+    c.span("chat gpt-4o", 5, 5, genai([ask, said, chat("tool", "6 m", call_id="k1")], chat("assistant", "Six.")), ids[0], trace=3, scope="app", span_id=ids[3])
+    root = c.span("invoke_agent <not specified>", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "<not specified>"}, trace=4, scope="app")
+    c.span("llm", 10, 90, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", "input.value": str({"messages": [{"role": "user", "content": "What's the tide?", "name": None}], "stream": True}),
+        "output.value": str({"role": "assistant", "content": "It's low."})}, root, trace=4)
+    c.span("add", 100, 120, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "code.function.parameters.n.value": 40, "code.function.parameters.item.type": "str", "code.function.parameters.item.value": "nails",
+        "code.function.return.value": "stored"}, root, trace=4, scope="opentelemetry.instrumentation.google_genai")
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "remote", "gen_ai.input.messages": parts([ask, said, chat("tool", "6 m", call_id="k1")]),
+            "gen_ai.output.messages": parts([chat("assistant", "Six.")]), "gen_ai.usage.input_tokens": 80, "gen_ai.usage.output_tokens": 20}
+    root = c.span("invoke_agent remote", 0, 900, told, trace=5, scope="app", kind=3)
+    c.span("execute_tool sound", 10, 20, ran("sound", "k1", {"at": 1}, "6 m"), root, trace=5, scope="app")
+    root = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, trace=6, scope="app")
+    c.span("chat gpt-4o", 10, 100, genai([ask], said, finish="tool_call"), root, trace=6, scope="app")
+    tool = c.span("execute_tool sound", 200, 400, ran("sound", "k1", {"at": 1}, "6 m"), root, trace=6, scope="app")
+    c.span("tools/call sound", 250 + 7200_000, 350 + 7200_000, {"mcp.method.name": "tools/call", "gen_ai.tool.name": "sound"}, tool, trace=6, scope="mcp", kind=2)
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs):
     make()
 
 

@@ -12,7 +12,7 @@ const LOOKED_BACK: usize = 1_024;
 /// Which of the `calls` stand in a conversation of their own, each with the first call of that conversation. Calls that
 /// began before all `agents` and go on with one another stay together in the outermost scope.
 ///
-/// Without an agent there is one conversation: how it was cut and edited is not guessed at.
+/// Without an agent the calls are looked at as those of one agent are.
 pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(NodeId, NodeId)> {
     let start = |id: &NodeId| nodes.get(*id).map_or(UnixNanos(0), |node| node.start);
     let Some(began) = agents.iter().map(start).min() else {

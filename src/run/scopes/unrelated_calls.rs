@@ -121,7 +121,8 @@ impl Threads {
             .operation
             .parameters
             .keys()
-            .any(|name| name.starts_with("previous_response") || name == "conversation");
+            .any(|name| name.starts_with("previous_response") || name == "conversation")
+            || node.operation.session_id.as_deref().is_some_and(is_kept_by_provider) && prompt(node).is_none();
         let has_history = input
             .iter()
             .any(|message| !matches!(message.role, Role::User | Role::System | Role::Developer));
@@ -129,9 +130,11 @@ impl Threads {
             return Some(latest);
         }
         let (prompt, asked) = (prompt(node), asked(node));
+        // The same words once more, after they were answered, are another question: a retry, a sample, an item of a list.
         let same = |place: &usize| {
             let thread = self.list.get(*place);
-            thread.is_some_and(|thread| thread.prompt == prompt && asked.starts_with(&thread.asked))
+            let is_same = thread.filter(|thread| thread.prompt == prompt && asked.starts_with(&thread.asked));
+            is_same.is_some_and(|thread| thread.is_open || asked.len() > thread.asked.len())
         };
         let begun = self.begun_with(prompt.as_deref(), &asked);
         if let Some(again) = begun.filter(|_| !asked.is_empty()).filter(same).max() {
@@ -177,6 +180,11 @@ impl Threads {
         let others = self.of_call.into_iter().filter(move |(_, place)| *place != own);
         others.filter_map(move |(call, place)| Some((call, *firsts.get(place)?)))
     }
+}
+
+/// OpenAI's conversations and threads: a request has what is new.
+fn is_kept_by_provider(session: &str) -> bool {
+    session.starts_with("conv_") || session.starts_with("thread_")
 }
 
 fn prompt(node: &Node) -> Option<String> {

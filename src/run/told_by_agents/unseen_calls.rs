@@ -11,15 +11,16 @@ use crate::trace::{Finding, FindingKind};
 pub(super) type Round = (Option<Message>, Vec<Message>);
 
 /// The turn that asked for tools whose spans have a call's id, where the agent's span tells the answer alone: only a model gives
-/// a tool run such an id. With the tools.
-pub(super) fn round(nodes: &Nodes, rounds: &[Round], tools: &[NodeId]) -> Option<(Round, Vec<SpanId>)> {
+/// a tool run such an id. With the tools. What the history shows is no turn of this answer.
+pub(super) fn round(nodes: &Nodes, history: &[Message], rounds: &[Round], tools: &[NodeId]) -> Option<(Round, Vec<SpanId>)> {
     let [(Some(answer), _)] = rounds else { return None };
     if !answer.tool_calls.is_empty() {
         return None;
     }
     let (mut asking, mut results, mut spans) = (Message::text(Role::Assistant, ""), Vec::new(), Vec::new());
     asking.parts.clear();
-    let mut known: HashSet<&str> = HashSet::default();
+    let asked = history.iter().flat_map(|message| &message.tool_calls);
+    let mut known: HashSet<&str> = asked.filter_map(|call| call.id.as_deref()).collect();
     for tool in tools.iter().filter_map(|tool| nodes.get(*tool)) {
         let Some(used) = tool.operation.tool.as_deref() else { continue };
         let (Some(id), Some(name)) = (&used.call_id, &used.name) else {

@@ -48,8 +48,12 @@ pub(super) fn align(trace: &mut Trace) {
 
 /// Whether a span may run on another host than its parent.
 fn crosses(above: &Span, span: &Span) -> bool {
-    let calls = matches!(above.kind, SpanKind::Client) && matches!(span.kind, SpanKind::Server);
-    calls || !Arc::ptr_eq(&above.resource, &span.resource) && above.resource != span.resource
+    serves(above, span) || !Arc::ptr_eq(&above.resource, &span.resource) && above.resource != span.resource
+}
+
+/// Whether a span is what a server did for its parent, which many clients tell without a span of kind client.
+fn serves(above: &Span, span: &Span) -> bool {
+    matches!(above.kind, SpanKind::Client | SpanKind::Internal) && matches!(span.kind, SpanKind::Server)
 }
 
 /// What would leave the range of times stops at its edge: what is moved by the same stays in order. Zero is no time.
@@ -65,7 +69,7 @@ fn moved(time: UnixNanos, by: i128) -> UnixNanos {
 fn fits(above: &Span, span: &Span, by: i128, crosses: bool) -> bool {
     let (start, end) = (moved(span.start, by), moved(span.end, by));
     let is_over = !span.is_running() && end.0.saturating_add(TOLERANCE) < above.start.0;
-    let waits = crosses && matches!(above.kind, SpanKind::Client) && matches!(span.kind, SpanKind::Server) && !above.is_running();
+    let waits = crosses && serves(above, span) && !above.is_running();
     let begins_before = waits && start.0.saturating_add(TOLERANCE) < above.start.0;
     let begins_after = waits && start.0 > above.end.0.saturating_add(TOLERANCE);
     !(is_over || begins_before || begins_after)

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-pub(crate) use set::{Key, Member, SetComparison, sets};
-pub(crate) use whole::{Numbers, Whole};
+pub(crate) use set::{Key, Member, RunPair, SetComparison, sets};
+pub(crate) use whole::{Numbers, Took, Whole};
 pub(crate) use words::{Piece, Side, differences};
 
 use super::outline;
@@ -87,18 +87,9 @@ pub(crate) struct StepSide {
     pub(crate) name: String,
     /// 0 at the top.
     pub(crate) depth: usize,
-    /// Tokens that went in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input_tokens: Option<u64>,
-    /// Tokens that came out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) output_tokens: Option<u64>,
-    /// US dollars.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cost_usd: Option<f64>,
-    /// How long it took.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) duration_nanos: Option<u64>,
+    /// What it took.
+    #[serde(flatten)]
+    pub(crate) took: Took,
     /// Whether it failed.
     pub(crate) failed: bool,
 }
@@ -130,10 +121,12 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> Told<'a> {
             kind: operation.kind.name(),
             name: step::name(run, step).to_owned(),
             depth,
-            input_tokens: operation.usage.input,
-            output_tokens: operation.usage.output,
-            cost_usd: totals::cost(operation),
-            duration_nanos: step::nanos(step),
+            took: Took {
+                input_tokens: operation.usage.input,
+                output_tokens: operation.usage.output,
+                cost_usd: totals::cost(operation),
+                duration_nanos: step::nanos(step),
+            },
             failed: operation.failure.is_some(),
         },
         input: step::arguments(run, step),

@@ -121,10 +121,10 @@ impl Sums {
         sums.model_calls += more.model_calls;
         sums.tool_calls += more.tool_calls;
         sums.failures += more.failures;
-        plus(&mut sums.input_tokens, more.input_tokens, u64::saturating_add);
-        plus(&mut sums.output_tokens, more.output_tokens, u64::saturating_add);
-        plus(&mut sums.cost_usd, more.cost_usd, |one, other| one + other);
-        plus(&mut sums.duration_nanos, more.duration_nanos, u64::saturating_add);
+        plus(&mut sums.took.input_tokens, more.took.input_tokens, u64::saturating_add);
+        plus(&mut sums.took.output_tokens, more.took.output_tokens, u64::saturating_add);
+        plus(&mut sums.took.cost_usd, more.took.cost_usd, |one, other| one + other);
+        plus(&mut sums.took.duration_nanos, more.took.duration_nanos, u64::saturating_add);
         plus(&mut sums.reward, more.reward, |one, other| one + other);
         self.rewards += u64::from(more.reward.is_some());
     }
@@ -149,6 +149,12 @@ impl Member {
             key: by.of(run),
             whole: Whole::of(run),
         }
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.key, &self.whole.question, &self.whole.answer];
+        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
     }
 }
 

@@ -27,15 +27,9 @@ pub(crate) struct Whole {
     pub(crate) numbers: Numbers,
 }
 
-/// Sums of a run. What no span says is left out.
+/// What a run or a step took. What no span says is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub(crate) struct Numbers {
-    /// Calls of language models.
-    pub(crate) model_calls: u64,
-    /// Executions of tools.
-    pub(crate) tool_calls: u64,
-    /// Operations that failed.
-    pub(crate) failures: u64,
+pub(crate) struct Took {
     /// Tokens that went into models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) input_tokens: Option<u64>,
@@ -48,6 +42,20 @@ pub(crate) struct Numbers {
     /// From start to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_nanos: Option<u64>,
+}
+
+/// Sums of a run. What no span says is left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Numbers {
+    /// Calls of language models.
+    pub(crate) model_calls: u64,
+    /// Executions of tools.
+    pub(crate) tool_calls: u64,
+    /// Operations that failed.
+    pub(crate) failures: u64,
+    /// What it took.
+    #[serde(flatten)]
+    pub(crate) took: Took,
     /// The run's reward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reward: Option<f64>,
@@ -72,10 +80,12 @@ impl Whole {
                 model_calls: totals.model_calls,
                 tool_calls: totals.tool_calls,
                 failures: totals.failures,
-                input_tokens: totals.tokens.input,
-                output_tokens: totals.tokens.output,
-                cost_usd: totals.cost,
-                duration_nanos: run.ended_at.map(|end| end.0.saturating_sub(run.started_at.0)),
+                took: Took {
+                    input_tokens: totals.tokens.input,
+                    output_tokens: totals.tokens.output,
+                    cost_usd: totals.cost,
+                    duration_nanos: run.ended_at.map(|end| end.0.saturating_sub(run.started_at.0)),
+                },
                 reward: run.reward(),
             },
         }

@@ -1,0 +1,116 @@
+//! Sessions into a store: the spans of their files, joined with what an exporter sent of the same sessions.
+
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::sync::Arc;
+
+use super::failure::Failure;
+use crate::documents::Vocabulary;
+use crate::hash::{HashMap, HashSet};
+use crate::otlp;
+use crate::redact::Rules;
+use crate::run::Run;
+use crate::sessions::{is_of_session, join, told_in};
+use crate::span::{Signal, Span, SpanId, TraceId};
+use crate::store::{Chunk, Filter, Receipt, Store};
+
+/// A store that takes sessions.
+pub(super) struct SessionStore {
+    store: Arc<dyn Store>,
+    vocabulary: Vocabulary,
+    /// What must not be stored, as it is in force.
+    rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
+    /// What each span was when it was stored last.
+    seen: RefCell<HashMap<(TraceId, SpanId), u64>>,
+}
+
+/// So many spans are remembered; then they are asked of the store again.
+const REMEMBERED: usize = 200_000;
+
+impl SessionStore {
+    pub(super) fn new(store: Arc<dyn Store>, vocabulary: Vocabulary, rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static) -> Self {
+        Self {
+            store,
+            vocabulary,
+            rules: Box::new(rules),
+            seen: RefCell::default(),
+        }
+    }
+
+    /// Stores the spans of a session; of one that has grown, only what is new. What an exporter sent of it stays in the store, and the
+    /// session's spans tell of it from then on.
+    pub(super) fn take(&self, mut spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
+        let keys = self.vocabulary.session_keys();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        if let Some(rules) = (self.rules)() {
+            spans = rules.redacted(spans, Vec::new()).map_err(|source| Failure::Redact { source })?.0;
+        }
+        let runs = self.exported(&spans, &keys)?;
+        if !runs.is_empty() {
+            let joined = join(spans, &runs, self.vocabulary.registry());
+            spans = joined.spans;
+            let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
+            let replaced = runs
+                .iter()
+                .filter(|run| joined.traces.contains(&run.trace_id) && !own.contains(&run.trace_id));
+            let marks: Vec<Span> = replaced.filter_map(told_in).collect();
+            spans.extend(marks);
+        }
+        // A span a chunk: the same span gives the same bytes, whatever else the session has by then.
+        let mut chunks = Vec::with_capacity(spans.len());
+        for span in &spans {
+            let bytes = otlp::encode::traces(std::slice::from_ref(span));
+            if !self.is_new(span, &bytes) {
+                total.duplicates += 1;
+                continue;
+            }
+            let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
+            chunks.extend(Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed));
+        }
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let receipt = self.store.append(chunks).inspect_err(|_| self.seen.borrow_mut().clear())?;
+        total.stored += receipt.stored;
+        total.duplicates += receipt.duplicates;
+        Ok(())
+    }
+
+    /// Whether a span differs from what was stored last.
+    fn is_new(&self, span: &Span, bytes: &[u8]) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        if seen.len() >= REMEMBERED {
+            seen.clear();
+        }
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        let hash = hasher.finish();
+        seen.insert((span.trace_id, span.span_id), hash) != Some(hash)
+    }
+
+    /// What exporters sent of the sessions of these spans.
+    fn exported(&self, spans: &[Span], keys: &[&str]) -> Result<Vec<Run>, Failure> {
+        let of = |span: &Span| keys.iter().find_map(|key| span.attributes.text(key)).map(str::to_owned);
+        let sessions: HashSet<String> = spans.iter().filter_map(of).collect();
+        let mut traces: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
+        for session in sessions {
+            let filter = Filter {
+                session: Some(session),
+                ..Filter::default()
+            };
+            traces.extend(self.store.list(&filter)?.into_iter().map(|row| row.trace_id));
+        }
+        let (mut spans, mut logs) = (Vec::new(), Vec::new());
+        for trace in traces {
+            let Some(mut stored) = self.store.read_trace(trace)? else {
+                continue;
+            };
+            stored.spans.retain(|span| !is_of_session(span));
+            if !stored.spans.is_empty() {
+                spans.append(&mut stored.spans);
+                logs.append(&mut stored.logs);
+            }
+        }
+        Ok(self.vocabulary.runs(spans, logs))
+    }
+}

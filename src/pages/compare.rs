@@ -1,0 +1,144 @@
+//! Comparing: two runs, and two sessions; as pages and as JSON.
+
+use axum::Extension;
+use axum::response::Response;
+use axum::routing::get;
+use serde::Serialize;
+
+use super::asking::{page, parameter, route};
+use super::clients::Addresses;
+use super::differences;
+use super::frame::{self, Place};
+use super::load::Loaded;
+use super::{runs, sessions};
+use crate::access::Right;
+use crate::store::{Filter, Order};
+use crate::view::compare::{self, Comparison, Key, Member, SetComparison};
+use crate::web::Route;
+use crate::web::answer::Answer;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::routes::OfProject;
+use crate::web::service::Web;
+use crate::web::single;
+
+/// Runs of a session that are compared.
+const RUNS: usize = 200;
+/// The texts of both runs, the words in them and what differs take this many times what was stored.
+const TAKES: usize = 4;
+
+/// The routes of the pages, and those of the API.
+pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
+    let read = |path, methods| route(path, Some(Right::Read), methods);
+    let pages = vec![read("/compare", get(of_runs)), read("/compare/sessions", get(of_sessions))];
+    let api = vec![
+        read("/api/v1/compare", get(runs_as_json)),
+        read("/api/v1/compare/sessions", get(sessions_as_json)),
+    ];
+    (pages, api)
+}
+
+/// Two runs, or the list to choose the other one from.
+async fn of_runs(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
+    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
+    page(web, asked, move |web, asked, answer| {
+        if parameter(asked, "b").is_none() {
+            return runs::page(web, asked, answer, &addresses);
+        }
+        let compared = two_runs(web, asked, answer)?;
+        Ok(frame::page("Compare", Place::Runs, &[], &differences::runs(&compared)))
+    })
+    .await
+}
+
+async fn runs_as_json(OfProject(web): OfProject, asked: Asked) -> Response {
+    web.read(asked, |web, asked, answer| {
+        let compared = two_runs(web, asked, answer)?;
+        answer.json(&compared)
+    })
+    .await
+}
+
+/// Two sessions, or the list to choose the other one from.
+async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
+    page(web, asked, |web, asked, answer| {
+        if parameter(asked, "b").is_none() {
+            let left = needed(asked, "a")?;
+            return sessions::page(web, asked, Some(&left), answer);
+        }
+        let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
+        let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
+        let body = differences::sessions(&left, &right, &compared, left_out);
+        Ok(frame::page("Compare sessions", Place::Sessions, &[], &body))
+    })
+    .await
+}
+
+async fn sessions_as_json(OfProject(web): OfProject, asked: Asked) -> Response {
+    web.read(asked, |web, asked, answer| {
+        let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
+        let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
+        answer.json(&Sessions { compared, left_out })
+    })
+    .await
+}
+
+/// Two sessions as JSON.
+#[derive(Debug, Serialize)]
+struct Sessions {
+    #[serde(flatten)]
+    compared: SetComparison,
+    /// Whether a session has more runs than are compared.
+    left_out: bool,
+}
+
+fn needed(asked: &Asked, name: &str) -> Result<String, Problem> {
+    parameter(asked, name).ok_or_else(|| Problem::invalid(format!("the parameter {name} is missing")))
+}
+
+fn two_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Comparison, Problem> {
+    let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
+    let (left, right) = (Loaded::of(web, &left, answer)?, Loaded::of(web, &right, answer)?);
+    for one in [&left, &right] {
+        let bytes = usize::try_from(one.row.bytes).unwrap_or(usize::MAX);
+        answer.reserve(bytes.saturating_mul(TAKES).saturating_add(one.run()?.repeated_bytes()))?;
+    }
+    Ok(compare::runs(left.run()?, right.run()?))
+}
+
+/// Two sessions, and whether runs of them are left out.
+fn two_sessions(web: &Web, left: &str, right: &str, answer: &mut Answer) -> Result<(SetComparison, bool), Problem> {
+    answer.reserve_in_all(lists::MEMORY)?;
+    let mut kept = lists::MEMORY;
+    let mut left_out = false;
+    let mut members = |session: &str| -> Result<Vec<Member>, Problem> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            order: Order::OldestFirst,
+            limit: Some(RUNS + 1),
+            ..Filter::default()
+        };
+        let rows = web.store.list(&filter)?;
+        if rows.is_empty() {
+            return Err(Problem::not_found(format!("there is no session {session}")));
+        }
+        left_out |= rows.len() > RUNS;
+        let mut members = Vec::new();
+        for row in rows.iter().take(RUNS) {
+            answer.check()?;
+            let built = single::built(web, row, answer);
+            match built {
+                Err(problem) if problem.is_too_large() => left_out = true,
+                built => members.extend(built?.work().map(|run| Member::of(run, &Key::Question))),
+            }
+            answer.shrink_to(kept);
+            let bytes = members.last().map_or(0, Member::bytes);
+            kept = kept.saturating_add(bytes);
+            answer.reserve_in_all(kept)?;
+        }
+        Ok(members)
+    };
+    let (ones, others) = (members(left)?, members(right)?);
+    Ok((compare::sets(&Key::Question, ones, others), left_out))
+}

@@ -1,0 +1,46 @@
+//! What can go wrong with the index of search.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::store;
+
+/// Why the index cannot be read or written.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// Its folder cannot be used.
+    #[error("cannot use the folder {}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+    /// One of its files cannot be read or written.
+    #[error("cannot {doing} the index of search in {}", path.display())]
+    Part {
+        /// What was to be done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Arc<rusqlite::Error>,
+    },
+    /// The thread that feeds it cannot be started.
+    #[error("cannot start the thread that feeds the index of search")]
+    Thread {
+        /// Why.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+    /// The log cannot be read.
+    #[error("cannot read what is to be in the index of search")]
+    Store {
+        /// Why.
+        #[source]
+        source: store::Error,
+    },
+}

@@ -1,0 +1,194 @@
+//! The thread that feeds an index: reads a bounded batch behind its position, adds it, moves the position with it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::error::SearchError;
+use super::part::{self, Part};
+use super::words::Document;
+use crate::otlp::decode;
+use crate::span::TraceId;
+use crate::store::{ArrivalLimits, Arrivals, ChunkKind, Position, Store};
+
+/// Bytes of messages of a batch.
+const BATCH: usize = 8 << 20;
+/// Bytes of messages in one part.
+const PART: u64 = 1 << 30;
+/// Between looks for what came. More at once makes fewer lists that have to be merged.
+const LOOK: Duration = Duration::from_millis(500);
+/// The pause after an error of the disk.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What the thread and those who ask share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// What stands before it is in the index.
+    pub(super) position: Mutex<Position>,
+    pub(super) stop: AtomicBool,
+}
+
+pub(super) fn start(store: Arc<dyn Store>, folder: PathBuf, shared: Arc<Shared>) -> Result<JoinHandle<()>, SearchError> {
+    let feed = move || {
+        crate::store::lower_priority();
+        let mut feeder = Feeder {
+            store,
+            folder,
+            shared,
+            part: None,
+            told: None,
+        };
+        feeder.run();
+    };
+    let thread = std::thread::Builder::new().name("search".to_owned()).spawn(feed);
+    thread.map_err(|source| SearchError::Thread { source: Arc::new(source) })
+}
+
+struct Feeder {
+    store: Arc<dyn Store>,
+    folder: PathBuf,
+    shared: Arc<Shared>,
+    part: Option<(u64, Part)>,
+    /// The error that was told last.
+    told: Option<String>,
+}
+
+impl Feeder {
+    fn run(&mut self) {
+        while !self.stops() {
+            match self.step() {
+                Ok(true) => self.told = None,
+                Ok(false) => self.wait(LOOK),
+                Err(error) => {
+                    let text = error.to_string();
+                    if self.told.as_ref() != Some(&text) {
+                        tracing::error!(%error, "search is not fed; it is tried again");
+                        self.told = Some(text);
+                    }
+                    if let SearchError::Part { source, .. } = &error
+                        && !is_of_the_disk(source)
+                    {
+                        // It can be built anew from the log.
+                        self.clear();
+                    }
+                    self.part = None;
+                    self.wait(PAUSE);
+                }
+            }
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    fn wait(&self, time: Duration) {
+        let end = std::time::Instant::now() + time;
+        while !self.stops() && std::time::Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn clear(&self) {
+        for (_, path) in part::files(&self.folder).unwrap_or_default() {
+            part::remove(&path);
+        }
+    }
+
+    /// Adds a batch. Whether there may be more.
+    fn step(&mut self) -> Result<bool, SearchError> {
+        let (number, mut part) = match self.part.take() {
+            Some(part) => part,
+            None => self.open()?,
+        };
+        let of_store = |source| SearchError::Store { source };
+        let limits = ArrivalLimits {
+            bytes: BATCH,
+            latest: u64::MAX,
+        };
+        let arrivals = self.store.read_arrivals(part.next, limits).map_err(of_store)?;
+        let bytes: usize = arrivals.chunks.iter().map(|chunk| chunk.message.len()).sum();
+        let moved = arrivals.next != part.next;
+        if moved {
+            part.add(&documents(&arrivals), bytes as u64, arrivals.next)?;
+        }
+        *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner) = part.next;
+        if part.is_full(PART) {
+            let next = part.next;
+            part.finish()?;
+            self.forget()?;
+            part = Part::open(part::path(&self.folder, number + 1), next)?;
+            self.part = Some((number + 1, part));
+        } else {
+            self.part = Some((number, part));
+        }
+        Ok(moved && bytes >= BATCH / 2)
+    }
+
+    /// The last part.
+    fn open(&self) -> Result<(u64, Part), SearchError> {
+        let last = part::files(&self.folder)?.pop();
+        let (number, path) = last.unwrap_or_else(|| (1, part::path(&self.folder, 1)));
+        let part = Part::open(path, Position::default())?;
+        *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner) = part.next;
+        self.forget()?;
+        Ok((number, part))
+    }
+
+    /// Removes the parts of which retention has left nothing.
+    fn forget(&self) -> Result<(), SearchError> {
+        let limits = ArrivalLimits {
+            bytes: 1,
+            latest: u64::MAX,
+        };
+        let first = self.store.read_arrivals(Position::default(), limits);
+        let first = first
+            .map_err(|source| SearchError::Store { source })?
+            .chunks
+            .first()
+            .map(|chunk| chunk.at);
+        let files = part::files(&self.folder)?;
+        let Some((_, older)) = files.split_last() else { return Ok(()) };
+        for (_, path) in older {
+            let end = Part::open(path.clone(), Position::default())?.next;
+            if first.is_none_or(|first| end <= first) {
+                part::remove(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What came of each trace.
+fn documents(arrivals: &Arrivals) -> Vec<(TraceId, Document)> {
+    let mut documents: BTreeMap<TraceId, Document> = BTreeMap::new();
+    for chunk in &arrivals.chunks {
+        let Some(trace) = chunk.trace_id else { continue };
+        let document = documents.entry(trace).or_insert_with(|| Document::of(trace));
+        match chunk.kind {
+            ChunkKind::Spans => {
+                let spans = decode::traces(&chunk.message).map(|decoded| decoded.items).unwrap_or_default();
+                spans.iter().for_each(|span| document.add_span(span));
+            }
+            ChunkKind::Logs | ChunkKind::LooseLogs => {
+                let logs = decode::logs(&chunk.message).map(|decoded| decoded.items).unwrap_or_default();
+                logs.iter().for_each(|log| document.add_log(log));
+            }
+            ChunkKind::Metrics => {}
+        }
+    }
+    documents.into_iter().collect()
+}
+
+/// Whether building anew would not help.
+fn is_of_the_disk(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, ReadOnly, SystemIoFailure};
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | ReadOnly | SystemIoFailure)
+    )
+}

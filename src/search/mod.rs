@@ -1,0 +1,163 @@
+//! Full-text search: which traces have words in names, keys, values and payloads.
+//!
+//! It is fed as forwarding is: from the store's order of arrival, behind a position of its own, by a thread with a low priority. The
+//! index is beside the log in files of its own, which can be removed at any time: it is built anew from the log.
+//!
+//! - What is a word: [`words`]. A query finds the traces that have all of its words, each as the beginning of a word.
+//! - A [`part`](part) is a file for a stretch of the log. Once retention has removed that stretch, the file goes too.
+
+mod error;
+mod feed;
+mod part;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+pub use error::SearchError;
+
+use crate::span::TraceId;
+use crate::store::Store;
+use feed::Shared;
+use part::Found;
+
+/// The folder beside a store's log.
+pub const FOLDER: &str = "search";
+
+/// Removes the index of a store; it is built anew when the store is served with search.
+///
+/// # Errors
+///
+/// A file cannot be removed.
+pub fn remove(store: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(store.join(FOLDER)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The index of one store, and the thread that feeds it.
+#[derive(Debug)]
+pub struct Search {
+    folder: PathBuf,
+    store: Arc<dyn Store>,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Search {
+    /// Starts to feed the index in [`FOLDER`] of a store's directory.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made, or the thread cannot be started.
+    pub fn start(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
+        let folder = directory.join(FOLDER);
+        std::fs::create_dir_all(&folder).map_err(|source| SearchError::Folder {
+            folder: folder.clone(),
+            source: Arc::new(source),
+        })?;
+        let shared = Arc::<Shared>::default();
+        let thread = feed::start(Arc::clone(&store), folder.clone(), Arc::clone(&shared))?;
+        Ok(Self {
+            folder,
+            store,
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// About how many bytes of the log are not in the index yet.
+    #[must_use]
+    pub fn behind(&self) -> u64 {
+        let position = *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner);
+        self.store.bytes_behind(position)
+    }
+
+    /// Finds words; `None`: the text has none.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn find(&self, text: &str) -> Result<Option<Hits>, SearchError> {
+        let terms = words::of_query(text);
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let files = part::files(&self.folder)?;
+        let parts: Result<Vec<Found>, SearchError> = files
+            .iter()
+            .filter_map(|(_, path)| Found::in_part(path, &terms).transpose())
+            .collect();
+        Ok(Some(Hits {
+            terms: terms.len(),
+            parts: parts?,
+        }))
+    }
+
+    /// Stops the thread, and waits for it.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The traces that have the words of a query.
+#[derive(Debug)]
+pub struct Hits {
+    terms: usize,
+    parts: Vec<Found>,
+}
+
+impl Hits {
+    /// Whether a trace has all words.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn contains(&self, trace: TraceId) -> Result<bool, SearchError> {
+        let mut has = vec![false; self.terms];
+        for part in &self.parts {
+            let Some(number) = part.number(trace)? else { continue };
+            has.iter_mut().enumerate().for_each(|(term, has)| *has |= part.has(term, number));
+        }
+        Ok(has.into_iter().all(|has| has))
+    }
+
+    /// The traces that have all words, if the rarest word is in few.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn few(&self, most: usize) -> Result<Option<Vec<TraceId>>, SearchError> {
+        let count = |term: usize| self.parts.iter().map(|part| part.count(term)).sum::<usize>();
+        let Some(rarest) = (0..self.terms).min_by_key(|term| count(*term)) else {
+            return Ok(None);
+        };
+        if count(rarest) > most {
+            return Ok(None);
+        }
+        let mut ids = Vec::new();
+        for part in &self.parts {
+            for id in part.ids(rarest)? {
+                if self.contains(id)? {
+                    ids.push(id);
+                }
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(Some(ids))
+    }
+}

@@ -1,0 +1,219 @@
+//! What is a word: letters and digits without a break, in small letters, at most [`LONGEST`] bytes of it.
+//!
+//! Each trace of a batch is one document, in which each word stands once. Base64 and the like are not words: nobody types them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::hash::HashSet;
+use crate::span::{AnyValue, Attributes, LogRecord, Resource, Span, TraceId};
+
+/// A longer word counts by its beginning, so a long one is found by as much of it.
+const LONGEST: usize = 64;
+/// What is longer than this is no word at all.
+const NO_WORD: usize = 512;
+/// Words of one query.
+const TERMS: usize = 16;
+
+/// The words of a document, each once, with blanks between them.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    known: HashSet<u64>,
+    text: String,
+    small: String,
+    resource: Option<Arc<Resource>>,
+}
+
+impl Document {
+    /// Of a trace: its id is a word.
+    pub(super) fn of(trace: TraceId) -> Self {
+        let mut document = Self::default();
+        document.add(&trace.to_string());
+        document
+    }
+
+    /// The words, with blanks between them.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds what a span says.
+    pub(super) fn add_span(&mut self, span: &Span) {
+        self.add(&span.name);
+        self.add(&span.scope.name);
+        self.add(&span.status.message);
+        self.add_attributes(&span.attributes);
+        // The spans of a message share it.
+        if !self.resource.as_ref().is_some_and(|known| Arc::ptr_eq(known, &span.resource)) {
+            self.add_attributes(&span.resource.attributes);
+            self.resource = Some(Arc::clone(&span.resource));
+        }
+        for event in &span.events {
+            self.add(&event.name);
+            self.add_attributes(&event.attributes);
+        }
+    }
+
+    /// Adds what a log record says.
+    pub(super) fn add_log(&mut self, log: &LogRecord) {
+        self.add(log.name());
+        self.add_value(&log.body);
+        self.add_attributes(&log.attributes);
+    }
+
+    fn add_attributes(&mut self, attributes: &Attributes) {
+        for (key, value) in attributes.iter() {
+            self.add(key);
+            self.add_value(value);
+        }
+    }
+
+    fn add_value(&mut self, value: &AnyValue) {
+        match value {
+            AnyValue::Empty | AnyValue::Bytes(_) => {}
+            AnyValue::String(text) => self.add(text),
+            AnyValue::Bool(is) => self.add(if *is { "true" } else { "false" }),
+            AnyValue::Int(number) => self.add(&number.to_string()),
+            AnyValue::Double(number) => self.add(&number.to_string()),
+            AnyValue::Array(items) => items.iter().for_each(|item| self.add_value(item)),
+            AnyValue::KvList(items) => {
+                for (key, value) in items {
+                    self.add(key);
+                    self.add_value(value);
+                }
+            }
+        }
+    }
+
+    /// Adds the words of a text.
+    fn add(&mut self, text: &str) {
+        each(text, |word| {
+            let hash = hash(word);
+            if !self.known.insert(hash) {
+                return;
+            }
+            self.small.clear();
+            small(word, &mut self.small);
+            self.text.push_str(&self.small);
+            self.text.push(' ');
+        });
+    }
+}
+
+fn hash(word: &str) -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let mut hasher = foldhash::fast::FixedState::with_seed(7).build_hasher();
+    hasher.write(word.as_bytes());
+    hasher.finish()
+}
+
+fn small(word: &str, out: &mut String) {
+    if word.is_ascii() {
+        out.extend(word.chars().map(|letter| letter.to_ascii_lowercase()));
+    } else {
+        out.extend(word.chars().flat_map(char::to_lowercase).filter(|letter| letter.is_alphanumeric()));
+    }
+}
+
+/// The words of a query, in small letters, each once.
+pub(super) fn of_query(text: &str) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    each(text, |word| {
+        let mut term = String::new();
+        small(word, &mut term);
+        if !term.is_empty() && !terms.contains(&term) && terms.len() < TERMS {
+            terms.push(term);
+        }
+    });
+    terms
+}
+
+/// Text in JSON without its escapes: `\u00e9` is a letter, `\n` is none.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    let is_json = text.trim_start().starts_with(['{', '[', '"']);
+    if !is_json || memchr::memchr(b'\\', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut high) = (text, None);
+    while let Some((before, behind)) = rest.split_once('\\') {
+        out.push_str(before);
+        let digits = behind.strip_prefix('u').and_then(|behind| behind.get(..4));
+        match digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()) {
+            Some(unit) => {
+                let units = high.take().filter(|_| before.is_empty()).into_iter().chain([unit]);
+                out.extend(char::decode_utf16(units).filter_map(Result::ok));
+                high = (0xd800..0xdc00).contains(&unit).then_some(unit);
+                rest = behind.get(5..).unwrap_or_default();
+            }
+            None => {
+                out.push(' ');
+                let mut letters = behind.chars();
+                let _ = letters.next();
+                rest = letters.as_str();
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Each word of a text as it is written.
+fn each(text: &str, mut word: impl FnMut(&str)) {
+    let text = &*unescaped(text);
+    let mut start: Option<usize> = None;
+    let mut end = |start: &mut Option<usize>, at: usize| {
+        let Some(from) = start.take() else { return };
+        let found = text.get(from..at).unwrap_or_default();
+        if found.len() <= NO_WORD {
+            let cut = (0..=LONGEST.min(found.len()))
+                .rev()
+                .find(|cut| found.is_char_boundary(*cut))
+                .unwrap_or(0);
+            word(found.get(..cut).unwrap_or_default());
+        }
+    };
+    for (at, letter) in text.char_indices() {
+        if letter.is_alphanumeric() {
+            let _ = start.get_or_insert(at);
+        } else {
+            end(&mut start, at);
+        }
+    }
+    end(&mut start, text.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> String {
+        let mut document = Document::default();
+        document.add(text);
+        document.text().trim_end().to_owned()
+    }
+
+    #[test]
+    fn letters_and_digits_are_words_once_and_in_small_letters() {
+        for (text, expected) in [
+            ("", ""),
+            ("Divide by zero, by ZERO.", "divide by zero"),
+            ("get_weather(\"Paris\") → 18C", "get weather paris 18c"),
+            ("größe ÄRGER 東京", "größe ärger 東京"),
+            (r#"{"text":"one\ntwo\u00e9x \"three\""}"#, "text one twoéx three"),
+            (r#"["\u6771\u4eac", "\ud835\udc9c\u0062", "a\\b\ud835"]"#, "東京 \u{1d49c}b a b"),
+            (r"C:\new", "c new"),
+        ] {
+            assert_eq!(words(text), expected, "{text}");
+        }
+        assert_eq!(words(&"a".repeat(NO_WORD + 1)), "");
+        assert_eq!(words(&"a".repeat(NO_WORD)), "a".repeat(LONGEST));
+        assert_eq!(words(&"ä".repeat(40)).len(), LONGEST);
+    }
+
+    #[test]
+    fn a_query_has_the_words_of_documents() {
+        assert_eq!(of_query("  Divide by-zero divide "), ["divide", "by", "zero"]);
+        assert!(of_query("\" * :").is_empty());
+    }
+}

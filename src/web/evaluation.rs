@@ -1,0 +1,235 @@
+//! What people say of a run or of a step: a note, a label, a score.
+//!
+//! It is stored as a span of its own below the one that it judges, in OpenInference's words (`EVALUATOR`, `evaluations.0.evaluation.*`),
+//! so every format has it as it has the judgements of programs. Its times are the end of what it judges: a note of next week does not
+//! make a run take a week. Who said it and when is in its metadata, as `annotator` and `annotated_at`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::body::Body;
+use hyper::{Response, StatusCode};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
+
+use super::answer::Answer;
+use super::reply::{Problem, json_reply};
+use super::request::{Asked, Reading};
+use super::service::Web;
+use super::single;
+use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::operation::{Evaluation, Kind, Operation};
+use crate::otlp::encode;
+use crate::run::{Run, Step};
+use crate::span::{Resource, Scope, Span, SpanId, TraceId};
+use crate::store;
+
+/// Characters of a name, of a label and of who says it.
+const SHORT: usize = 200;
+/// Bytes of a note.
+const NOTE: usize = 64 << 10;
+/// Bytes of a body: a note with the escapes of JSON or of a form, and the rest.
+pub const EVALUATION_BYTES: usize = 512 << 10;
+
+/// What is said. At least one of score, label and explanation is there.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewEvaluation {
+    /// The span that is judged, in hexadecimal digits; without it the run.
+    pub span_id: Option<String>,
+    /// What is judged, for example `helpfulness`.
+    pub name: Option<String>,
+    /// How good.
+    pub score: Option<f64>,
+    /// For example `good`.
+    pub label: Option<String>,
+    /// Why, or any note.
+    pub explanation: Option<String>,
+    /// Who says it. Where tokens are required, the token's name stands instead.
+    pub annotator: Option<String>,
+}
+
+/// An evaluation as it is stored.
+#[derive(Debug)]
+pub struct Judged {
+    /// An `ExportTraceServiceRequest` with its span.
+    pub message: Vec<u8>,
+    answer: Value,
+}
+
+impl Judged {
+    /// The answer to a program.
+    #[must_use]
+    pub fn created(&self) -> Response<Body> {
+        let mut response = json_reply(self.answer.to_string());
+        *response.status_mut() = StatusCode::CREATED;
+        response
+    }
+
+    /// The span that is judged.
+    #[must_use]
+    pub fn evaluates(&self) -> Option<&str> {
+        self.answer.get("evaluates").and_then(Value::as_str)
+    }
+}
+
+impl NewEvaluation {
+    /// Of the body of a request.
+    pub(crate) fn from_json(body: &[u8]) -> Result<Self, Problem> {
+        serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("the body is no evaluation: {error}")))
+    }
+
+    /// Of the fields of a form, where what is empty is not said.
+    pub(crate) fn from_form<'a>(fields: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> Result<Self, Problem> {
+        let mut said = Self::default();
+        for (name, value) in fields {
+            let text = value.trim().to_owned();
+            let text = (!text.is_empty()).then_some(text);
+            match &*name {
+                "span_id" => said.span_id = text,
+                "name" => said.name = text,
+                "label" => said.label = text,
+                "explanation" => said.explanation = text,
+                "annotator" => said.annotator = text,
+                "score" => {
+                    let number = |text: String| {
+                        text.parse()
+                            .map_err(|_| Problem::invalid(format!("the score {text} is not a number")))
+                    };
+                    said.score = text.map(number).transpose()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(said)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let refuse = |field: &str, message: String| {
+            let details = Map::from_iter([("field".to_owned(), Value::from(field))]);
+            Err(Problem::validation(message, details))
+        };
+        if self.score.is_none() && self.label.is_none() && self.explanation.is_none() {
+            return refuse("score", "an evaluation has a score, a label or an explanation".to_owned());
+        }
+        if self.score.is_some_and(|score| !score.is_finite()) {
+            return refuse("score", "the score is not a finite number".to_owned());
+        }
+        for (field, text) in [("name", &self.name), ("label", &self.label), ("annotator", &self.annotator)] {
+            if text.as_ref().is_some_and(|text| text.chars().count() > SHORT) {
+                return refuse(field, format!("{field} has more than {SHORT} characters"));
+            }
+        }
+        if self.explanation.as_ref().is_some_and(|text| text.len() > NOTE) {
+            return refuse("explanation", format!("explanation has more than {NOTE} bytes"));
+        }
+        Ok(())
+    }
+}
+
+impl Web {
+    /// An evaluation of a trace as a span. `annotator`: the name of the request's token.
+    ///
+    /// # Errors
+    ///
+    /// The answer that refuses it: it says nothing, or there is no such trace or span.
+    pub async fn evaluated(
+        self: Arc<Self>,
+        asked: Reading,
+        trace: String,
+        said: NewEvaluation,
+        annotator: Option<String>,
+    ) -> Result<Judged, Response<Body>> {
+        let (sender, receiver) = oneshot::channel();
+        let answer = self.read(asked.0, move |web, _: &Asked, answer: &mut Answer| {
+            let said = NewEvaluation {
+                annotator: annotator.or(said.annotator.clone()),
+                ..said
+            };
+            said.check()?;
+            let judged = judged(web, &trace, said, answer)?;
+            let _ = sender.send(judged);
+            Ok(())
+        });
+        let answer = answer.await;
+        receiver.await.map_err(|_| answer)
+    }
+}
+
+fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> Result<Judged, Problem> {
+    let trace_id = single::trace_id(trace)?;
+    let row = web.store.row(trace_id)?.ok_or_else(|| single::no_trace(trace_id))?;
+    let built = single::built(web, &row, answer)?;
+    let run = built.run.as_ref().ok_or_else(|| single::no_trace(trace_id))?;
+    let step = step(run, said.span_id.as_deref())?;
+    let now = store::now();
+    let at = Timestamp::from_nanosecond(now.into()).map(|at| at.to_string()).unwrap_or_default();
+    let span = span(trace_id, step, &said, &at)?;
+    let answer = json!({
+        "trace_id": trace_id.to_string(),
+        "span_id": span.span_id.to_string(),
+        "evaluates": span.parent.map(|parent| parent.to_string()),
+        "annotator": said.annotator,
+        "annotated_at": at,
+    });
+    Ok(Judged {
+        message: encode::traces(&[span]),
+        answer,
+    })
+}
+
+/// The step that is judged: the one of a span, else the run's first.
+fn step<'a>(run: &'a Run, span_id: Option<&str>) -> Result<&'a Step, Problem> {
+    let Some(text) = span_id else {
+        let root = run.root.and_then(|root| run.steps.get(root)).filter(|step| step.span_id.is_some());
+        let first = root.or_else(|| run.steps.iter().find(|step| step.span_id.is_some()));
+        return first.ok_or_else(|| Problem::not_found("the run has no span"));
+    };
+    let id = SpanId::from_hex(text)
+        .ok_or_else(|| Problem::invalid(format!("{text} is not a span id: expected 16 hexadecimal digits, not all zero")))?;
+    let found = run.steps.iter().find(|step| step.span_id == Some(id));
+    found.ok_or_else(|| Problem::not_found(format!("there is no span {id} in this trace")))
+}
+
+fn span(trace_id: TraceId, step: &Step, said: &NewEvaluation, at: &str) -> Result<Span, Problem> {
+    let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let name = text(&said.name).unwrap_or_else(|| "feedback".to_owned());
+    let mut operation = Operation {
+        kind: Kind::Evaluator,
+        evaluations: vec![Evaluation {
+            name: Some(name.clone()),
+            score: said.score,
+            label: text(&said.label),
+            explanation: text(&said.explanation),
+            annotator_kind: Some("HUMAN".to_owned()),
+        }],
+        ..Operation::default()
+    };
+    let about = [("annotator", text(&said.annotator)), ("annotated_at", Some(at.to_owned()))];
+    let about = about
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
+    operation.metadata.extend(about);
+    let mut hash = Sha256::new();
+    hash.update(trace_id.to_string());
+    hash.update(step.span_id.map(|id| id.to_string()).unwrap_or_default());
+    hash.update(format!("{at}\n{:?}", operation.evaluations));
+    let id = hash.finalize();
+    let id = SpanId::from_bytes(id.get(..8).unwrap_or_default()).ok_or_else(|| Problem::internal("the evaluation has no id"))?;
+    let end = step.ended_at.unwrap_or(step.started_at);
+    Ok(Span {
+        parent: step.span_id,
+        start: end,
+        end,
+        attributes: AttributeWriter::new(Vocabulary::OpenInference).write(&operation),
+        resource: Arc::new(Resource::default()),
+        scope: Arc::new(Scope {
+            name: "spanbridge.evaluations".to_owned(),
+            ..Scope::default()
+        }),
+        ..Span::new(trace_id, id, name)
+    })
+}
