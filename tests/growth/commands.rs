@@ -434,7 +434,7 @@ fn sending_a_conversation_that_goes_on() {
     commands_grow_evenly(
         |count| {
             let message =
-                |number: u64| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("m{number}")});
+                |number: u64| json!({"role": if number.is_multiple_of(2) { "user" } else { "assistant" }, "content": format!("m{number}")});
             let chat = json!({"messages": (0..count).map(message).collect::<Vec<_>>()});
             vec![("chat".to_owned(), chat.to_string().into_bytes())]
         },
