@@ -46,6 +46,7 @@ const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("dataset", "view", "tokens and cost of a run are summed in one place"),
     ("search", "store", "it is fed from the log"),
     ("transcript", "run", "it lays out what a run says"),
+    ("pages", "forward", "the page of operations shows its destinations"),
     ("pages", "web", "they answer on its port, from the runs that it keeps"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];

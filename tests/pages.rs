@@ -544,7 +544,7 @@ fn search_reads_an_index_of_words() {
     let mut serving = Serving::start_with(directory.path(), search);
     CASES.iter().for_each(|case| send(&serving, case));
     let index = directory.path().join("search");
-    // Each as the beginning of a word, in any order; between quotes as it stands.
+    // Each as the beginning of a word, in any order; between quotes as it stands. The log alone would not find the first two.
     let finds = [
         ("DIVIS+zero+by", true),
         ("zero+divis", true),
@@ -557,7 +557,7 @@ fn search_reads_an_index_of_words() {
     ];
     let check = |serving: &Serving, why: &str| {
         let given_up = Instant::now() + Duration::from_secs(20);
-        while !page(serving, "/?q=divis&all=1").contains(FAILED) {
+        while !page(serving, "/?q=zero+divis&all=1").contains(FAILED) {
             assert!(Instant::now() < given_up, "{why}: nothing is found");
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -588,6 +588,66 @@ fn search_reads_an_index_of_words() {
     assert!(!index.exists(), "reindex removes it");
     serving = Serving::start_with(directory.path(), search);
     check(&serving, "built anew");
+}
+
+#[test]
+fn operators_see_destinations_and_what_they_did_not_take() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Nobody listens there.
+    let serving = Serving::start_with(directory.path(), &["--forward", "jaeger=http://127.0.0.1:9"]);
+    send(&serving, CASES[1]);
+    let given_up = Instant::now() + Duration::from_secs(20);
+    let text = loop {
+        let text = page(&serving, "/operations");
+        if text.contains("class=\"bad\"") || Instant::now() > given_up {
+            break text;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    for wanted in [
+        "<b>jaeger</b>",
+        "action=\"/operations/jaeger/skip\"",
+        "/operations/dead-letters/jaeger",
+        "class=\"bad\"",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(page(&serving, "/operations/dead-letters/jaeger").contains("It has taken everything."));
+    assert_eq!(get(&format!("{}/operations/dead-letters/other", serving.api), None).0, 404);
+    let skip = format!("{}/operations/jaeger/skip", serving.api);
+    assert_eq!(post_form(&skip, &[], &[]).0, 403, "no page of ours sent it");
+    assert_eq!(post_form(&skip, &[("origin", "http://evil.example")], &[]).0, 403);
+    let ours = [("origin", serving.api.as_str())];
+    assert_eq!(post_form(&format!("{}/operations/other/skip", serving.api), &ours, &[]).0, 404);
+    let (status, location, _) = post_form(&skip, &ours, &[]);
+    assert_eq!((status, location.as_deref()), (303, Some("/operations")));
+    let given_up = Instant::now() + Duration::from_secs(20);
+    while !page(&serving, "/operations").contains("<td class=\"num\">0 B</td>") {
+        assert!(Instant::now() < given_up, "it still waits");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn scripts_and_style_are_compressed_for_who_takes_that() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let text = page(&serving, "/operations");
+    let style = text
+        .split("rel=\"stylesheet\" href=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a style sheet");
+    let answer = |encoding: &str| {
+        let asked = ureq::get(format!("{}{style}", serving.api)).header("accept-encoding", encoding);
+        let answer = asked.call().expect("an answer");
+        let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        (header("content-encoding"), header("vary"), header("cache-control"))
+    };
+    let (encoding, vary, kept) = answer("br, gzip");
+    assert_eq!((encoding.as_deref(), vary.as_deref()), (Some("gzip"), Some("accept-encoding")));
+    assert!(kept.is_some_and(|kept| kept.contains("immutable")));
+    assert_eq!(answer("identity").0, None);
 }
 
 /// Debian's browser; the test says so where there is none.

@@ -7,13 +7,16 @@ use crate::span::SpanId;
 /// One thing that a document could not hold as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Loss {
-    /// The span whose fact it is.
+    /// The span whose fact it is; of a fact of several, the first.
     #[serde(serialize_with = "as_hex", skip_serializing_if = "Option::is_none")]
     pub span_id: Option<SpanId>,
     /// What, in the format's words.
     pub what: String,
     /// Why.
     pub reason: LossReason,
+    /// Of how many further spans it is a fact.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
 }
 
 /// Why a document differs from what the spans say.
@@ -40,8 +43,14 @@ impl Loss {
             span_id,
             what: what.into(),
             reason,
+            others: 0,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::ref_option, reason = "serde's signature")]

@@ -40,6 +40,8 @@ mod translate;
 pub mod via;
 mod worker;
 
+use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -103,6 +105,7 @@ struct Running {
     destination: Arc<Destination>,
     store: Arc<dyn Store>,
     counts: Arc<Counts>,
+    folder: PathBuf,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -126,19 +129,21 @@ impl Forwarder {
                 destination: destination.name.clone(),
                 project: destination.project.clone(),
             })?;
-            workers.push(worker::Worker::open(destination, &source, via, registry, stopped.clone())?);
+            let worker = worker::Worker::open(destination, &source, via, registry, stopped.clone())?;
+            workers.push((worker, source.folder));
         }
         let threads = (!workers.is_empty())
             .then(Threads::start)
             .transpose()
             .map_err(|error| ForwardError::Threads(Arc::new(error)))?;
         let handle = threads.as_ref().and_then(Threads::handle);
-        for worker in &workers {
+        for (worker, _) in &workers {
             let name = worker.destination().name.clone();
             let watch = watch_retention(name, worker.store(), worker.counts(), stop.subscribe());
             let _ = handle.map(|handle| handle.spawn(watch));
         }
-        let running = workers.into_iter().map(|worker| Running {
+        let running = workers.into_iter().map(|(worker, folder)| Running {
+            folder,
             destination: worker.destination(),
             store: worker.store(),
             counts: worker.counts(),
@@ -161,6 +166,44 @@ impl Forwarder {
             sample
         };
         self.running.iter().map(sample).collect()
+    }
+
+    /// The last things that a destination of a project did not take, at most so many, and how many there are in all; `None`: there is
+    /// no such destination.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    pub fn dead_letters(&self, project: &Project, name: &str, most: usize) -> Result<Option<(VecDeque<DeadLetter>, u64)>, ForwardError> {
+        let Some(running) = self.running(project, name) else {
+            return Ok(None);
+        };
+        let (mut last, mut count) = (VecDeque::new(), 0);
+        for letter in dead_letters::each(&running.folder, name)? {
+            count += 1;
+            last.push_back(letter?);
+            if last.len() > most {
+                last.pop_front();
+            }
+        }
+        Ok(Some((last, count)))
+    }
+
+    /// Asks something of a destination of a project, as another process does. Whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be written.
+    pub fn give(&self, project: &Project, name: &str, order: order::Order) -> Result<bool, ForwardError> {
+        let of = self.running(project, name);
+        of.map(|running| order::give(&running.folder, name, order))
+            .transpose()
+            .map(|given| given.is_some())
+    }
+
+    fn running(&self, project: &Project, name: &str) -> Option<&Running> {
+        let is_it = |running: &&Running| running.destination.name == name && running.destination.project == *project;
+        self.running.iter().find(is_it)
     }
 
     /// Ends all tasks: requests in work are given up after this time, and are sent again at the next start.

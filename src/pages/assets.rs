@@ -16,6 +16,23 @@ pub(crate) struct Asset {
     pub(crate) text: &'static str,
 }
 
+impl Asset {
+    /// The same compressed by gzip, made once; `None`: it is not one of [`ASSETS`].
+    pub(crate) fn packed(&self) -> Option<&'static [u8]> {
+        static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| ASSETS.iter().map(gzip).collect());
+        let place = ASSETS.iter().position(|asset| asset.name == self.name)?;
+        PACKED.get(place).map(Vec::as_slice).filter(|packed| !packed.is_empty())
+    }
+}
+
+/// Empty if it cannot be compressed.
+fn gzip(asset: &Asset) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let written = packed.write_all(asset.text.as_bytes());
+    written.and_then(|()| packed.finish()).unwrap_or_default()
+}
+
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 macro_rules! assets {

@@ -98,22 +98,24 @@ fn preview(run: &Run, made: &Made) -> Markup {
 }
 
 fn losses(run: &Run, made: &Made) -> Markup {
-    let mut groups: BTreeMap<(&str, LossReason), (usize, Vec<SpanId>)> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, LossReason), (usize, Vec<SpanId>, usize)> = BTreeMap::new();
     for loss in &made.losses {
-        let (number, spans) = groups.entry((&loss.what, loss.reason)).or_default();
-        *number += 1;
+        let (number, spans, others) = groups.entry((&loss.what, loss.reason)).or_default();
+        let more = usize::try_from(loss.others).unwrap_or(usize::MAX);
+        *number += 1 + more;
+        *others += more;
         if let Some(span) = loss.span_id.filter(|span| spans.last() != Some(span)) {
             spans.push(span);
         }
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, (number, _))| std::cmp::Reverse(*number));
+    groups.sort_by_key(|(_, (number, ..))| std::cmp::Reverse(*number));
     let steps: HashMap<SpanId, &Step> = run.steps.iter().filter_map(|step| Some((step.span_id?, step))).collect();
     html! {
         aside aria-label="Losses" {
             div.bar2 { h2 { "Losses" } span.dim { (made.losses.len()) " in " (made.format.id) } }
             @if groups.is_empty() { p.none-yet { "This format holds everything that this run says." } }
-            @for ((what, reason), (number, spans)) in &groups {
+            @for ((what, reason), (number, spans, others)) in &groups {
                 @let (word, explained) = why(*reason);
                 div.loss {
                     div {
@@ -129,7 +131,8 @@ fn losses(run: &Run, made: &Made) -> Markup {
                                     None => span.mono { (span) },
                                 }
                             }
-                            @if spans.len() > 6 { " and " (spans.len() - 6) " more" }
+                            @let more = spans.len().saturating_sub(6) + others;
+                            @if more > 0 { " and " (more) " more" }
                         }
                     }
                 }

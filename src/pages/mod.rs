@@ -10,7 +10,8 @@
 //! | `/runs/{trace}/pane/{row}` | the same as a part of the run's page |
 //! | `/compare?a=&b=` | two runs step by step; without `b` the list to choose it from |
 //! | `/compare/sessions?a=&b=` | two sessions, run by run |
-//! | `/operations` | the store, and how to point clients at this server |
+//! | `/operations` | the store, the destinations, and how to point clients at this server |
+//! | `/operations/dead-letters/{name}` | what a destination did not take |
 //! | `/assets/{version}/{file}` | scripts and the style sheet, which are part of the program |
 //!
 //! What they show comes from the server: without scripts, lists, outline, steps and downloads still work. Scripts draw the outline of

@@ -1,9 +1,17 @@
 //! For operators: the store, what was lost, and how to point clients at this server.
 
+use std::collections::VecDeque;
+
 use maud::{Markup, html};
 
-use super::words::{bytes, count, line};
+use super::words::{bytes, count, line, time};
+use crate::forward::{DeadLetter, Health, Sample};
+use crate::span::TraceId;
 use crate::store::{Maintained, Usage};
+use crate::web::url::percent_encoded;
+
+/// Dead letters on a page.
+pub(crate) const LETTERS: usize = 200;
 
 /// What is known of a store.
 #[derive(Debug, Default)]
@@ -20,6 +28,76 @@ pub(crate) struct State {
     pub(crate) maintained: Maintained,
     /// Bytes of memory that requests which read have reserved, and may reserve.
     pub(crate) reading: (usize, usize),
+    /// Bytes of the log that the index of words is behind; `None`: there is none.
+    pub(crate) search_behind: Option<u64>,
+    /// Where stored spans are sent.
+    pub(crate) destinations: Vec<Sample>,
+}
+
+/// What a destination did not take. It is in the order in which it was given up, the last first.
+pub(crate) fn dead_letters(name: &str, letters: &VecDeque<DeadLetter>, in_all: u64) -> Markup {
+    html! {
+        div.runhead { div.line {
+            nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/operations" { "Operations" } } li { h1 { "Dead letters of " (line(name, 80)) } } } }
+            @if !letters.is_empty() { div.acts { (orders(name, true)) } }
+        } }
+        @if letters.is_empty() { div.none-yet { p { "It has taken everything." } } } @else {
+            @if in_all > letters.len() as u64 { p.tools { "The last " (letters.len()) " of " (count(in_all)) ". " code { "spanbridge forward dead-letters " (line(name, 80)) } " lists all." } }
+            table.plain {
+                thead { tr { th { "Given up, " span.zone { "UTC" } } th { "What" } th.num { "Items" } th { "Run" } th { "Why" } } }
+                tbody {
+                    @for letter in letters.iter().rev() {
+                        tr {
+                            td.dim { (time(letter.time, 0)) }
+                            td { (line(&letter.signal, 40)) }
+                            td.num { (count(letter.items)) }
+                            td { @match letter.trace_id.as_deref().filter(|id| TraceId::from_hex(id).is_some()) {
+                                Some(trace) => a.mono href={ "/runs/" (trace) @if let Some(span) = &letter.span_id { "?span=" (percent_encoded(span)) } } { (trace.get(..8).unwrap_or(trace)) },
+                                None => span.none { "none" },
+                            } }
+                            td { (line(&letter.reason, 400)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Buttons that need no script. `letters`: there are dead letters to send again.
+fn orders(name: &str, letters: bool) -> Markup {
+    let at = format!("/operations/{}", percent_encoded(name));
+    html! {
+        @if letters { form.inline method="post" action={ (at) "/retry" } { button.small title="Send what it did not take again" { "Retry" } } }
+        form.inline method="post" action={ (at) "/skip" } { details.inline { summary.small { "Skip unsent…" } button.small { "Do not send what waits" } } }
+    }
+}
+
+fn destinations(of: &[Sample]) -> Markup {
+    let large = |number: u64| bytes(usize::try_from(number).unwrap_or(usize::MAX));
+    html! {
+        table.plain {
+            caption.vh { "Destinations" }
+            thead { tr { th { "Destination" } th { "State" } th.num { "Sent" } th.num { "Waiting" } th.num { "Not taken" } th { "Orders" } } }
+            tbody {
+                @for sample in of {
+                    @let failed = sample.failed.iter().sum::<u64>();
+                    tr {
+                        td { b { (line(&sample.name, 60)) } }
+                        td { @match &sample.health {
+                            Health::Unknown => span.none { "not asked yet" },
+                            Health::Up => "accepts",
+                            Health::Down(why) => span.bad { (line(why, 200)) },
+                        } }
+                        td.num { (count(sample.sent.iter().sum())) }
+                        td.num { (large(sample.backlog_bytes)) }
+                        td.num { a href={ "/operations/dead-letters/" (percent_encoded(&sample.name)) } { @if failed > 0 { span.bad { (count(failed)) } } @else { "dead letters" } } }
+                        td { (orders(&sample.name, true)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The page.
@@ -36,6 +114,7 @@ pub(crate) fn view(state: &State, clients: &Markup) -> Markup {
                     @if let Some(usage) = &state.usage {
                         dt { "Log" } dd { (large(usage.log_bytes)) " in " (count(usage.segments)) " segments" }
                         dt { "Index" } dd { (large(usage.index_bytes)) }
+                        @if let Some(behind) = state.search_behind { dt { "Words" } dd { @if behind == 0 { "all are in the index of search" } @else { (large(behind)) " are not in the index of search yet" } } }
                         dt { "Free" } dd { (large(usage.free_bytes)) " of " (large(usage.capacity_bytes)) }
                     }
                     dt { "Received" } dd { (large(state.appended)) " since the start" }
@@ -55,13 +134,14 @@ pub(crate) fn view(state: &State, clients: &Markup) -> Markup {
             section.card {
                 h2 { "Commands" }
                 div.in {
-                    p { "Destinations and their dead letters: " code { "spanbridge forward status" } }
+                    @if state.destinations.is_empty() { p { "To send spans on: " code { "spanbridge serve --forward URL" } } }
                     p { "What is wrong with settings, directory and destinations: " code { "spanbridge doctor" } }
                     p { "A token: " code { "spanbridge token new --name NAME --right read" } }
                     p { "For programs: " a href="/api/v1/openapi.json" { "the OpenAPI document" } ", " code { "/metrics" } " with the right " code { "admin" } }
                 }
             }
         }
+        @if !state.destinations.is_empty() { section.part { h2.tools { "Destinations" } (destinations(&state.destinations)) } }
         (clients)
     }
 }

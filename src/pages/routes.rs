@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::{Markup, html};
 
 use super::asking::{number, page, parameter, route};
@@ -24,8 +24,9 @@ use super::query::{self, Query};
 use super::reply::page_reply;
 use super::words::line;
 use super::{api, assets, charts, conversation, findings, operations, raw, runs, sessions, timeline};
-use crate::access::Right;
+use crate::access::{Project, Right};
 use crate::formats::FORMATS;
+use crate::forward::{Forwarder, Sample};
 use crate::run::Run;
 use crate::span::TraceId;
 use crate::store::{self, Filter, Order};
@@ -58,6 +59,7 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
         read("/runs/{trace}/steps/{step}", get(of_step)),
         read("/runs/{trace}/pane/{row}", get(of_pane)),
         read("/operations", get(of_operations)),
+        route("/operations/dead-letters/{name}", Some(Right::Admin), get(of_dead_letters)),
         read("/sessions", get(of_sessions)),
         read("/sessions/{session}", get(of_session)),
         route("/assets/{version}/{file}", None, get(asset)),
@@ -272,9 +274,40 @@ async fn of_pane(OfProject(web): OfProject, Named((id, row)): Named<(String, usi
     .await
 }
 
-async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
+async fn of_dead_letters(
+    OfProject(web): OfProject,
+    Extension(forwarder): Extension<Arc<Forwarder>>,
+    Extension(project): Extension<Project>,
+    Named(name): Named<String>,
+    asked: Asked,
+) -> Response {
+    page(web, asked, move |_, _, answer| {
+        answer.reserve_in_all(lists::MEMORY)?;
+        let letters = forwarder.dead_letters(&project, &name, operations::LETTERS);
+        let letters = letters.map_err(|error| Problem::internal(error.to_string()))?;
+        let (letters, in_all) = letters.ok_or_else(|| Problem::not_found(format!("there is no destination {name}")))?;
+        let title = format!("Dead letters of {}", line(&name, 60));
+        Ok(frame::page(
+            &title,
+            Place::Operations,
+            &[],
+            &operations::dead_letters(&name, &letters, in_all),
+        ))
+    })
+    .await
+}
+
+async fn of_operations(
+    OfProject(web): OfProject,
+    addresses: Option<Extension<Addresses>>,
+    forwarder: Option<Extension<Arc<Forwarder>>>,
+    project: Option<Extension<Project>>,
+    asked: Asked,
+) -> Response {
     let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
     page(web, asked, move |web, _, _| {
+        let samples = forwarder.map(|Extension(forwarder)| forwarder.samples()).unwrap_or_default();
+        let is_of = |sample: &Sample| project.as_ref().is_some_and(|Extension(project)| sample.project == *project);
         let store = &web.store;
         let lost = store.lost();
         let state = operations::State {
@@ -286,6 +319,8 @@ async fn of_operations(OfProject(web): OfProject, addresses: Option<Extension<Ad
                 lost.iter().map(|lost| lost.traces).sum(),
             ),
             maintained: store.maintained(),
+            search_behind: web.search.as_ref().map(|search| search.behind()),
+            destinations: samples.into_iter().filter(is_of).collect(),
             reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
         };
         let clients = clients::view(&addresses.http, &addresses.grpc);
@@ -342,12 +377,21 @@ async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, as
     .await
 }
 
-async fn asset(Named((version, file)): Named<(String, String)>) -> Response {
+async fn asset(Named((version, file)): Named<(String, String)>, headers: HeaderMap) -> Response {
     let Some(asset) = assets::named(&file).filter(|_| version == *assets::VERSION) else {
         return page_reply(StatusCode::NOT_FOUND, frame::problem(404, "There is no such file."));
     };
-    let mut response = Response::new(Body::from(asset.text));
+    let takes = headers
+        .get(ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let packed = takes.split(',').any(|one| one.trim() == "gzip").then(|| asset.packed()).flatten();
+    let mut response = Response::new(packed.map_or_else(|| Body::from(asset.text), Body::from));
     let headers = response.headers_mut();
+    if packed.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(asset.kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response

@@ -94,6 +94,13 @@ impl Run {
         Some(at).filter(|at| at.0 > 0 && step.is_none_or(is_known))
     }
 
+    /// The span that tells of a step: its own, else that of the model call that asked for it.
+    #[must_use]
+    pub fn span_of(&self, step: &Step) -> Option<SpanId> {
+        let asked_by = || step.dispatched_by.and_then(|call| self.steps.get(call)?.span_id);
+        step.span_id.or_else(asked_by)
+    }
+
     /// The run's own reward, else the sum of those of its steps.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {

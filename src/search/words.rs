@@ -88,14 +88,12 @@ impl Document {
     /// Adds the words of a text.
     fn add(&mut self, text: &str) {
         each(text, |word| {
-            let hash = hash(word);
-            if !self.known.insert(hash) {
-                return;
-            }
             self.small.clear();
             small(word, &mut self.small);
-            self.text.push_str(&self.small);
-            self.text.push(' ');
+            if self.known.insert(hash(&self.small)) {
+                self.text.push_str(&self.small);
+                self.text.push(' ');
+            }
         });
     }
 }

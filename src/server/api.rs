@@ -11,11 +11,13 @@ use axum::{Extension, Router};
 use super::gate::Gate;
 use super::{login, writes};
 use crate::access::{Denied, Right};
+use crate::forward::Forwarder;
+use crate::forward::order::Order;
 use crate::pages;
 use crate::web::{self, Web};
 
 /// What answers requests whose head the gate has let through.
-pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -> Router {
+pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: Arc<Forwarder>, tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
         (web::BLOCKS, post(writes::blocks)),
@@ -42,10 +44,15 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, tls: bool) -
         .layer(needs(Some(Right::Annotate)))
         .layer(from_fn(pages::dressed));
     router = router.route("/runs/{trace}/evaluations", evaluate);
+    for (path, order) in [("/operations/{name}/retry", Order::Retry), ("/operations/{name}/skip", Order::Skip)] {
+        let give = post(writes::order).layer(Extension(order)).layer(needs(Some(Right::Admin)));
+        router = router.route(path, give.layer(from_fn(pages::dressed)));
+    }
     let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
     router = router
         .route("/login", log_in.with_state((Arc::clone(gate), tls)))
-        .layer(Extension(addresses));
+        .layer(Extension(addresses))
+        .layer(Extension(forwarder));
     router.fallback_service(web::elsewhere_route().layer(needs(Some(Right::Read))))
 }
 
@@ -58,6 +65,7 @@ async fn admit(State((gate, right)): State<(Arc<Gate>, Option<Right>)>, mut requ
     match admitted {
         Ok((project, name)) => {
             request.extensions_mut().insert(writes::TokenName(name));
+            request.extensions_mut().insert(project.name.clone());
             request.extensions_mut().insert(Arc::clone(&project.web));
             request.extensions_mut().insert(project);
             next.run(request).await

@@ -216,7 +216,7 @@ impl Server {
             http: format!("{scheme}://{http_at}"),
             grpc: format!("{scheme}://{grpc_at}"),
         };
-        let router = api::router(&gate, addresses, tls);
+        let router = api::router(&gate, addresses, Arc::clone(&self.forwarder), tls);
         let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {

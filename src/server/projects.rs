@@ -17,6 +17,7 @@ use crate::web::{Metrics, Readers, Web};
 /// What a project has of its own.
 #[derive(Debug)]
 pub(super) struct ProjectServices {
+    pub(super) name: Project,
     pub(super) store: Arc<dyn Store>,
     pub(super) receiver: Arc<Receiver>,
     pub(super) web: Arc<Web>,
@@ -100,6 +101,7 @@ impl Projects {
         .with_options(config.options.clone())
         .with_search(search(config, &project, &store));
         let first = ProjectServices {
+            name: project.clone(),
             store,
             receiver,
             web: Arc::new(web),
@@ -145,6 +147,7 @@ impl Projects {
             recovery,
         });
         let services = ProjectServices {
+            name: project.clone(),
             receiver: Arc::new(
                 self.first
                     .receiver

@@ -12,6 +12,8 @@ use tokio::task::JoinSet;
 
 use super::cookie::is_same_origin;
 use super::projects::ProjectServices;
+use crate::forward::Forwarder;
+use crate::forward::order::Order;
 use crate::receiver::{Rejection, Stored};
 use crate::web::{self, Body, Imported, Judged, Named, NewEvaluation, Reading, Web, percent_encoded};
 
@@ -107,9 +109,34 @@ pub(super) async fn evaluation_of_form(
         Err(refused) => return refused,
     };
     let step = judged.evaluates().map(|span| format!("?span={span}")).unwrap_or_default();
+    see_other(&format!("/runs/{}{step}", percent_encoded(&trace)))
+}
+
+/// Asks something of a destination, from a form of the page of operations.
+pub(super) async fn order(
+    Extension(project): OfProject,
+    Extension(order): Extension<Order>,
+    Extension(forwarder): Extension<Arc<Forwarder>>,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response<Body> {
+    if !is_same_origin(&uri, &headers) {
+        return Web::foreign_host("this form was not sent by a page of this server".to_owned());
+    }
+    let given = tokio::task::spawn_blocking(move || forwarder.give(&project.name, &name, order));
+    match given.await {
+        Ok(Ok(true)) => see_other("/operations"),
+        Ok(Ok(false)) => Web::refuse_write(404, "there is no such destination".to_owned(), None),
+        Ok(Err(error)) => Web::refuse_write(500, error.to_string(), None),
+        Err(_) => Web::refuse_write(503, "the server ends".to_owned(), None),
+    }
+}
+
+fn see_other(path: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
-    if let Ok(value) = HeaderValue::from_str(&format!("/runs/{}{step}", percent_encoded(&trace))) {
+    if let Ok(value) = HeaderValue::from_str(path) {
         response.headers_mut().insert(LOCATION, value);
     }
     response

@@ -1,6 +1,6 @@
 //! The losses of a format of chat turns, collected while a conversation is written.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::document::json::Json;
 use crate::document::loss::{Loss, LossReason};
@@ -16,10 +16,32 @@ use crate::transcript::{content, facts};
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     losses: Vec<Loss>,
-    /// Facts of operations without a place, each named once.
-    facts: BTreeSet<String>,
+    /// Facts of operations without a place, each named once, with the first span that has it.
+    facts: BTreeMap<String, Told>,
     /// Facts that have a place.
     placed: &'static [&'static str],
+}
+
+/// Which operations have a fact.
+#[derive(Debug, Default)]
+struct Told {
+    first: Option<SpanId>,
+    last: Option<SpanId>,
+    others: u64,
+}
+
+impl Told {
+    /// An operation's facts come one after the other.
+    fn add(&mut self, span: Option<SpanId>) {
+        if span.is_none() || span == self.last {
+            return;
+        }
+        self.last = span;
+        match self.first {
+            None => self.first = span,
+            Some(_) => self.others += 1,
+        }
+    }
 }
 
 impl Losses {
@@ -32,20 +54,21 @@ impl Losses {
         self.losses.push(Loss::new(span, what, reason));
     }
 
-    /// A fact, of however many operations.
-    pub(crate) fn fact(&mut self, name: impl Into<String>) {
-        self.facts.insert(name.into());
+    /// A fact, of however many operations. `span`: of one of them; `None`: it is the run's.
+    pub(crate) fn fact(&mut self, span: Option<SpanId>, name: impl Into<String>) {
+        self.facts.entry(name.into()).or_default().add(span);
     }
 
     /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
     pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
         for (key, value) in facts::all(run, step).iter() {
             if !self.placed.contains(&key) {
-                if !self.facts.contains(key) {
-                    self.fact(key);
+                match self.facts.get_mut(key) {
+                    Some(told) => told.add(step.span_id),
+                    None => self.fact(step.span_id, key),
                 }
             } else if !is_told(key, &value) {
-                self.fact(format!("{key} of {}", step.operation.kind.name()));
+                self.fact(step.span_id, format!("{key} of {}", step.operation.kind.name()));
             }
         }
         if step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1) {
@@ -130,7 +153,10 @@ impl Losses {
     }
 
     pub(crate) fn finish(self) -> Vec<Loss> {
-        let facts = self.facts.into_iter().map(|fact| Loss::new(None, fact, LossReason::NoPlace));
+        let facts = self.facts.into_iter().map(|(fact, told)| Loss {
+            others: told.others,
+            ..Loss::new(told.first, fact, LossReason::NoPlace)
+        });
         self.losses.into_iter().chain(facts).collect()
     }
 }

@@ -107,7 +107,7 @@ fn is_marked(text: &str) -> bool {
     text.contains(MARK) || text.contains(&NUMBER.to_string())
 }
 
-/// Whether a loss reports the field: one of its operation, or one of the document that names the fact.
+/// Whether a loss reports the field: one of its operation, or one of the document or of several operations that names the fact.
 fn reports(loss: &Loss, field: &str) -> bool {
     let name = match field {
         "content_type.input" => "input_type",
@@ -119,8 +119,9 @@ fn reports(loss: &Loss, field: &str) -> bool {
         _ => field,
     };
     match loss.span_id {
-        Some(id) => id == id_of(OWN) && loss.reason != LossReason::Synthesized,
-        None => loss.what.contains(name) || name.split('.').any(|part| loss.what.contains(part.trim_end_matches('s'))),
+        Some(id) if id == id_of(OWN) => loss.reason != LossReason::Synthesized,
+        Some(_) if loss.others == 0 => false,
+        _ => loss.what.contains(name) || name.split('.').any(|part| loss.what.contains(part.trim_end_matches('s'))),
     }
 }
 

@@ -97,14 +97,14 @@ impl<'a> Assembly<'a, '_> {
         let about = facts::of_run_and_agent(self.run);
         let placed = ["otel.trace_id", "agent", "user_id", "session_id"];
         for (key, _) in about.iter().filter(|(key, _)| !placed.contains(key)) {
-            self.losses.fact(format!("run.{key}"));
+            self.losses.fact(None, format!("run.{key}"));
         }
         let state = self.state();
         if let Some(case) = cases.get_mut(own.unwrap_or(count)) {
             case.session_input.add_filled("state", state.0);
             case.final_session_state = state.1;
         } else if !state.0.is_empty() || !state.1.is_empty() {
-            self.losses.fact("state");
+            self.losses.fact(None, "state");
         }
     }
 
@@ -125,10 +125,10 @@ impl<'a> Assembly<'a, '_> {
                 before.add(key, old);
             }
             if state.reason.is_some() {
-                self.losses.fact("state.reason");
+                self.losses.fact(step.span_id, "state.reason");
             }
             if values.insert(key, state.new_value.as_ref().map(Json::from)).is_some() {
-                self.losses.fact("state between the first change and the last one");
+                self.losses.fact(step.span_id, "state between the first change and the last one");
             }
         }
         for (key, value) in values {

@@ -175,13 +175,13 @@ impl<'a> Assembly<'a, '_> {
             "state" => true,
             _ => turns.tell(key, step),
         });
-        self.losses.fact("times of events");
+        self.losses.fact(step.span_id, "times of events");
         if is_model_call {
-            event::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(count));
+            event::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
         }
         if self.lists && is_model_call {
-            self.losses.fact("usage");
-            self.losses.fact("model");
+            self.losses.fact(step.span_id, "usage");
+            self.losses.fact(step.span_id, "model");
         }
     }
 

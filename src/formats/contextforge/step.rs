@@ -111,7 +111,7 @@ fn is_only_text(message: &Message) -> bool {
 impl<'a> Making<'a, '_> {
     pub(super) fn lose(&mut self, what: &str, reason: LossReason) {
         let place = format!("steps[{}].{what}", self.step.id);
-        self.losses.push(Loss::new(self.step.span_id, place, reason));
+        self.losses.push(Loss::new(self.run.span_of(self.step), place, reason));
     }
 
     pub(super) fn note(&mut self, key: &'static str, value: impl Into<Json<'a>>) {

@@ -207,7 +207,7 @@ impl<'a> AgentConversation<'a> {
             ("tool_definitions", !self.offered.list().is_null()),
         ];
         for (fact, _) in left.into_iter().filter(|(_, is_left)| *is_left) {
-            self.losses.fact(fact);
+            self.losses.fact(None, fact);
         }
         self.losses.finish()
     }
@@ -300,7 +300,7 @@ impl<'a> AgentConversation<'a> {
     fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Case<'a>> {
         let metadata = self.metadata(run);
         for counted in ["usage", "cost", "times"] {
-            self.losses.fact(counted);
+            self.losses.fact(None, counted);
         }
         let inputs = self.interactions.iter().filter_map(|interaction| interaction.input.clone());
         let scenario = inputs.chain(self.agent.map(Text::from)).find(|words| !words.trim().is_empty());

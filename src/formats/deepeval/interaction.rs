@@ -200,7 +200,7 @@ impl<'a> Interaction<'a> {
         }
         let (arguments, wrapped) = chat::arguments(run, asked);
         losses.call(&source.turns, asked, self.agent, wrapped, span);
-        losses.fact("tool_call_id");
+        losses.fact(span, "tool_call_id");
         let mut call = Object::from([("name", chat::name(run, asked).into()), ("input_parameters", arguments.into())]);
         if let Some(given) = asked.results.last() {
             let (output, failure) = chat::result_value(run, &source.results, *given);
@@ -233,7 +233,7 @@ impl<'a> Interaction<'a> {
                     .iter()
                     .any(|found| found.score.is_some() || found.id.is_some() || !found.metadata.is_empty())
                 {
-                    losses.fact("ids, scores and metadata of documents");
+                    losses.fact(own.span_id, "ids, scores and metadata of documents");
                 }
             }
             None => texts.extend(content::output(&source.results, own).map(Json::into_text)),
@@ -257,7 +257,7 @@ impl<'a> Interaction<'a> {
     pub(super) fn lost(&self, losses: &mut Losses) {
         let left = [("model", self.models.is_empty()), ("reasoning", self.thoughts.is_empty())];
         for (fact, _) in left.into_iter().filter(|(_, is_empty)| !is_empty) {
-            losses.fact(fact);
+            losses.fact(None, fact);
         }
     }
 

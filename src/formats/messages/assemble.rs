@@ -193,7 +193,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let has_tools = !tools.is_null();
         let (row, mut losses) = self.row.finish(tools);
         if row.is_none() && has_tools {
-            self.losses.fact("tool_definitions");
+            self.losses.fact(None, "tool_definitions");
         }
         losses.extend(self.losses.finish());
         (row, losses)
@@ -235,7 +235,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     }
 
     fn times_and_error(&mut self, step: &'a Step) {
-        self.losses.fact("times");
+        self.losses.fact(step.span_id, "times");
         if step.operation.failure.is_some() {
             self.row.lose(
                 step.span_id,

@@ -51,7 +51,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
         rounded |= [Some(place.started_at), step.ended_at].into_iter().flatten().any(is_rounded);
         if step.observed == Observed::Messages {
             let what = format!("nodes[{}]", node.id);
-            losses.push(Loss::new(step.span_id, what, LossReason::Synthesized));
+            losses.push(Loss::new(run.span_of(step), what, LossReason::Synthesized));
         }
         nodes.push((place.step, node));
     }
