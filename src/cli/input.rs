@@ -477,7 +477,10 @@ impl Batch<'_> {
         if added.is_some() || line.len() == text.len() {
             return added;
         }
-        *spare = spare.checked_sub(text.len())?;
+        if *spare == 0 {
+            return None;
+        }
+        *spare = spare.saturating_sub(text.len());
         add(text)
     }
 
@@ -525,11 +528,13 @@ impl Batch<'_> {
             return;
         }
         let mut rest = text;
-        // Each broken line could be where a message over all the rest begins.
+        // Each broken line could be where a message over all the rest begins: so many bytes are read for one that is none.
         let mut spare = text.len().saturating_mul(WHOLE_TRIES);
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
-            match Message::parse_first(rest) {
+            // Where too much was read in vain, a message is one line.
+            let line = || rest.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            match Message::parse_first(if spare > 0 { rest } else { line() }) {
                 None => return,
                 Some(Ok((message, read))) => {
                     let other = is_no_request(&message)
@@ -545,6 +550,7 @@ impl Batch<'_> {
                 Some(Err(source)) => match self.add_mended(file, offset, rest, &mut spare) {
                     Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
                     None => {
+                        spare = spare.saturating_sub(looked_through(rest, &source));
                         self.syntax(file, offset, rest, source);
                         rest = next_line_with_object(rest);
                     }
@@ -692,6 +698,14 @@ fn next_line_with_object(text: &[u8]) -> &[u8] {
         }
     }
     &[]
+}
+
+/// How many bytes were looked through before this was found: of what is nested too deep for the parser, all.
+fn looked_through(text: &[u8], error: &serde_json::Error) -> usize {
+    if error.to_string().starts_with("recursion limit") {
+        return text.len();
+    }
+    byte_of(text, error.line(), error.column())
 }
 
 /// serde_json counts lines and columns from 1.
