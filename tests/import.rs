@@ -60,6 +60,47 @@ fn each_row_is_a_trace_of_its_own() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// A run without times began when its file was written, or when `--at` says; the same document once more changes nothing.
+#[test]
+fn a_document_without_times_begins_when_its_file_was_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (file, data) = (directory.path().join("rows.jsonl"), directory.path().join("data"));
+    fs::write(&file, format!("{}\n{}\n", row(1), row(2))).expect("writes");
+    let written = |seconds| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        let file = fs::File::options().append(true).open(&file).expect("opens");
+        file.set_modified(time).expect("a time");
+    };
+    let import = |more: &[&str]| {
+        let arguments = [&["import", "--data-dir", text(&data), text(&file)], more].concat();
+        stderr(&spanbridge(&arguments))
+    };
+    let started = || {
+        let output = spanbridge(&["ls", "--data-dir", text(&data), "--since", "2026-11-01", "--json"]);
+        let rows = documents(&output).into_iter();
+        rows.map(|row| row["start_unix_nano"].as_u64().expect("a time")).collect::<Vec<_>>()
+    };
+    written(1_795_000_000);
+    assert!(import(&[]).contains("8 spans stored"));
+    let first = started();
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert!(first.iter().all(|time| *time == 1_795_000_000_000_000_000), "{first:?}");
+    written(1_795_100_000);
+    for more in [&[][..], &["--at", "2026-11-20"]] {
+        let said = import(more);
+        assert!(said.contains("0 spans stored, 8 already stored before"), "{said}");
+    }
+    let (file, data) = (text(&file), directory.path().join("other"));
+    let at = spanbridge(&["import", "--data-dir", text(&data), "--at", "2026-11-20", file]);
+    assert!(stderr(&at).contains("8 spans stored"), "{}", stderr(&at));
+    let output = spanbridge(&["ls", "--data-dir", text(&data), "--json"]);
+    let began: Vec<u64> = documents(&output)
+        .iter()
+        .filter_map(|row| row["start_unix_nano"].as_u64())
+        .collect();
+    assert_eq!(began, [1_795_132_800_000_000_000; 2]);
+}
+
 fn part(session: &str, steps: &Value) -> Value {
     json!({"schema_version": "ATIF-v1.6", "session_id": session, "agent": {"name": "shell", "version": "1"}, "steps": steps})
 }

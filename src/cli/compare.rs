@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::begin::Begin;
 use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
@@ -85,7 +86,7 @@ impl Compare {
     /// The runs of a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
         let files = Files::one(path, self.from.semconv());
-        let batch = files.read();
+        let batch = files.read(Begin::Unknown);
         if !batch.problems.is_empty() {
             return Err(Failure::missing(format!(
                 "{} cannot be compared, because not all of it could be read",

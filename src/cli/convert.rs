@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use super::begin::Begin;
 use super::data_set::EXPRESSIONS;
 use super::failure::{Failure, exit_status};
 use super::input::{Batch, Files};
@@ -63,7 +64,7 @@ impl Convert {
                 failed = row(&mut writer, &vocabulary, file, read).err();
             }
         };
-        let mut batch = self.files.read_rows(&mut rows);
+        let mut batch = self.files.read_rows(Begin::Unknown, &mut rows);
         let mut sessions = batch.sessions();
         let Batch {
             mut spans,

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use serde_json::json;
 
+use super::begin::At;
 use super::data_dir::default_data_dir;
 use super::failure::{Failure, exit_status};
 use super::home::Home;
@@ -22,11 +23,11 @@ use super::target::LossesOutput;
 use super::watch;
 use crate::access::Project;
 use crate::documents::Vocabulary;
-use crate::formats::Disassembled;
+use crate::formats::{self, Disassembled};
 use crate::otlp;
 use crate::redact::Rules;
 use crate::sessions::Watch;
-use crate::span::{Signal, Span, TraceId};
+use crate::span::{Signal, Span, TIMES_UNKNOWN, TraceId, UnixNanos};
 use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
 const EXAMPLES: &str = "\
@@ -74,6 +75,8 @@ pub(super) struct Import {
     #[command(flatten)]
     redaction: Redaction,
     #[command(flatten)]
+    at: At,
+    #[command(flatten)]
     files: Files,
 }
 
@@ -88,9 +91,9 @@ impl Import {
         let counted = Cell::new(0_usize);
         let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
         let mut batch = if self.files.has_standard_input() {
-            self.files.read()
+            self.files.read(self.at.begin())
         } else {
-            self.files.read_rows(&mut counting)
+            self.files.read_rows(self.at.begin(), &mut counting)
         };
         batch.report_documents();
         for (file, note) in &batch.documents {
@@ -170,7 +173,7 @@ impl Import {
                 failed = append(opened, std::mem::take(&mut waiting), receipt).err();
             }
         };
-        self.files.read_rows_again(&mut rows, broken);
+        self.files.read_rows_again(self.at.begin(), &mut rows, broken);
         match failed {
             Some(failed) => Err(failed),
             None => append(opened, waiting, receipt),
@@ -241,7 +244,13 @@ fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), 
     for span in spans {
         traces.entry(span.trace_id).or_default().push(span);
     }
-    for spans in traces.into_values() {
+    for (trace_id, mut spans) in traces {
+        // A document that was stored before began when that says, whatever its file's time is now.
+        if spans.iter().any(|span| span.attributes.get(TIMES_UNKNOWN).is_some())
+            && let Some(row) = opened.store.row(trace_id)?
+        {
+            formats::begin_at(&mut spans, |_| Some(UnixNanos(row.start)));
+        }
         let bytes = otlp::encode::traces(&spans);
         let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
         let chunks = Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed);

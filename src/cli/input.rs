@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::begin::Begin;
 use super::decompress::{affordable, plain, read_plain};
 use super::failure::Failure;
 use super::foreign;
@@ -50,6 +51,8 @@ pub(super) struct Batch<'r> {
     sessions: Sessions,
     /// Takes rows; without it their spans are in the set.
     rows: Option<&'r mut Rows<'r>>,
+    /// When runs began whose documents have no times.
+    begin: Begin,
 }
 
 /// The files of `convert`, `import` and `send`, and how they are read.
@@ -104,16 +107,18 @@ impl Files {
     }
 
     /// Reads them, and reports on standard error what could not be read.
-    pub(super) fn read<'r>(&self) -> Batch<'r> {
+    pub(super) fn read<'r>(&self, begin: Begin) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
+        batch.begin = begin;
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
         batch
     }
 
     /// The same, with the rows of training data one by one.
-    pub(super) fn read_rows<'r>(&self, rows: &'r mut Rows<'r>) -> Batch<'r> {
+    pub(super) fn read_rows<'r>(&self, begin: Begin, rows: &'r mut Rows<'r>) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
+        batch.begin = begin;
         batch.rows = Some(rows);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
@@ -121,8 +126,9 @@ impl Files {
     }
 
     /// Reads the rows once more, but for those of these files. Standard input cannot be read again.
-    pub(super) fn read_rows_again<'r>(&self, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
+    pub(super) fn read_rows_again<'r>(&self, begin: Begin, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
+        batch.begin = begin;
         batch.rows = Some(rows);
         self.read_into(&mut batch, but);
     }
@@ -203,6 +209,7 @@ impl Batch<'_> {
             broken: HashSet::new(),
             sessions: Sessions::default(),
             rows: None,
+            begin: Begin::Unknown,
         }
     }
 
@@ -378,11 +385,15 @@ impl Batch<'_> {
         };
         let (mut spans, mut notes) = (Vec::new(), Vec::new());
         let rows = &mut self.rows;
-        let read = formats::disassemble_each(format, text, &mut named, &mut |format, read| match rows {
-            Some(rows) if format == ROWS => rows(path, read),
-            _ => {
-                spans.extend(read.spans);
-                notes.extend(read.notes.into_iter().map(|note| (file.to_owned(), note)));
+        let begin = self.begin.of_file(path);
+        let read = formats::disassemble_each(format, text, &mut named, &mut |format, mut read| {
+            formats::begin_at(&mut read.spans, |_| begin);
+            match rows {
+                Some(rows) if format == ROWS => rows(path, read),
+                _ => {
+                    spans.extend(read.spans);
+                    notes.extend(read.notes.into_iter().map(|note| (file.to_owned(), note)));
+                }
             }
         });
         match read {

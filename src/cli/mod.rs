@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod address;
+mod begin;
 mod check;
 mod compare;
 mod complete;

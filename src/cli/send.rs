@@ -9,6 +9,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use super::begin::At;
 use super::explain::refusal_explained;
 use super::failure::{Failure, exit_status};
 use super::input::Files;
@@ -51,6 +52,8 @@ pub(super) struct Send {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     give_up_seconds: u64,
     #[command(flatten)]
+    at: At,
+    #[command(flatten)]
     files: Files,
 }
 
@@ -78,7 +81,7 @@ impl Send {
         let usage = |error| Failure::usage(format!("--to {}: {}", self.to, out::with_causes(&error)));
         let destination = text.resolve(None).map_err(usage)?;
         let registry = Arc::new(self.files.vocabulary()?.registry().clone());
-        let mut batch = self.files.read();
+        let mut batch = self.files.read(self.at.begin());
         let mut sessions = batch.sessions();
         batch.spans.append(&mut sessions);
         batch.report_documents();

@@ -32,6 +32,8 @@ pub use crate::document::layout::{Layout, Sequence};
 pub use crate::document::loss::{Loss, LossReason};
 pub use crate::document::parsed_size::{DocumentSizes, ParsedSize};
 pub use any::{AnyDocument, AnyFormat};
+#[cfg(feature = "server")]
+pub(crate) use back::begin_at;
 pub use back::{Beside, DisassembleError, Note, NoteKind};
 #[cfg(feature = "server")]
 pub(crate) use back::{ids_of_name, name_of};

@@ -10,7 +10,7 @@ use super::reply::{Problem, json_reply};
 use super::single;
 use crate::formats::{self, DisassembleError, Disassembled, DocumentSizes, Note};
 use crate::otlp::encode;
-use crate::span::{Span, TraceId};
+use crate::span::{Span, TraceId, UnixNanos};
 
 /// Documents that were read.
 #[derive(Debug)]
@@ -23,12 +23,14 @@ pub struct Imported {
     notes: Vec<Note>,
 }
 
-pub(super) fn read(format: Option<&str>, body: &[u8]) -> Result<Imported, Problem> {
+/// `begin`: when a run began whose document has no times.
+pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) -> UnixNanos) -> Result<Imported, Problem> {
     let format = format.map(single::format_of).transpose()?;
     let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
     let (mut messages, mut documents, mut notes) = (BTreeMap::new(), 0, Vec::new());
     // Of the documents before one that is read only the bytes of their spans are in memory.
-    let take = &mut |_, read: Disassembled| {
+    let take = &mut |_, mut read: Disassembled| {
+        formats::begin_at(&mut read.spans, |trace_id| Some(begin(trace_id)));
         let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
         for span in read.spans {
             traces.entry(span.trace_id).or_default().push(span);

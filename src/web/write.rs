@@ -10,6 +10,7 @@ use super::import::{self, Imported};
 use super::reply::{Problem, json_reply};
 use super::service::Web;
 use crate::redact::Rules;
+use crate::span::UnixNanos;
 
 /// Bytes of a body that are read where it came; more by a thread that may take its time.
 const SMALL: usize = 16 << 10;
@@ -75,7 +76,13 @@ impl Web {
     ///
     /// The answer that refuses them.
     pub async fn read_documents(&self, format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
-        let work = self.readers.documents.run(move || import::read(format.as_deref(), &body));
+        let (store, now) = (Arc::clone(&self.store), UnixNanos(crate::store::now()));
+        // A document that was stored before begins when that does: sending it again changes nothing.
+        let begin = move |trace_id| match store.row(trace_id) {
+            Ok(Some(row)) => UnixNanos(row.start),
+            _ => now,
+        };
+        let work = self.readers.documents.run(move || import::read(format.as_deref(), &body, begin));
         let read = work.await.ok_or_else(|| Problem::internal("the documents could not be read"));
         read.and_then(|read| read).map_err(|problem| problem.reply())
     }

@@ -10,6 +10,7 @@
 //! results and agents. Reading a document twice gives the same spans with the same ids.
 
 mod at;
+mod begin;
 mod error;
 mod facts;
 mod history;
@@ -24,6 +25,7 @@ mod run_facts;
 mod story;
 mod times;
 
+pub(crate) use begin::begin_at;
 pub use error::DisassembleError;
 pub use note::{Note, NoteKind};
 pub use reader::Beside;
