@@ -61,18 +61,19 @@ impl Losses {
 
     /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
     pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+        let span = run.span_of(step);
         for (key, value) in facts::all(run, step).iter() {
             if !self.placed.contains(&key) {
                 match self.facts.get_mut(key) {
-                    Some(told) => told.add(step.span_id),
-                    None => self.fact(step.span_id, key),
+                    Some(told) => told.add(span),
+                    None => self.fact(span, key),
                 }
             } else if !is_told(key, &value) {
-                self.fact(step.span_id, format!("{key} of {}", step.operation.kind.name()));
+                self.fact(span, format!("{key} of {}", step.operation.kind.name()));
             }
         }
         if step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1) {
-            self.add(step.span_id, "other choices", LossReason::NoPlace);
+            self.add(span, "other choices", LossReason::NoPlace);
         }
     }
 
