@@ -337,3 +337,23 @@ fn export_requests_with_their_lengths_before_them() {
     let inputs: Vec<&Path> = bodies.iter().map(PathBuf::as_path).collect();
     assert_eq!(documents(&[&file]).0, documents(&inputs).0);
 }
+
+/// The law of the way back: what is written as a session file is read as the same run.
+#[test]
+fn a_run_that_is_written_as_a_session_file_is_read_as_the_same_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (index, case) in cases().iter().enumerate() {
+        let (before, _) = documents(&[case]);
+        for format in ["claude-code", "codex"] {
+            let folder = directory.path().join(format!("{index}.{format}"));
+            let output = spanbridge(&["convert", "--to", format, "--output", text(&folder), text(case)]);
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                case.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert_eq!(documents(&[&folder]).0, before, "{} as {format}", case.display());
+        }
+    }
+}

@@ -188,6 +188,9 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
 /// The format whose documents are rows of data sets.
 const ROWS: &str = "messages";
 
+/// About so many times a file is looked through for one message that is all of it and has to be mended.
+const WHOLE_TRIES: usize = 4;
+
 /// How many refused spans of one file are told one by one.
 const TOLD: usize = 20;
 
@@ -470,16 +473,26 @@ impl Batch<'_> {
         true
     }
 
-    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is.
-    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8]) -> Option<usize> {
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is: its first line, or, while
+    /// `spare` bytes may still be looked through for that, all of it.
+    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8], spare: &mut usize) -> Option<usize> {
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        [text, line].into_iter().find_map(|text| {
+        let mut add = |text: &[u8]| {
             let mended = mend(text)?;
             let message = Message::parse(&mended.text).ok()?;
             self.note_replaced(file, mended.replaced);
             self.add_message(file, offset, message);
             Some(text.len())
-        })
+        };
+        let added = add(line);
+        if added.is_some() || line.len() == text.len() {
+            return added;
+        }
+        if *spare == 0 {
+            return None;
+        }
+        *spare = spare.saturating_sub(text.len());
+        add(text)
     }
 
     fn note_replaced(&mut self, file: &str, times: usize) {
@@ -526,9 +539,13 @@ impl Batch<'_> {
             return;
         }
         let mut rest = text;
+        // Each broken line could be where a message over all the rest begins: so many bytes are read for one that is none.
+        let mut spare = text.len().saturating_mul(WHOLE_TRIES);
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
-            match Message::parse_first(rest) {
+            // Where too much was read in vain, a message is one line.
+            let line = || rest.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            match Message::parse_first(if spare > 0 { rest } else { line() }) {
                 None => return,
                 Some(Ok((message, read))) => {
                     let other = is_no_request(&message)
@@ -541,9 +558,10 @@ impl Batch<'_> {
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
-                Some(Err(source)) => match self.add_mended(file, offset, rest) {
+                Some(Err(source)) => match self.add_mended(file, offset, rest, &mut spare) {
                     Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
                     None => {
+                        spare = spare.saturating_sub(looked_through(rest, &source));
                         self.syntax(file, offset, rest, source);
                         rest = next_line_with_object(rest);
                     }
@@ -691,6 +709,14 @@ fn next_line_with_object(text: &[u8]) -> &[u8] {
         }
     }
     &[]
+}
+
+/// How many bytes were looked through before this was found: of what is nested too deep for the parser, all.
+fn looked_through(text: &[u8], error: &serde_json::Error) -> usize {
+    if error.to_string().starts_with("recursion limit") {
+        return text.len();
+    }
+    byte_of(text, error.line(), error.column())
 }
 
 /// serde_json counts lines and columns from 1.

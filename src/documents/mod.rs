@@ -24,7 +24,8 @@ impl UnknownFormat {
     /// The names that there are.
     #[must_use]
     pub fn known() -> String {
-        formats::FORMATS.map(|format| format.id).join(", ")
+        let all = formats::FORMATS.iter().chain(&formats::SESSION_FILES);
+        all.map(|format| format.id).collect::<Vec<_>>().join(", ")
     }
 }
 

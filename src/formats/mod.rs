@@ -19,6 +19,7 @@ pub mod options;
 mod recognise;
 pub mod reflex;
 mod registry;
+pub mod session_file;
 pub mod synth;
 #[cfg(test)]
 mod testing;
@@ -43,4 +44,4 @@ pub use format::{Assembled, Container, Files, Format};
 pub(crate) use openreward::written::as_conversations;
 pub use options::OptionError;
 pub use recognise::{is_document, is_export_request, recognised};
-pub use registry::{FORMATS, by_id};
+pub use registry::{FORMATS, SESSION_FILES, by_id};

@@ -1,7 +1,7 @@
 //! The list of all formats.
 
 use super::any::AnyFormat;
-use super::{adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, synth, verifiers};
+use super::{adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, session_file, synth, verifiers};
 
 /// Every format, in the order in which they are listed to people.
 pub const FORMATS: [AnyFormat; 11] = [
@@ -18,9 +18,16 @@ pub const FORMATS: [AnyFormat; 11] = [
     AnyFormat::of::<adk::Adk>(None),
 ];
 
+/// Session files of coding agents, which are written as documents are and read by `sessions/`.
+pub const SESSION_FILES: [AnyFormat; 2] = [
+    AnyFormat::of::<session_file::ClaudeCode>(None),
+    AnyFormat::of::<session_file::Codex>(None),
+];
+
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
     static LIST: [AnyFormat; 11] = FORMATS;
-    LIST.iter().find(|format| format.id == id)
+    static FILES: [AnyFormat; 2] = SESSION_FILES;
+    LIST.iter().chain(&FILES).find(|format| format.id == id)
 }

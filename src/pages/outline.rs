@@ -1,7 +1,11 @@
 //! The steps of a run in the order of the outline, with what the outline and the waterfall show of each.
 
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Step};
+use crate::span::SpanId;
+use crate::trace::Finding;
+use crate::transcript::calls::Results;
 use crate::view::errors;
 use crate::view::outline::{self, Row};
 use crate::view::step::{self, arguments, has_derived_times, nanos, said};
@@ -25,6 +29,10 @@ pub(crate) struct Outline<'a> {
     pub(crate) critical: Vec<bool>,
     /// The row behind the last one below each row.
     ends: Vec<usize>,
+    /// The results of tools.
+    pub(crate) results: Results<'a>,
+    /// The findings that name a span.
+    findings: HashMap<SpanId, Vec<&'a Finding>>,
 }
 
 impl<'a> Outline<'a> {
@@ -38,12 +46,20 @@ impl<'a> Outline<'a> {
         let end = run.ended_at.into_iter().chain(run.steps.iter().map(Step::end_or_start)).max();
         let nanos = end.map_or(1, |end| end.0.saturating_sub(run.started_at.0)).max(1);
         let ends = ends(&rows);
+        let mut findings: HashMap<SpanId, Vec<&Finding>> = HashMap::default();
+        for finding in &run.findings {
+            if let Some(span_id) = finding.span_id {
+                findings.entry(span_id).or_default().push(finding);
+            }
+        }
         let mut made = Self {
             run,
             critical: vec![false; rows.len()],
             rows,
             nanos,
             ends,
+            results: Results::of(run),
+            findings,
         };
         made.mark_critical();
         made
@@ -71,6 +87,12 @@ impl<'a> Outline<'a> {
         let next =
             move |child: &usize| Some(self.ends.get(*child).copied().unwrap_or(child + 1).max(child + 1)).filter(|child| *child < end);
         std::iter::successors((first < end).then_some(first), next)
+    }
+
+    /// What is odd about a step.
+    pub(crate) fn findings(&self, step: &Step) -> &[&'a Finding] {
+        let found = step.span_id.and_then(|span_id| self.findings.get(&span_id));
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// The row of the deepest step that failed, the first of them; where none did, the first row.

@@ -12,7 +12,6 @@ use super::value::{failure, value};
 use super::words::{SHOWN, count, kind, line, plain, time};
 use crate::operation::{Failure, Kind};
 use crate::run::{Run, Step};
-use crate::trace::Finding;
 use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view::conversation::readable;
@@ -33,11 +32,11 @@ pub(crate) struct About<'a> {
 /// The pane of a step.
 pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Markup {
     let run = outline.run;
-    let results = Results::of(run);
+    let results = &outline.results;
     let tabs = [
-        ("overview", "Overview", Some(overview(outline, row, of, &results, about)), None),
+        ("overview", "Overview", Some(overview(outline, row, of, about)), None),
         ("conversation", "Conversation", said(of), None),
-        ("io", "In / Out", in_and_out(run, of, &results, about), None),
+        ("io", "In / Out", in_and_out(run, of, results, about), None),
         (
             "attributes",
             "Attributes",
@@ -97,14 +96,10 @@ fn copy(run: &Run, of: &Step) -> Markup {
     }
 }
 
-fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Markup {
-    let run = outline.run;
+fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'_>) -> Markup {
+    let (run, results) = (outline.run, &outline.results);
     let operation = &of.operation;
-    let findings: Vec<&Finding> = run
-        .findings
-        .iter()
-        .filter(|finding| finding.span_id.is_some() && finding.span_id == of.span_id)
-        .collect();
+    let findings = outline.findings(of);
     html! {
         @if let Some(failed) = &operation.failure { section { (failed_with(failed)) } }
         section { (facts(outline, row, of, about)) }
@@ -207,6 +202,9 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
     }
 }
 
+/// Of more steps below one, only those directly below it are looked at: a page has a pane for each step.
+const BELOW: usize = 1_000;
+
 /// Nanoseconds in which nothing below the step ran; `None`: it has nothing below.
 fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
     let below = outline.below(row);
@@ -214,7 +212,11 @@ fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
     if below == 0 {
         return None;
     }
-    let mut times: Vec<(u64, u64)> = (row + 1..=row + below)
+    let rows: Box<dyn Iterator<Item = usize>> = match below {
+        ..=BELOW => Box::new(row + 1..=row + below),
+        _ => Box::new(outline.children(row)),
+    };
+    let mut times: Vec<(u64, u64)> = rows
         .filter_map(|row| outline.step(row))
         .map(|step| (step.started_at.0.max(of.started_at.0), step.end_or_start().0.min(end)))
         .filter(|(start, end)| start < end)

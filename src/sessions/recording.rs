@@ -1,6 +1,7 @@
 //! What a session file has, free of its client's form.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -104,8 +105,9 @@ pub(super) struct Call {
     pub(super) finish_reason: Option<String>,
     pub(super) parameters: Map<String, Value>,
     /// The system prompt, where it is known.
-    pub(super) system: Option<String>,
-    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) system: Option<Arc<str>>,
+    /// The tools, where they are known.
+    pub(super) tools: Arc<[ToolDefinition]>,
     /// What the model was given in this call, where the file has the exact request; else what was said before.
     pub(super) exact: Option<Vec<Message>>,
     /// What the model said; `None` where it said nothing.

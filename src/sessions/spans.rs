@@ -53,7 +53,7 @@ struct Cursor {
     pending: Vec<Message>,
     clock: Option<UnixNanos>,
     /// The system prompt that the last model call of the turn was given.
-    system: Option<String>,
+    system: Option<Arc<str>>,
     has_tools: bool,
     /// The root of the turn before.
     before: Option<(TraceId, SpanId)>,
@@ -279,7 +279,7 @@ impl Builder {
         operation.time_to_first_token = call.time_to_first_token;
         add_facts(&mut operation, std::mem::take(&mut call.facts));
         if !cursor.has_tools && !call.tools.is_empty() {
-            operation.tool_definitions = std::mem::take(&mut call.tools);
+            operation.tool_definitions = call.tools.to_vec();
             cursor.has_tools = true;
         }
         let id = ids::span(trace, "call", &own(thread, &call.id));
@@ -300,7 +300,7 @@ impl Builder {
             }
             (_, system) => {
                 if let Some(system) = system {
-                    pending.insert(0, Message::text(Role::System, system.clone()));
+                    pending.insert(0, Message::text(Role::System, &*system));
                     cursor.system = Some(system);
                     count += 1;
                 }
@@ -424,7 +424,7 @@ impl Builder {
             cursor.last = None;
             cursor.pending.clear();
             if let Some(system) = cursor.system.take() {
-                cursor.pending.push(Message::text(Role::System, system.clone()));
+                cursor.pending.push(Message::text(Role::System, &*system));
                 cursor.system = Some(system);
             }
             cursor.pending.push(summary);

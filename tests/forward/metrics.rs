@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
@@ -293,6 +294,44 @@ async fn a_bad_metric_is_a_dead_letter_and_a_destination_without_metrics_gets_sp
         2
     );
     bridge.stop().await;
+}
+
+/// Metrics are stored each time that they come, so only the names of the bridges end the loop.
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_between_two_bridges_do_not_go_round_for_ever() {
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    // The first one's destination is known before the second bridge is.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let first = format!("http://{}", listener.local_addr().unwrap());
+    let first = Bridge::start(directories[0].path(), &[with_metrics(&first)]).await;
+    let back = with_metrics(&format!("http://{}", first.addresses.http));
+    let second = Bridge::start(directories[1].path(), &[back]).await;
+    let to_second = second.addresses.http;
+    let relay = tokio::spawn(async move {
+        while let Ok((mut from, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                if let Ok(mut to) = tokio::net::TcpStream::connect(to_second).await {
+                    let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+                }
+            });
+        }
+    });
+    first.send("/v1/metrics", request("one", 7).encode_to_vec()).await;
+    until("it is said", || async {
+        first.metrics().await.contains("reason=\"loop\"") || second.metrics().await.contains("reason=\"loop\"")
+    })
+    .await;
+    let sent = || async {
+        let name = "otelcol_exporter_sent_metric_points";
+        (first.metric(name, "sink").await, second.metric(name, "sink").await)
+    };
+    let before = sent().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(sent().await, before);
+    assert!(before.0 <= 4 && before.1 <= 4, "{before:?}");
+    relay.abort();
+    first.stop().await;
+    second.stop().await;
 }
 
 fn kept(store: &Local) -> Vec<(ChunkKind, Vec<u8>)> {

@@ -5,6 +5,7 @@
 //! 64,000 items.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+mod commands;
 mod imports;
 mod lists;
 mod loose;

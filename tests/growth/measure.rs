@@ -1,5 +1,6 @@
 //! How much work a batch is.
 
+use std::process::Command;
 use std::time::Duration;
 
 use allocation_counter::measure as count_allocations;
@@ -83,6 +84,36 @@ impl Work {
             written,
             allocated: usize::try_from(allocations.bytes_total).unwrap(),
             time,
+        }
+    }
+}
+
+impl Work {
+    /// Runs a command, which ends with this status, in a process of its own. The shell tells the time that its processors worked; what it allocates nobody counts.
+    pub(crate) fn of_command(place: String, arguments: &[&str], status: i32) -> Self {
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                "\"$@\"; status=$?; times >&2; exit $status",
+                "sh",
+                env!("CARGO_BIN_EXE_spanbridge"),
+            ])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // The last line: user and system time of what the shell ran, each as `0m1.234s`.
+        let last = said.lines().last().unwrap_or_default();
+        let time = last.split_whitespace().map(|part| {
+            let (minutes, seconds) = part.trim_end_matches('s').split_once('m').unwrap();
+            Duration::from_secs(60 * minutes.parse::<u64>().unwrap()) + Duration::from_secs_f64(seconds.parse().unwrap())
+        });
+        assert_eq!(output.status.code(), Some(status), "{place}: {said}");
+        Self {
+            place,
+            written: output.stdout.len(),
+            allocated: 0,
+            time: time.sum(),
         }
     }
 }

@@ -181,6 +181,44 @@ fn compressed() -> (tempfile::TempDir, PathBuf) {
     (directory, data)
 }
 
+/// A destination that is down, and what retention removed meanwhile.
+#[test]
+fn the_doctor_tells_what_retention_took_from_a_destination() {
+    let (_directory, data) = compressed();
+    let folder = data.join("forward");
+    fs::create_dir(&folder).expect("makes");
+    fs::write(folder.join("slow.progress.json"), r#"{"segment":1,"offset":16}"#).expect("writes");
+    let call = [
+        "--only",
+        "forward",
+        "--data-dir",
+        text(&data),
+        "--forward",
+        "slow=http://127.0.0.1:1",
+    ];
+    let (_, findings) = doctor(&call, &[]);
+    assert!(
+        findings.iter().all(|finding| !finding["what"].to_string().contains("retention")),
+        "{findings:#?}"
+    );
+    let mut options = OpenOptions::new(&data);
+    options.retention.bytes = Some(6_000);
+    let store = Local::open(&options).expect("opens").store;
+    let removed = store.maintain().expect("works").removed_segments;
+    assert!(removed > 1, "{removed}");
+    drop(store);
+    let (_, findings) = doctor(&call, &[]);
+    expect(
+        &findings,
+        "forward",
+        "warning",
+        &format!("retention removed {removed} segments before slow had them"),
+    );
+    let status = spanbridge(&["forward", "status", "--json", "--data-dir", text(&data)]);
+    let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert_eq!(status["removed_segments"], removed, "{status}");
+}
+
 /// What `serve` says before it serves.
 fn said_at_the_start(data: &Path) -> String {
     let mut child = program()

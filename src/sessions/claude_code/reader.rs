@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub(super) struct Reader {
     pub(super) seen: HashSet<String>,
     pub(super) requests: Requests,
     /// The system prompt of versions that write it by itself.
-    pub(super) system: Option<String>,
+    pub(super) system: Option<Arc<str>>,
     /// The turn's id, which all lines of a person share.
     pub(super) prompt_id: Option<String>,
     /// Where the last prompt is among the events.

@@ -1,6 +1,7 @@
 //! Requests as the client wrote them: system prompt, tools, parameters and the time of sending.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -19,8 +20,8 @@ pub(super) struct Requests {
 /// A system prompt with tools.
 #[derive(Debug, Default)]
 struct Shape {
-    system: String,
-    tools: Vec<ToolDefinition>,
+    system: Arc<str>,
+    tools: Arc<[ToolDefinition]>,
 }
 
 #[derive(Debug, Default)]
@@ -44,7 +45,7 @@ impl Requests {
             parameters: get::some(tool, "/input_schema").cloned(),
         });
         let shape = Shape {
-            system: texts.join("\n\n"),
+            system: texts.join("\n\n").into(),
             tools: tools.collect(),
         };
         self.shapes.insert(hash.to_owned(), shape);

@@ -146,7 +146,7 @@ impl Reader {
             let blocks = get::list(line, "/attachment/systemPrompt");
             let texts: Vec<&str> = blocks.iter().filter_map(Value::as_str).collect();
             if !texts.is_empty() {
-                self.system = Some(texts.join("\n\n"));
+                self.system = Some(texts.join("\n\n").into());
             }
             return;
         }

@@ -1,6 +1,7 @@
 //! The lines of one rollout, in order, as events.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -14,8 +15,8 @@ use crate::span::{TraceId, UnixNanos};
 #[derive(Default)]
 pub(super) struct Reader {
     thread: Thread,
-    system: Option<String>,
-    tools: Vec<ToolDefinition>,
+    system: Option<Arc<str>>,
+    tools: Arc<[ToolDefinition]>,
     model: Option<String>,
     provider: Option<String>,
     parameters: Map<String, Value>,
@@ -79,7 +80,7 @@ impl Reader {
         thread.id = get::owned(payload, "/id").unwrap_or_default();
         thread.session = get::owned(payload, "/session_id").unwrap_or_else(|| thread.id.clone());
         thread.version = get::owned(payload, "/cli_version");
-        self.system = get::owned(payload, "/base_instructions/text");
+        self.system = get::text(payload, "/base_instructions/text").map(Arc::from);
         self.provider = get::owned(payload, "/model_provider");
         let spawn = "/source/subagent/thread_spawn";
         let parent = get::text(payload, "/parent_thread_id").or_else(|| get::text(payload, &format!("{spawn}/parent_thread_id")));
@@ -149,7 +150,7 @@ impl Reader {
                     output.parts.push(part);
                 }
             }
-            "additional_tools" => self.tools = items::tools(payload),
+            "additional_tools" => self.tools = items::tools(payload).into(),
             _ if kind.ends_with("_call_output") => self.result(payload, at),
             _ if kind.ends_with("_call") => {
                 let (call, runs_others) = items::call(payload, kind);

@@ -1,6 +1,7 @@
 //! The events of a session, by agent.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub(super) struct Reader {
     /// The thread of each agent id.
     agents: HashMap<String, usize>,
     /// The system prompt of each thread.
-    systems: HashMap<usize, String>,
+    systems: HashMap<usize, Arc<str>>,
     /// Where the model call of an API id is: thread and event.
     calls: HashMap<String, (usize, usize)>,
     /// Usage that came before its message.
@@ -90,7 +91,7 @@ impl Reader {
             "user.message" => self.user(line, data, at, thread),
             "system.message" => {
                 if let Some(text) = get::owned(data, "/content") {
-                    self.systems.insert(thread, text);
+                    self.systems.insert(thread, text.into());
                 }
             }
             "assistant.message" => self.assistant(line, data, at, thread),

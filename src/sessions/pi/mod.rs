@@ -1,6 +1,8 @@
 //! Pi: `~/.pi/agent/sessions/--<folder>--/<time>_<session>.jsonl`, as its `docs/session-format.md` describes.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -31,8 +33,8 @@ struct Reader {
     model: Option<String>,
     provider: Option<String>,
     thinking: Option<String>,
-    system: Option<String>,
-    tools: Vec<ToolDefinition>,
+    system: Option<Arc<str>>,
+    tools: Arc<[ToolDefinition]>,
 }
 
 impl Reader {
@@ -95,14 +97,20 @@ impl Reader {
                 let mut texts: Vec<&str> = content.as_str().into_iter().filter(|text| !text.is_empty()).collect();
                 texts.extend(sections.into_iter().flat_map(Map::values).filter_map(Value::as_str));
                 if !texts.is_empty() {
-                    self.system = Some(texts.join("\n\n"));
+                    self.system = Some(texts.join("\n\n").into());
                 }
                 let added = get::list(message, "/toolsAdded").iter().map(|tool| ToolDefinition {
                     name: get::owned(tool, "/name").unwrap_or_default(),
                     description: get::owned(tool, "/description"),
                     parameters: get::some(tool, "/parameters").cloned(),
                 });
-                self.tools.extend(added);
+                let added: Vec<ToolDefinition> = added.collect();
+                if !added.is_empty() {
+                    // A session that is resumed adds its tools again.
+                    let names: HashSet<&str> = added.iter().map(|tool| tool.name.as_str()).collect();
+                    let before = self.tools.iter().filter(|tool| !names.contains(tool.name.as_str())).cloned();
+                    self.tools = before.chain(added.iter().cloned()).collect();
+                }
             }
             "user" => {
                 let is_copy = at < self.made;

@@ -286,7 +286,8 @@ impl Reader<'_> {
         message.finish_reason = word(&extra, "finish_reason");
         let mut operation = Operation {
             kind: Kind::Llm,
-            tool_definitions: conversation.tools.clone(),
+            // What all calls were offered is told once, with the first of them.
+            tool_definitions: std::mem::take(&mut conversation.tools),
             ..Operation::default()
         };
         operation.model.response = at.text_of("model_name")?.map(str::to_owned).or_else(|| conversation.model.clone());

@@ -174,7 +174,8 @@ impl<'s> Reader<'s> {
             kind: Kind::Llm,
             name: "model call".to_owned(),
             output_messages: Some(vec![message.clone()]),
-            tool_definitions: said.tools.clone(),
+            // What the calls behind it were offered is told once, with the first of them.
+            tool_definitions: std::mem::take(&mut said.tools),
             ..Operation::default()
         };
         take(metadata, &mut operation);

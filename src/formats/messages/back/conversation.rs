@@ -139,7 +139,8 @@ impl<'s> Conversation<'s> {
                 kind: Kind::Llm,
                 name: "model call".to_owned(),
                 output_messages: Some(vec![message.clone()]),
-                tool_definitions: self.tools.clone(),
+                // What all calls were offered is told once, with the first of them.
+                tool_definitions: std::mem::take(&mut self.tools),
                 ..Operation::default()
             };
             let id = self.story.id_at(None, at);

@@ -1,0 +1,91 @@
+//! Session files of coding agents, as the agents resume them and this program's own reader (`sessions/`) reads them: a list of records,
+//! in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a file of its own; `--session` writes all turns
+//! of a session into one.
+//!
+//! # What is lost
+//!
+//! Cost, the time to the first token, Codex's parameters and starts of model calls, rewards and judgements, facts of agents and of the run; tools that
+//! no model asked for and other operations outside of conversations. An assistant message that was input, and an answer that only an
+//! agent's span has, are written as if a model had said them (coerced). Where the history was edited or cut, the file goes on with what
+//! it has.
+
+mod assemble;
+mod claude_code;
+mod codex;
+mod records;
+
+use serde_json::Value;
+
+use crate::document::choice::Options;
+use crate::document::text;
+use crate::formats::format::{Assembled, Container, Format};
+use crate::run::Run;
+
+/// Claude Code's.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaudeCode;
+
+/// Codex's.
+#[derive(Debug, Clone, Copy)]
+pub struct Codex;
+
+const CONTAINER: Option<Container> = Some(Container {
+    ending: "jsonl",
+    pack: lines,
+});
+
+const LOSES: &str = "cost, rewards, judgements, operations outside the conversation; Codex: parameters and start times";
+
+impl Format for ClaudeCode {
+    const ID: &'static str = "claude-code";
+    const HOLDS: &'static str = "session files of Claude Code: prompts, answers, thoughts, tool calls with results, tokens";
+    const LOSES: &'static str = LOSES;
+    const CONTAINER: Option<Container> = CONTAINER;
+    const WHOLE_INPUTS: bool = false;
+    type Document<'a> = Vec<Value>;
+
+    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
+        assemble::assemble::<claude_code::ClaudeRecords>(runs)
+    }
+
+    fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
+        write_lines(document, out)
+    }
+}
+
+impl Format for Codex {
+    const ID: &'static str = "codex";
+    const HOLDS: &'static str = "session files (rollouts) of Codex: prompts, answers, thoughts, tool calls with results, tokens";
+    const LOSES: &'static str = LOSES;
+    const CONTAINER: Option<Container> = CONTAINER;
+    const WHOLE_INPUTS: bool = false;
+    type Document<'a> = Vec<Value>;
+
+    fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<Vec<Value>>> {
+        assemble::assemble::<codex::CodexRecords>(runs)
+    }
+
+    fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
+        write_lines(document, out)
+    }
+}
+
+/// A list of records as lines.
+fn write_lines(document: &[Value], out: &mut Vec<u8>) -> Result<(), String> {
+    for (index, record) in document.iter().enumerate() {
+        if index > 0 {
+            out.push(b'\n');
+        }
+        text::write(record, out)?;
+    }
+    Ok(())
+}
+
+/// The same of their JSON text.
+fn lines(json: &str) -> Result<Vec<u8>, String> {
+    let records: Vec<Value> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let mut out = Vec::with_capacity(json.len());
+    write_lines(&records, &mut out)?;
+    out.push(b'\n');
+    Ok(out)
+}
