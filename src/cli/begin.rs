@@ -1,4 +1,4 @@
-//! When runs began whose documents have no times.
+//! When runs began whose documents are rows of chat messages, which have no times.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -8,12 +8,12 @@ use clap::Args;
 use super::time;
 use crate::span::UnixNanos;
 
-/// When runs began whose documents have no times.
+/// When the runs of rows began.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Begin {
     /// Nobody can say: their times stay near 1970.
     Unknown,
-    /// When the file was written; now, where it is standard input.
+    /// When the file was written. Nobody can say that of standard input.
     Written,
     /// Then.
     At(UnixNanos),
@@ -25,19 +25,17 @@ impl Begin {
         let time = match self {
             Self::Unknown => return None,
             Self::At(time) => return Some(time),
-            Self::Written => std::fs::metadata(path)
-                .and_then(|file| file.modified())
-                .unwrap_or_else(|_| SystemTime::now()),
+            Self::Written => std::fs::metadata(path).and_then(|file| file.modified()).ok()?,
         };
         let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         u64::try_from(since.as_nanos()).ok().map(UnixNanos)
     }
 }
 
-/// When runs began whose documents have no times, as the command line has it.
+/// When the runs of rows began, as the command line has it.
 #[derive(Debug, Args)]
 pub(super) struct At {
-    /// When the runs of documents without times began, for example 2026-11-21T10:00:00Z or 2h [default: when the file was written].
+    /// When the runs of rows of chat messages began, for example 2026-11-21T10:00:00Z or 2h [default: when the file was written].
     /// The attribute `spanbridge.times_unknown` marks such times.
     #[arg(long = "at", value_name = "TIME", value_parser = time::moment)]
     at: Option<u64>,

@@ -27,7 +27,7 @@ use crate::formats::{self, Disassembled};
 use crate::otlp;
 use crate::redact::Rules;
 use crate::sessions::Watch;
-use crate::span::{Signal, Span, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{Signal, Span, TraceId, UnixNanos};
 use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
 const EXAMPLES: &str = "\
@@ -168,6 +168,14 @@ impl Import {
     fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         let mut rows = |_: &Path, mut read: Disassembled| {
+            // A row that was stored before began when that says, whatever its file's time is now.
+            formats::begin_at("messages", &mut read.spans, |trace_id| match opened.store.row(trace_id) {
+                Ok(row) => row.map(|row| UnixNanos(row.start)),
+                Err(error) => {
+                    failed = Some(Failure::from(error));
+                    None
+                }
+            });
             waiting.append(&mut read.spans);
             if waiting.len() >= WAITING && failed.is_none() {
                 failed = append(opened, std::mem::take(&mut waiting), receipt).err();
@@ -244,13 +252,7 @@ fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), 
     for span in spans {
         traces.entry(span.trace_id).or_default().push(span);
     }
-    for (trace_id, mut spans) in traces {
-        // A document that was stored before began when that says, whatever its file's time is now.
-        if spans.iter().any(|span| span.attributes.get(TIMES_UNKNOWN).is_some())
-            && let Some(row) = opened.store.row(trace_id)?
-        {
-            formats::begin_at(&mut spans, |_| Some(UnixNanos(row.start)));
-        }
+    for spans in traces.into_values() {
         let bytes = otlp::encode::traces(&spans);
         let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
         let chunks = Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed);

@@ -51,7 +51,7 @@ pub(super) struct Batch<'r> {
     sessions: Sessions,
     /// Takes rows; without it their spans are in the set.
     rows: Option<&'r mut Rows<'r>>,
-    /// When runs began whose documents have no times.
+    /// When the runs of rows began.
     begin: Begin,
 }
 
@@ -387,7 +387,7 @@ impl Batch<'_> {
         let rows = &mut self.rows;
         let begin = self.begin.of_file(path);
         let read = formats::disassemble_each(format, text, &mut named, &mut |format, mut read| {
-            formats::begin_at(&mut read.spans, |_| begin);
+            formats::begin_at(format, &mut read.spans, |_| begin);
             match rows {
                 Some(rows) if format == ROWS => rows(path, read),
                 _ => {

@@ -6,6 +6,8 @@ mod any;
 mod assemble;
 pub mod atif;
 mod back;
+#[cfg(feature = "server")]
+mod begin;
 pub mod check;
 pub mod contextforge;
 pub mod deepeval;
@@ -33,11 +35,11 @@ pub use crate::document::layout::{Layout, Sequence};
 pub use crate::document::loss::{Loss, LossReason};
 pub use crate::document::parsed_size::{DocumentSizes, ParsedSize};
 pub use any::{AnyDocument, AnyFormat};
-#[cfg(feature = "server")]
-pub(crate) use back::begin_at;
 pub use back::{Beside, DisassembleError, Note, NoteKind};
 #[cfg(feature = "server")]
 pub(crate) use back::{ids_of_name, name_of};
+#[cfg(feature = "server")]
+pub(crate) use begin::begin_at;
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format};

@@ -29,8 +29,8 @@ pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) ->
     let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
     let (mut messages, mut documents, mut notes) = (BTreeMap::new(), 0, Vec::new());
     // Of the documents before one that is read only the bytes of their spans are in memory.
-    let take = &mut |_, mut read: Disassembled| {
-        formats::begin_at(&mut read.spans, |trace_id| Some(begin(trace_id)));
+    let take = &mut |format, mut read: Disassembled| {
+        formats::begin_at(format, &mut read.spans, |trace_id| Some(begin(trace_id)));
         let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
         for span in read.spans {
             traces.entry(span.trace_id).or_default().push(span);

@@ -10,8 +10,6 @@
 //! results and agents. Reading a document twice gives the same spans with the same ids.
 
 mod at;
-#[cfg(feature = "server")]
-mod begin;
 mod error;
 mod facts;
 mod history;
@@ -26,8 +24,6 @@ mod run_facts;
 mod story;
 mod times;
 
-#[cfg(feature = "server")]
-pub(crate) use begin::begin_at;
 pub use error::DisassembleError;
 pub use note::{Note, NoteKind};
 pub use reader::Beside;

@@ -1,12 +1,18 @@
-//! When a run began whose document has no times.
+//! When a run began whose document is a row of chat messages, which has no times.
 
 use std::collections::HashMap;
 
+use crate::formats::format::Format as _;
+use crate::formats::messages::Messages;
 use crate::span::{Span, TIMES_UNKNOWN, TraceId, UnixNanos};
 
-/// Moves the traces of which every time is a stand-in, so that they begin at a time of one's choice: documents without times are put
-/// at 1970, where no list and no view of recent runs has them. The marks stay. `at` may leave a trace where it is.
-pub(crate) fn begin_at(spans: &mut [Span], mut at: impl FnMut(TraceId) -> Option<UnixNanos>) {
+/// Moves the traces of which every time is a stand-in, so that they begin at a time of one's choice: rows of chat messages are put at
+/// 1970, where no list and no view of recent runs has them. The marks stay. `at` may leave a trace where it is. Documents of other
+/// formats stay where they are: they may have times, and what restores their text counts on the stand-ins.
+pub(crate) fn begin_at(format: &str, spans: &mut [Span], mut at: impl FnMut(TraceId) -> Option<UnixNanos>) {
+    if format != Messages::ID {
+        return;
+    }
     let mut starts: HashMap<TraceId, Option<UnixNanos>> = HashMap::new();
     for span in &*spans {
         let start = starts.entry(span.trace_id).or_insert(Some(span.start));
@@ -53,15 +59,15 @@ mod tests {
     fn a_run_without_times_begins_when_it_is_told_to_and_keeps_its_order() {
         let before = spans(ROW);
         let mut after = before.clone();
-        begin_at(&mut after, |_| Some(NOW));
+        begin_at("messages", &mut after, |_| Some(NOW));
         assert_eq!(after.iter().map(|span| span.start).min(), Some(NOW));
         for (before, after) in before.iter().zip(&after) {
             assert_eq!(after.end.0 - after.start.0, before.end.0 - before.start.0);
             assert_eq!((before.span_id, &before.attributes), (after.span_id, &after.attributes));
         }
         let mut again = spans(ROW);
-        begin_at(&mut again, |_| Some(UnixNanos(1)));
-        begin_at(&mut again, |_| Some(NOW));
+        begin_at("messages", &mut again, |_| Some(UnixNanos(1)));
+        begin_at("messages", &mut again, |_| Some(NOW));
         assert_eq!(again, after);
     }
 
@@ -71,7 +77,7 @@ mod tests {
         let last = spans.last_mut().unwrap();
         last.attributes.0.retain(|(key, _)| key != TIMES_UNKNOWN);
         let before = spans.clone();
-        begin_at(&mut spans, |_| Some(NOW));
+        begin_at("messages", &mut spans, |_| Some(NOW));
         assert_eq!(spans, before);
     }
 }
