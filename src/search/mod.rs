@@ -3,8 +3,8 @@
 //! It is fed as forwarding is: from the store's order of arrival, behind a position of its own, by a thread with a low priority. The
 //! index is beside the log in files of its own, which can be removed at any time: it is built anew from the log.
 //!
-//! - What is a word: [`words`]. A query finds the traces that have all of its words, each as the beginning of a word.
-//! - A [`part`](part) is a file for a stretch of the log. Once retention has removed that stretch, the file goes too.
+//! - What is a word: `words`. A query finds the traces that have all of its words, each as the beginning of a word.
+//! - A part is a file for a stretch of the log. Once retention has removed that stretch, the file goes too.
 
 mod error;
 mod feed;
