@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::format_options::format_of;
 use super::offer::{self, offering};
 use super::out::{self, Style, styled};
-use crate::formats::{AnyFormat, Choice, FORMATS};
+use crate::formats::{AnyFormat, Choice, FORMATS, SESSION_FILES};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,10 +31,9 @@ pub(super) struct Formats {
 
 impl Formats {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let all = FORMATS;
-        let chosen = self.format.map_or(&all[..], std::slice::from_ref);
         let mut first = true;
-        for format in chosen {
+        let all = FORMATS.iter().chain(&SESSION_FILES);
+        for format in all.filter(|format| self.format.is_none_or(|chosen| chosen.id == format.id)) {
             if self.json {
                 print(&as_json(format))?;
                 continue;

@@ -12,7 +12,7 @@ use fields::{FIELDS, MARK, NUMBER};
 use serde_json::json;
 use spanbridge::dialect::Registry;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
+use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options, SESSION_FILES};
 use spanbridge::operation::{Kind, Message, Operation, Role, ToolCall, ToolCallId};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
@@ -166,7 +166,7 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
             silent.entry(("reading", field)).or_default().push(case());
             continue;
         }
-        for format in &FORMATS {
+        for format in FORMATS.iter().chain(&SESSION_FILES) {
             count += 1;
             if is_silent(format, &runs, field) {
                 silent.entry((format.id, field)).or_default().push(case());

@@ -3,46 +3,75 @@
 use serde_json::Value;
 
 use super::records::{Asked, Given, Records, is_system, text_of};
-use crate::document::loss::{Loss, LossReason};
+use crate::document::json::Json;
+use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
+use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Run, ScopeId, Step};
+use crate::run::{Run, Step};
 use crate::transcript::calls::{self, Results};
-use crate::transcript::{CallResult, Exchange, ExchangeKind, Transcript, chat, facts, thread};
+use crate::transcript::losses::Losses;
+use crate::transcript::turn_facts::TurnFacts;
+use crate::transcript::{
+    CallResult, Exchange, ExchangeCall, ExchangeKind, ScopeId, StepId, Transcript, chat, content, facts, is_model_call, thread,
+};
 
 /// The session of these runs: its main file, and one a sub-agent.
 pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
     let mut main: Option<R> = None;
     let (mut losses, mut others) = (Vec::new(), Vec::new());
     for run in runs.iter().filter(|run| run.has_agent_work()) {
-        let (results, transcript) = (Results::of(run), Transcript::of(run));
+        let (results, transcript, turns) = (Results::of(run), Transcript::of(run), TurnFacts::of(run));
+        let called_agents = called_agents(run);
         let records = main.get_or_insert_with(|| R::new(run, None));
         records.begin(run);
+        let mut of_run = Losses::new(R::PLACED);
         for (key, _) in facts::of_run_and_agent(run).iter() {
-            losses.push(Loss::new(None, format!("run.{key}"), LossReason::NoPlace));
+            of_run.add(None, format!("run.{key}"), LossReason::NoPlace);
         }
+        of_run.utterance(run, run.question.as_ref(), "the run's question, which no message has");
+        of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model said");
         for (scope, _) in transcript.homes() {
             let Some(about) = run.scopes.get(scope) else { continue };
+            let new = |losses| Conversation {
+                turns: &turns,
+                results: &results,
+                called_agents: &called_agents,
+                losses,
+                begins: true,
+                replaces: about.is_unrelated,
+            };
             match agent_id(run, scope) {
                 // A file of its own.
                 Some(agent) => {
                     let mut records = R::new(run, Some(agent));
                     records.begin(run);
-                    let mut losses = Vec::new();
-                    Conversation::new(run, &results, &mut losses).write(&transcript, scope, &mut records);
-                    let document = records.finish();
-                    if !document.is_empty() {
-                        others.push(Assembled { document, losses });
+                    let mut lost = Losses::new(R::PLACED);
+                    new(&mut lost).write(&transcript, scope, &mut records);
+                    let (document, lost) = (records.finish(), lost.finish());
+                    if document.is_empty() {
+                        losses.extend(lost);
+                    } else {
+                        others.push(Assembled { document, losses: lost });
                     }
                 }
-                None if about.aside => losses.push(Loss::new(None, "a conversation beside the agents", LossReason::NoPlace)),
-                None => Conversation::new(run, &results, &mut losses).write(&transcript, scope, records),
+                None if about.aside => {
+                    let span = about.step.and_then(|step| run.steps.get(step)?.span_id);
+                    of_run.add(span, "a conversation beside the agents", LossReason::NoPlace);
+                }
+                None => new(&mut of_run).write(&transcript, scope, records),
             }
         }
+        losses.extend(of_run.finish());
     }
     let document = main.map(R::finish).unwrap_or_default();
-    let main = (!document.is_empty()).then_some(Assembled { document, losses });
-    main.into_iter().chain(others).collect()
+    match others.first_mut().filter(|_| document.is_empty()) {
+        // Nobody but sub-agents said something.
+        Some(first) => first.losses.append(&mut losses),
+        None if document.is_empty() => {}
+        None => others.insert(0, Assembled { document, losses }),
+    }
+    others
 }
 
 /// The id of a sub-agent; `None` for agents that nothing called.
@@ -51,71 +80,83 @@ fn agent_id(run: &Run, scope: ScopeId) -> Option<String> {
     about.called_by?;
     let step = about.step.and_then(|step| run.steps.get(step));
     let own = step.and_then(|step| step.operation.agent.id.clone());
-    own.or_else(|| {
-        Some(format!(
-            "a{}",
-            step.and_then(|step| step.span_id)
-                .map_or_else(|| scope.index().to_string(), |id| id.to_string())
-        ))
-    })
+    let span = step.and_then(|step| step.span_id);
+    own.or_else(|| Some(span.map_or_else(|| format!("a{}", scope.index()), |span| format!("a{span}"))))
+}
+
+/// The first sub-agent that each tool called, by its id.
+fn called_agents(run: &Run) -> HashMap<StepId, String> {
+    let mut out = HashMap::default();
+    for (id, scope) in run.scopes.enumerate() {
+        if let (Some(tool), Some(agent)) = (scope.called_by, agent_id(run, id)) {
+            out.entry(tool).or_insert(agent);
+        }
+    }
+    out
+}
+
+/// Whether an operation has more than its words, which are what it gave, or was given.
+fn has_more_words(run: &Run, results: &Results<'_>, step: &Step) -> bool {
+    let is_there = |words: Option<Json<'_>>| words.is_some_and(|words| !words.is_null());
+    is_there(content::input(run, step)) && (step.operation.kind == Kind::Interrupt || is_there(content::output(results, step)))
 }
 
 /// One conversation.
 struct Conversation<'a, 'l> {
-    run: &'a Run,
+    turns: &'l TurnFacts<'a>,
     results: &'l Results<'a>,
-    losses: &'l mut Vec<Loss>,
+    called_agents: &'l HashMap<StepId, String>,
+    losses: &'l mut Losses,
     /// Whether the system prompt was not written, nor an answer.
     begins: bool,
     /// Whether what comes first takes the place of what was said.
     replaces: bool,
 }
 
-impl<'a, 'l> Conversation<'a, 'l> {
-    fn new(run: &'a Run, results: &'l Results<'a>, losses: &'l mut Vec<Loss>) -> Self {
-        Self {
-            run,
-            results,
-            losses,
-            begins: true,
-            replaces: false,
-        }
-    }
-
+impl<'a> Conversation<'a, '_> {
     fn lose(&mut self, step: Option<&Step>, what: impl Into<String>, reason: LossReason) {
-        self.losses.push(Loss::new(step.and_then(|step| step.span_id), what.into(), reason));
+        self.losses.add(step.and_then(|step| step.span_id), what, reason);
     }
 
-    fn write(&mut self, transcript: &Transcript<'a>, scope: ScopeId, records: &mut impl Records) {
-        let exchanges = transcript.exchanges(scope);
-        let about = self.run.scopes.get(scope);
-        self.replaces = about.is_some_and(|scope| scope.is_unrelated);
+    fn write<R: Records>(&mut self, transcript: &Transcript<'a>, scope: ScopeId, records: &mut R) {
+        let (run, exchanges) = (self.turns.run, transcript.exchanges(scope));
         // Nothing was said: the turn failed.
-        let question = self
-            .run
-            .question
-            .as_ref()
-            .filter(|_| exchanges.list.is_empty() && scope.index() == 0);
-        if let Some(question) = question {
+        let is_alone = exchanges.list.is_empty() && scope.index() == 0;
+        if let Some(question) = run.question.as_ref().filter(|_| is_alone) {
             let message = Message::text(Role::User, text_of(&question.content));
-            records.user(self.run, question.at, &message, false);
+            records.user(run, question.at, &message, false);
         }
         for exchange in &exchanges.list {
             self.exchange(exchange, records);
         }
-        for id in exchanges.rest {
-            let Some(step) = self.run.steps.get(id) else { continue };
-            if step.operation.kind != Kind::Agent {
-                let name = step.operation.name.clone();
-                self.lose(Some(step), format!("operation {name}"), LossReason::NoPlace);
-            }
+        let turns = self.turns;
+        for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
+            self.losses.without_turn(turns, step, |key, _| turns.tell(key, step));
+        }
+    }
+
+    /// What the records of an operation do not tell of it. `asked`: the call that it ran.
+    fn facts<R: Records>(&mut self, step: &'a Step, asked: Option<&ExchangeCall<'a>>) {
+        let (turns, is_model_call) = (self.turns, asked.is_none() && is_model_call(step));
+        self.losses.step(turns.run, step, |key, value| match key {
+            "tool_call_id" => asked.is_some_and(|asked| value.as_str() == Some(&asked.id)),
+            _ => is_model_call && R::tells(key, &step.operation),
+        });
+        if is_model_call {
+            R::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
+        }
+        if !(is_model_call && R::HAS_STARTS) {
+            self.losses.fact(step.span_id, "started_at");
         }
     }
 
     fn exchange<R: Records>(&mut self, exchange: &Exchange<'a>, records: &mut R) {
-        let run = self.run;
+        let run = self.turns.run;
         let step = exchange.step.and_then(|step| step.of(run));
         let at = exchange.at;
+        if let Some(step) = step.filter(|_| !matches!(exchange.kind, ExchangeKind::Message(_))) {
+            self.facts::<R>(step, None);
+        }
         if exchange.branch {
             self.lose(step, "the history was edited or cut before it", LossReason::NoPlace);
         }
@@ -144,12 +185,12 @@ impl<'a, 'l> Conversation<'a, 'l> {
             ExchangeKind::Turn(message) => {
                 let calls = self.calls(exchange);
                 records.assistant(run, step.map_or(at, Step::end_or_start), Some(message), step, calls);
-                self.model_call(step, R::HAS_PARAMETERS);
+                self.begins = false;
             }
             ExchangeKind::SilentTurn => {
                 let calls = self.calls(exchange);
                 records.assistant(run, at, None, step, calls);
-                self.model_call(step, R::HAS_PARAMETERS);
+                self.begins = false;
             }
             ExchangeKind::Unasked => {
                 for asked in &exchange.calls {
@@ -160,6 +201,10 @@ impl<'a, 'l> Conversation<'a, 'l> {
             }
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let is_user = exchange.kind == ExchangeKind::UserWords;
+                if let Some(step) = step.filter(|step| has_more_words(run, self.results, step)) {
+                    let what = format!("{}: what it was given, or gave, beside its words", step.operation.kind.name());
+                    self.lose(Some(step), what, LossReason::NoPlace);
+                }
                 let words = step.and_then(|step| thread::operation_words(run, self.results, step, is_user));
                 let Some(words) = words.filter(|words| !words.trim().is_empty()) else {
                     return;
@@ -175,17 +220,13 @@ impl<'a, 'l> Conversation<'a, 'l> {
             }
         }
         for asked in &exchange.calls {
-            let Some((last, earlier)) = asked.results.split_last() else {
-                continue;
-            };
-            if !earlier.is_empty() {
-                self.lose(step, format!("earlier results of {}", asked.id), LossReason::NoPlace);
+            let tool = asked.tool.filter(|tool| exchange.step != Some(*tool));
+            if let Some(tool) = tool.and_then(|tool| tool.of(run)) {
+                self.facts::<R>(tool, Some(asked));
             }
+            let Some(last) = asked.results.last() else { continue };
             let (value, is_error) = self.result(*last);
-            let agent = asked.tool.and_then(|tool| {
-                let mut called = run.scopes.enumerate().filter(|(_, scope)| scope.called_by == Some(tool));
-                called.find_map(|(id, _)| agent_id(run, id))
-            });
+            let agent = asked.tool.and_then(|tool| self.called_agents.get(&tool)).cloned();
             records.result(
                 run,
                 Given {
@@ -202,38 +243,21 @@ impl<'a, 'l> Conversation<'a, 'l> {
     fn calls(&mut self, exchange: &Exchange<'a>) -> Vec<Asked> {
         let mut out = Vec::new();
         for asked in &exchange.calls {
-            let (arguments, wrapped) = chat::arguments(self.run, asked);
-            if wrapped {
-                self.lose(None, format!("arguments of {}", asked.id), LossReason::Coerced);
-            }
+            let (arguments, wrapped) = chat::arguments(self.turns.run, asked);
+            let span = exchange.step.and_then(|step| step.of(self.turns.run)?.span_id);
+            self.losses.call(self.turns, asked, None, wrapped, span);
             out.push(Asked {
                 id: asked.id.to_string(),
-                name: chat::name(self.run, asked).to_owned(),
+                name: chat::name(self.turns.run, asked).to_owned(),
                 arguments: serde_json::to_value(&arguments).unwrap_or_default(),
             });
         }
         out
     }
 
-    /// What a record has no place for.
-    fn model_call(&mut self, step: Option<&'a Step>, has_parameters: bool) {
-        self.begins = false;
-        let Some(step) = step else { return };
-        let operation = &step.operation;
-        for (what, is_there) in [
-            ("cost", operation.cost.total.is_some()),
-            ("parameters", !has_parameters && !operation.parameters.is_empty()),
-            ("time_to_first_token", operation.time_to_first_token.is_some()),
-        ] {
-            if is_there {
-                self.lose(Some(step), what, LossReason::NoPlace);
-            }
-        }
-    }
-
     /// A result as the model was given it, and whether it is an error.
     fn result(&self, given: CallResult<'a>) -> (Value, bool) {
-        let step = given.tool.and_then(|tool| tool.of(self.run));
+        let step = given.tool.and_then(|tool| tool.of(self.turns.run));
         let failure = given.entry.and_then(|entry| entry.failure.as_ref());
         let failure = failure.or_else(|| step.and_then(|step| step.operation.failure.as_ref()));
         let of_entry = given.entry.map(|entry| &entry.result).filter(|value| !value.is_null());

@@ -36,12 +36,30 @@ pub(super) struct ClaudeRecords {
     /// What the requests have in common: the system prompt, and the tools of the turn.
     system: String,
     tools: Vec<ToolDefinition>,
-    /// The hash of what was written of it last.
-    shape: String,
+    /// The hash of what was written of it last; `None` where it may be another now.
+    shape: Option<String>,
 }
 
 impl Records for ClaudeRecords {
-    const HAS_PARAMETERS: bool = true;
+    const PLACED: &'static [&'static str] = &[
+        "finish_reason",
+        "model",
+        "parameters",
+        "requested_model",
+        "response_id",
+        "tool_call_id",
+        "tool_definitions",
+        "usage",
+    ];
+    const HAS_STARTS: bool = true;
+
+    fn tells(_: &str, _: &Operation) -> bool {
+        true
+    }
+
+    fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
+        usage.total.map(|_| "usage.total").into_iter()
+    }
 
     fn summary(&mut self, run: &Run, at: UnixNanos, message: &Message) {
         let boundary = json!({
@@ -67,7 +85,7 @@ impl Records for ClaudeRecords {
             last: None,
             system: String::new(),
             tools: Vec::new(),
-            shape: String::new(),
+            shape: None,
         }
     }
 
@@ -81,6 +99,7 @@ impl Records for ClaudeRecords {
 
     fn system_prompt(&mut self, _: &Run, _: UnixNanos, text: &str) {
         self.system = text.to_owned();
+        self.shape = None;
     }
 
     /// What a person typed, or the client adds.
@@ -162,9 +181,28 @@ impl Records for ClaudeRecords {
 impl ClaudeRecords {
     /// A request: when it was sent, with its parameters, and before it the system prompt and the tools where they are others.
     fn request(&mut self, run: &Run, started: Option<UnixNanos>, call: &Operation) -> String {
-        if !call.tool_definitions.is_empty() {
+        if !call.tool_definitions.is_empty() && call.tool_definitions != self.tools {
             self.tools.clone_from(&call.tool_definitions);
+            self.shape = None;
         }
+        let hash = match self.shape.clone() {
+            Some(known) => known,
+            None => self.write_shape(),
+        };
+        let own = uuid(&format!("{} {:?} request {}", run.trace_id, self.agent, self.list.len()));
+        let mut params: Map<String, Value> = call.parameters.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let model = call.model.requested.as_deref().or(call.model.response.as_deref());
+        params.insert("model".to_owned(), model.into());
+        let mut record = json!({ "type": "api-request", "sessionId": self.session, "id": own, "shapeHash": hash, "params": params });
+        if let (Some(at), Some(record)) = (started, record.as_object_mut()) {
+            record.insert("timestamp".to_owned(), at.rfc3339().into());
+        }
+        self.list.push(record);
+        own
+    }
+
+    /// What requests have in common, before the first that has it. Gives its hash.
+    fn write_shape(&mut self) -> String {
         let tools = self
             .tools
             .iter()
@@ -176,21 +214,10 @@ impl ClaudeRecords {
         };
         let shape = json!({ "system": system, "tools": tools.collect::<Vec<_>>() });
         let hash = uuid(&shape.to_string());
-        if hash != self.shape {
-            let record = json!({ "type": "api-request-shape", "sessionId": self.session, "shapeHash": hash, "shape": shape });
-            self.list.push(record);
-            self.shape.clone_from(&hash);
-        }
-        let own = uuid(&format!("{} {:?} request {}", run.trace_id, self.agent, self.list.len()));
-        let mut params: Map<String, Value> = call.parameters.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let model = call.model.requested.as_deref().or(call.model.response.as_deref());
-        params.insert("model".to_owned(), model.into());
-        let mut record = json!({ "type": "api-request", "sessionId": self.session, "id": own, "shapeHash": hash, "params": params });
-        if let (Some(at), Some(record)) = (started, record.as_object_mut()) {
-            record.insert("timestamp".to_owned(), at.rfc3339().into());
-        }
-        self.list.push(record);
-        own
+        self.list
+            .push(json!({ "type": "api-request-shape", "sessionId": self.session, "shapeHash": hash, "shape": shape }));
+        self.shape = Some(hash.clone());
+        hash
     }
 
     /// Adds a record: what all have, and this.

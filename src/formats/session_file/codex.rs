@@ -13,7 +13,7 @@
 use serde_json::{Map, Value, json};
 
 use super::records::{Asked, Given, Records, text_of, uuid};
-use crate::operation::{Message, Part, TokenCount};
+use crate::operation::{Message, Operation, Part, TokenCount};
 use crate::run::{Run, Step};
 use crate::span::UnixNanos;
 
@@ -38,7 +38,17 @@ pub(super) struct CodexRecords {
 }
 
 impl Records for CodexRecords {
-    const HAS_PARAMETERS: bool = false;
+    const PLACED: &'static [&'static str] = &["model", "response_id", "tool_call_id", "tool_definitions", "usage"];
+    const HAS_STARTS: bool = false;
+
+    /// A turn has one model: the one that was asked for.
+    fn tells(fact: &str, call: &Operation) -> bool {
+        fact != "model" || call.model.requested.is_none() || call.model.requested.as_deref() == call.model.name()
+    }
+
+    fn untold_counts(_: &TokenCount) -> impl Iterator<Item = &'static str> {
+        std::iter::empty()
+    }
 
     fn new(run: &Run, agent: Option<String>) -> Self {
         let session = super::records::session_id(run);

@@ -3,15 +3,21 @@
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::operation::{Message, Part, Role};
+use crate::operation::{Message, Operation, Part, Role, TokenCount};
 use crate::run::{Run, Step};
 use crate::span::{UnixNanos, hex};
 use crate::transcript::content::media_mark;
 
 /// The records of one file while they are written.
 pub(super) trait Records {
-    /// Whether model calls keep their parameters.
-    const HAS_PARAMETERS: bool;
+    /// Facts that may have a place, by their names in [`facts::all`](crate::transcript::facts::all).
+    const PLACED: &'static [&'static str];
+    /// Whether model calls keep when they started.
+    const HAS_STARTS: bool;
+    /// Whether a record of a model call tells this fact, one of [`PLACED`](Self::PLACED).
+    fn tells(fact: &str, call: &Operation) -> bool;
+    /// The counts of tokens that it has no place for.
+    fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str>;
     /// Of the main agent, or of a sub-agent with this id.
     fn new(run: &Run, agent: Option<String>) -> Self;
     /// A turn begins.
