@@ -1,0 +1,278 @@
+//! The set that files make: what was read of them, documents and session files among it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::{From, Rows};
+use crate::cli::begin::Begin;
+use crate::cli::decompress::{affordable, plain, read_plain};
+use crate::cli::problem::Problem;
+use crate::cli::{out, parts};
+use crate::formats::{self, AnyFormat, DocumentSizes, Note, NoteKind};
+use crate::hash::Keyed;
+use crate::sessions::{self, Imported, SessionError, Sessions};
+use crate::span::{LogRecord, Span};
+
+/// The spans and log records of several files, which are one set.
+pub(in crate::cli) struct Batch<'r> {
+    /// The most bytes of one file after decompression.
+    pub(super) limit: usize,
+    /// The most memory that one file of documents may take.
+    pub(super) memory: Option<usize>,
+    /// What the files hold.
+    pub(super) from: From,
+    pub(in crate::cli) spans: Vec<Span>,
+    pub(in crate::cli) logs: Vec<LogRecord>,
+    /// What could not be read.
+    pub(in crate::cli) problems: Vec<Problem>,
+    /// What carries nothing that documents are made of.
+    pub(in crate::cli) notes: Vec<String>,
+    /// What the spans do not say as the documents did, by file.
+    pub(in crate::cli) documents: Vec<(String, Note)>,
+    /// Files with a problem.
+    pub(in crate::cli) broken: HashSet<PathBuf>,
+    /// Session files of coding agents, which are read when all are known.
+    pub(super) sessions: Sessions,
+    /// Takes rows; without it their spans are in the set.
+    pub(super) rows: Option<&'r mut Rows<'r>>,
+    /// When the runs of rows began.
+    pub(super) begin: Begin,
+}
+
+/// The format whose documents are rows of data sets.
+const ROWS: &str = "messages";
+
+impl Batch<'_> {
+    pub(super) fn report(&self) {
+        let batch = self;
+        for note in &batch.notes {
+            out::note(note);
+        }
+        for problem in &batch.problems {
+            out::error(problem);
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// Of files that may have so many bytes each after decompression, and may take so much memory while they are read.
+    pub(in crate::cli) fn new(limit: usize, memory: Option<usize>) -> Self {
+        Self {
+            limit,
+            memory,
+            from: From::Auto,
+            spans: Vec::new(),
+            logs: Vec::new(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+            documents: Vec::new(),
+            broken: HashSet::new(),
+            sessions: Sessions::default(),
+            rows: None,
+            begin: Begin::Unknown,
+        }
+    }
+
+    /// Reports on standard error what the spans of documents do not say as the documents did.
+    pub(in crate::cli) fn report_documents(&self) {
+        let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
+        // One line a kind, with the first of its notes: a document of nine steps may have dozens.
+        let mut kinds: Keyed<NoteKind, (usize, &(String, Note))> = Keyed::default();
+        for told in others {
+            kinds.get_or_insert_with(&told.1.kind, || (0, told)).0 += 1;
+        }
+        for (_, (count, (file, note))) in kinds.into_list() {
+            let more = match count {
+                1 => String::new(),
+                count => format!(" (and {} more like this)", count - 1),
+            };
+            out::note(&format!("{file}: {}: {}{more}", note.path, note.detail));
+        }
+        if !beside.is_empty() {
+            let values = out::many(beside.len(), "value");
+            out::note(&format!(
+                "{values} in the documents cannot be expressed as spans; only an export in the same format restores them (import --losses FILE lists them)"
+            ));
+        }
+    }
+
+    /// Adds what a file or a folder holds; `-` is standard input.
+    pub(in crate::cli) fn read(&mut self, path: &Path) {
+        let before = self.problems.len();
+        if path.is_dir() {
+            return self.read_folder(path);
+        }
+        if matches!(self.from, From::Auto)
+            && path.as_os_str() != "-"
+            && let Some(found) = sessions::recognised(path)
+        {
+            return self.sessions.add(path, found);
+        }
+        match read_plain(path, self.limit) {
+            (file, Ok(bytes)) => self.add_plain(&file, path, &bytes),
+            (_, Err(problem)) => self.problems.push(problem),
+        }
+        if self.problems.len() > before {
+            self.broken.insert(path.to_owned());
+        }
+    }
+
+    /// Adds the session files below a folder. The others are not of a session: clients keep many files beside them.
+    pub(super) fn read_folder(&mut self, folder: &Path) {
+        let files = match sessions::below(folder) {
+            Ok(files) => files,
+            Err(source) => return self.problems.push(Problem::Session { source }),
+        };
+        let before = self.sessions.len();
+        for file in &files {
+            if let Some(found) = sessions::recognised(file) {
+                self.sessions.add(file, found);
+            }
+        }
+        if self.sessions.len() == before {
+            self.problems.push(Problem::NoSessions {
+                folder: folder.display().to_string(),
+            });
+        }
+    }
+
+    /// Reads the sessions that were found, one at a time, and gives the spans of each.
+    pub(in crate::cli) fn read_sessions(&mut self, take: &mut dyn FnMut(Vec<Span>)) {
+        let (mut notes, mut problems) = (Vec::new(), Vec::new());
+        let limit = self.limit;
+        self.sessions
+            .read_each(limit, &mut |read: Result<Imported, SessionError>| match read {
+                Ok(imported) => {
+                    notes.extend(imported.notes);
+                    take(imported.spans);
+                }
+                Err(source) => problems.push(Problem::Session { source }),
+            });
+        for note in notes {
+            out::note(&format!("{}: {}", note.place, note.detail));
+        }
+        for problem in problems {
+            out::error(&problem);
+            self.problems.push(problem);
+        }
+    }
+
+    /// The spans of the sessions that were found.
+    pub(in crate::cli) fn sessions(&mut self) -> Vec<Span> {
+        let mut spans = Vec::new();
+        self.read_sessions(&mut |mut read| spans.append(&mut read));
+        spans
+    }
+
+    /// Whether there are sessions to read.
+    pub(in crate::cli) fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    /// Adds what these bytes hold.
+    pub(in crate::cli) fn add(&mut self, file: &str, bytes: &[u8]) {
+        match plain(file, Cow::Borrowed(bytes), self.limit) {
+            Ok(bytes) => self.add_plain(file, Path::new("-"), &bytes),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    pub(super) fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        let skipped = bytes.len() - text.len();
+        if let From::Documents(format) = self.from {
+            self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
+        } else if text.is_empty() {
+            // An empty export request is a lawful one.
+            self.notes.push(format!("{file}: empty"));
+        } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
+            self.add_protobuf(file, bytes);
+        } else if formats::is_export_request(text) {
+            self.add_json(file, text, skipped, bytes);
+        } else {
+            self.add_recognised(file, path, (text, skipped), bytes);
+        }
+    }
+
+    /// Adds a JSON text that begins with no export request.
+    pub(super) fn add_recognised(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), bytes: &[u8]) {
+        let parsed = DocumentSizes::of(text).parsed;
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
+        // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
+        match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
+            // The others may be of another format.
+            Some(first) => self.add_documents(file, path, (text, skipped), None, self.reads_rows(first)),
+            None => self.add_json(file, text, skipped, bytes),
+        }
+    }
+
+    /// Whether documents of this format are taken one by one.
+    pub(super) fn reads_rows(&self, format: &AnyFormat) -> bool {
+        self.rows.is_some() && format.id == ROWS
+    }
+
+    /// `skipped`: bytes of the file before the text.
+    pub(super) fn add_documents(
+        &mut self,
+        file: &str,
+        path: &Path,
+        (text, skipped): (&[u8], usize),
+        format: Option<&AnyFormat>,
+        one_by_one: bool,
+    ) {
+        let sizes = DocumentSizes::of(text);
+        let needed = if one_by_one { sizes.largest } else { sizes.all.as_document() };
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(needed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
+        let text = match std::str::from_utf8(text) {
+            Ok(text) => text,
+            Err(source) => {
+                self.problems.push(Problem::Text {
+                    file: file.to_owned(),
+                    offset: skipped + source.valid_up_to(),
+                });
+                return;
+            }
+        };
+        let limit = self.limit;
+        let folder = path.parent().filter(|_| path.as_os_str() != "-");
+        let memory = self.memory;
+        let mut named = |name: &str| {
+            let Some(folder) = folder else { return formats::alone(name) };
+            let (file, read) = read_plain(&parts::beside(folder, name)?, limit);
+            let bytes = read.map_err(|problem| out::with_causes(&problem))?;
+            let needed = bytes.len().saturating_add(DocumentSizes::of(&bytes).all.as_document());
+            affordable(&file, &bytes, needed, memory).map_err(|problem| problem.to_string())?;
+            serde_json::from_slice(&bytes).map_err(|error| format!("it is not JSON: {error}"))
+        };
+        let (mut spans, mut notes) = (Vec::new(), Vec::new());
+        let rows = &mut self.rows;
+        let begin = self.begin.of_file(path);
+        let read = formats::disassemble_each(format, text, &mut named, &mut |format, mut read| {
+            formats::begin_at(format, &mut read.spans, |_| begin);
+            match rows {
+                Some(rows) if format == ROWS => rows(path, read),
+                _ => {
+                    spans.extend(read.spans);
+                    notes.extend(read.notes.into_iter().map(|note| (file.to_owned(), note)));
+                }
+            }
+        });
+        match read {
+            Ok(()) => {
+                self.spans.append(&mut spans);
+                self.documents.append(&mut notes);
+            }
+            Err(source) => self.problems.push(Problem::Document {
+                file: file.to_owned(),
+                source,
+            }),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Export requests in a file: protobuf, JSON, and what is near to it.
+
+use super::Batch;
+use crate::cli::problem::Problem;
+use crate::cli::{foreign, out};
+use crate::formats;
+use crate::otlp;
+use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
+use crate::span::{Refused, Signal};
+use crate::store::Chunk;
+
+/// About so many times a file is looked through for one message that is all of it and has to be mended.
+const WHOLE_TRIES: usize = 4;
+
+/// How many refused spans of one file are told one by one.
+const TOLD: usize = 20;
+
+impl Batch<'_> {
+    pub(super) fn add_protobuf(&mut self, file: &str, bytes: &[u8]) {
+        if let Some(messages) = delimited(bytes) {
+            return messages.into_iter().for_each(|message| self.add_one_protobuf(file, message));
+        }
+        if let Some(what) = foreign::named(bytes) {
+            let file = file.to_owned();
+            return self.problems.push(Problem::Foreign { file, what });
+        }
+        self.add_one_protobuf(file, bytes);
+    }
+
+    pub(super) fn add_one_protobuf(&mut self, file: &str, bytes: &[u8]) {
+        let problem = match otlp::signal::guess(bytes) {
+            Some(Signal::Metrics) => {
+                self.notes.push(format!("{file}: has metrics, which are ignored"));
+                return;
+            }
+            Some(Signal::Logs) => match otlp::decode::logs(bytes) {
+                Ok(decoded) => {
+                    self.logs.extend(decoded.items);
+                    self.refuse(file, decoded.refused);
+                    return;
+                }
+                Err(_) if self.add_readable(file, bytes, Signal::Logs) => return,
+                Err(error) => error,
+            },
+            Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
+                Ok(decoded) => {
+                    self.spans.extend(decoded.items);
+                    self.refuse(file, decoded.refused);
+                    return;
+                }
+                Err(_) if self.add_readable(file, bytes, Signal::Traces) => return,
+                Err(error) => error,
+            },
+        };
+        self.problems.push(Problem::Protobuf {
+            file: file.to_owned(),
+            offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
+            detail: problem
+                .fault(bytes)
+                .map_or_else(|| out::with_causes(&problem), |fault| fault.kind.to_string()),
+        });
+    }
+
+    /// Adds the items of a request that can be read, where others cannot.
+    pub(super) fn add_readable(&mut self, file: &str, bytes: &[u8], signal: Signal) -> bool {
+        let Ok(mut scanned) = otlp::scan::scan(bytes, signal, &[]) else {
+            return false;
+        };
+        let refused = std::mem::take(&mut scanned.refused);
+        for chunk in Chunk::of_request(scanned, bytes.to_vec()) {
+            match signal {
+                Signal::Logs => self
+                    .logs
+                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                _ => self
+                    .spans
+                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+            }
+        }
+        self.refuse(file, refused);
+        true
+    }
+
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is: its first line, or, while
+    /// `spare` bytes may still be looked through for that, all of it.
+    pub(super) fn add_mended(&mut self, file: &str, offset: usize, text: &[u8], spare: &mut usize) -> Option<usize> {
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut add = |text: &[u8]| {
+            let mended = mend(text)?;
+            let message = Message::parse(&mended.text).ok()?;
+            self.note_replaced(file, mended.replaced);
+            self.add_message(file, offset, message);
+            Some(text.len())
+        };
+        let added = add(line);
+        if added.is_some() || line.len() == text.len() {
+            return added;
+        }
+        if *spare == 0 {
+            return None;
+        }
+        *spare = spare.saturating_sub(text.len());
+        add(text)
+    }
+
+    pub(super) fn note_replaced(&mut self, file: &str, times: usize) {
+        if times > 0 {
+            self.notes.push(format!(
+                "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
+                out::many(times, "place")
+            ));
+        }
+    }
+
+    /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
+    /// `whole`: with what stands before the text.
+    pub(super) fn add_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
+        if skipped > 0 && otlp::signal::guess(whole).is_some() {
+            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
+            return self.add_protobuf(file, whole);
+        }
+        if text.starts_with(b"[") {
+            // What it is parsed to was counted for what is no export request alone.
+            if !formats::is_export_request(text)
+                && let Some(spans) = list_in_other_form(text)
+            {
+                spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                return;
+            }
+            match Message::parse_list(text) {
+                Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
+                    Some(fault) => self.syntax(file, skipped, text, fault),
+                    None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
+                },
+                Err(source) => {
+                    let mended =
+                        mend(text).and_then(|mended| Some((serde_json::from_slice::<Vec<Message>>(&mended.text).ok()?, mended.replaced)));
+                    match mended {
+                        Some((messages, replaced)) => {
+                            self.note_replaced(file, replaced);
+                            messages.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                        }
+                        None => self.syntax(file, skipped, text, source),
+                    }
+                }
+            }
+            return;
+        }
+        let mut rest = text;
+        // Each broken line could be where a message over all the rest begins: so many bytes are read for one that is none.
+        let mut spare = text.len().saturating_mul(WHOLE_TRIES);
+        while !rest.is_empty() {
+            let offset = skipped + text.len() - rest.len();
+            // Where too much was read in vain, a message is one line.
+            let line = || rest.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            match Message::parse_first(if spare > 0 { rest } else { line() }) {
+                None => return,
+                Some(Ok((message, read))) => {
+                    let other = is_no_request(&message)
+                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
+                        .flatten();
+                    let message = other.unwrap_or(message);
+                    match is_no_request(&message).then(|| json_fault(rest)).flatten() {
+                        Some(fault) => self.syntax(file, offset, rest, fault),
+                        None => self.add_text(file, offset, message, rest.get(..read).unwrap_or_default()),
+                    }
+                    rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
+                }
+                Some(Err(source)) => match self.add_mended(file, offset, rest, &mut spare) {
+                    Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
+                    None => {
+                        spare = spare.saturating_sub(looked_through(rest, &source));
+                        self.syntax(file, offset, rest, source);
+                        rest = next_line_with_object(rest);
+                    }
+                },
+            }
+        }
+    }
+
+    pub(super) fn syntax(&mut self, file: &str, start: usize, text: &[u8], source: serde_json::Error) {
+        let offset = start + byte_of(text, source.line(), source.column());
+        let file = file.to_owned();
+        let source = JsonError::Syntax { source };
+        self.problems.push(Problem::Json { file, offset, source });
+    }
+
+    /// Adds a message that is this text. A file is no sender that could be told what to correct: ids that are none are derived.
+    pub(super) fn add_text(&mut self, file: &str, offset: usize, message: Message, text: &[u8]) {
+        if !message.has_unusable_ids() {
+            return self.add_message(file, offset, message);
+        }
+        let derived = with_derived_ids(text).and_then(|(text, count)| Some((Message::parse(text.as_bytes()).ok()?, count)));
+        match derived {
+            Some((derived, count)) => {
+                let ids = out::many(count, "id");
+                self.notes.push(format!(
+                    "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
+                ));
+                self.add_message(file, offset, derived);
+            }
+            None => self.add_message(file, offset, message),
+        }
+    }
+
+    pub(super) fn add_message(&mut self, file: &str, offset: usize, message: Message) {
+        let fault = match message.signal() {
+            Ok(Some(Signal::Metrics)) => {
+                self.notes.push(format!("{file}: has metrics, which are ignored"));
+                return;
+            }
+            Ok(Some(_)) => {
+                let (spans, logs) = message.into_parts();
+                self.spans.extend(spans.items);
+                self.logs.extend(logs.items);
+                self.refuse(file, spans.refused.into_iter().chain(logs.refused));
+                return;
+            }
+            Ok(None) => JsonError::NotOtlp,
+            Err(error) => error,
+        };
+        // What a file is not, it is not once: the others of its lines are counted.
+        match self.problems.last_mut() {
+            Some(Problem::More { file: of, more }) if of == file => return *more += 1,
+            Some(Problem::Json { file: of, source, .. })
+                if of == file && std::mem::discriminant(source) == std::mem::discriminant(&fault) =>
+            {
+                let file = file.to_owned();
+                return self.problems.push(Problem::More { file, more: 1 });
+            }
+            _ => {}
+        }
+        self.problems.push(Problem::Json {
+            file: file.to_owned(),
+            offset,
+            source: fault,
+        });
+    }
+
+    pub(super) fn refuse(&mut self, file: &str, refused: impl IntoIterator<Item = Refused>) {
+        let mut refused = refused.into_iter();
+        let told = refused.by_ref().take(TOLD).map(|refused| Problem::Refused {
+            file: file.to_owned(),
+            refused,
+        });
+        self.problems.extend(told);
+        let more = refused.count();
+        if more > 0 {
+            self.problems.push(Problem::More {
+                file: file.to_owned(),
+                more,
+            });
+        }
+    }
+}
+
+/// Export requests one after the other, each with its length before it; `None` where the bytes are anything else.
+fn delimited(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut messages) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        let (mut length, mut shift) = (0_usize, 0_u32);
+        loop {
+            let (byte, after) = rest.split_first()?;
+            rest = after;
+            length |= usize::from(byte & 0x7f).checked_shl(shift)?;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let message = rest.get(..length)?;
+        // A request begins with its first field; one alone, whose first bytes are a length by chance, ends elsewhere.
+        if message.first() != Some(&0x0a) {
+            return None;
+        }
+        messages.push(message);
+        rest = rest.get(length..)?;
+    }
+    Some(messages).filter(|messages| !messages.is_empty() && bytes.first() != Some(&0x0a) || messages.len() > 1)
+}
+
+/// Spans in another JSON form: Jaeger's, the Python SDK's.
+fn in_other_form(text: &[u8]) -> Option<Message> {
+    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    Message::parse(as_otlp(&value)?.to_string().as_bytes()).ok()
+}
+
+/// The same, of a list.
+fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
+    let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
+    let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
+    values
+        .iter()
+        .map(read)
+        .collect::<Option<Vec<Message>>>()
+        .filter(|list| !list.is_empty())
+}
+
+fn is_no_request(message: &Message) -> bool {
+    matches!(message.signal(), Ok(None) | Err(JsonError::Other { .. }))
+}
+
+/// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,
+/// with faults that keep it from being read as a document.
+fn json_fault(text: &[u8]) -> Option<serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>();
+    values.next()?.err()
+}
+
+/// After a broken line, the next line on which an object begins.
+fn next_line_with_object(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        rest = rest.get(end + 1..).unwrap_or_default();
+        if rest.starts_with(b"{") {
+            return rest;
+        }
+    }
+    &[]
+}
+
+/// How many bytes were looked through before this was found: of what is nested too deep for the parser, all.
+fn looked_through(text: &[u8], error: &serde_json::Error) -> usize {
+    if error.to_string().starts_with("recursion limit") {
+        return text.len();
+    }
+    byte_of(text, error.line(), error.column())
+}
+
+/// serde_json counts lines and columns from 1.
+fn byte_of(text: &[u8], line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(line.saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
+    (before + column.saturating_sub(1)).min(text.len())
+}
