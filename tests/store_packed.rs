@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+use crate::local::{log_bytes, rows};
 use crate::spans;
 
 use std::fs;
@@ -9,8 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use spanbridge::span::{Resource, Span, TraceId};
-use spanbridge::store::{Administer as _, Append as _, ArrivalLimits, Chunk, Filter, Local, OpenOptions, Position, Read as _};
-use spanbridge::store::{Subscribe as _, TraceRow};
+use spanbridge::store::{Administer as _, Append as _, ArrivalLimits, Chunk, Local, OpenOptions, Position, Read as _, Subscribe as _};
 
 fn options(directory: &Path) -> OpenOptions {
     OpenOptions {
@@ -46,18 +46,6 @@ fn requests() -> Vec<Vec<Span>> {
 
 fn packed(spans: &[Span]) -> Vec<Chunk> {
     spans::chunks(spans).into_iter().map(Chunk::packed).collect()
-}
-
-fn log_bytes(directory: &Path) -> u64 {
-    let entries = fs::read_dir(directory).expect("lists").map(|entry| entry.expect("an entry"));
-    let logs = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "log"));
-    logs.map(|entry| entry.metadata().expect("a file").len()).sum()
-}
-
-fn rows(store: &Local) -> Vec<TraceRow> {
-    let mut rows = store.list(&Filter::default()).expect("lists");
-    rows.sort_by_key(|row| row.trace_id);
-    rows
 }
 
 /// What a store holds.

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+use crate::local::{log_bytes, rows};
 use crate::spans;
 
 use std::fs;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{LogRecord, Resource, Scope, Signal, Span, TraceId, UnixNanos};
-use spanbridge::store::{Administer as _, Append as _, Chunk, Divided, Filter, Local, OpenOptions, Read as _, Receipt, TraceRow};
+use spanbridge::store::{Administer as _, Append as _, Chunk, Divided, Local, OpenOptions, Read as _, Receipt};
 use spans::KEYS;
 
 const TRACES: u32 = 300;
@@ -83,18 +84,6 @@ fn holds(store: &Local, request: &[Span]) {
         let wanted = request.iter().filter(|span| span.trace_id == trace_id).cloned().collect();
         assert_eq!(sorted(stored.spans), sorted(wanted));
     }
-}
-
-fn log_bytes(directory: &Path) -> u64 {
-    let entries = fs::read_dir(directory).expect("lists").map(|entry| entry.expect("an entry"));
-    let logs = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "log"));
-    logs.map(|entry| entry.metadata().expect("a file").len()).sum()
-}
-
-fn rows(store: &Local) -> Vec<TraceRow> {
-    let mut rows = store.list(&Filter::default()).expect("lists");
-    rows.sort_by_key(|row| row.trace_id);
-    rows
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The store: its laws, its files after a crash, retention, and records of requests.
 
+#[path = "support/local.rs"]
+mod local;
 #[path = "support/memory_disk.rs"]
 mod memory_disk;
 #[path = "support/memory_store.rs"]

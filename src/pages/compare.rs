@@ -12,7 +12,6 @@ use super::frame::{self, Place};
 use super::load::Loaded;
 use super::{runs, sessions};
 use crate::access::Right;
-use crate::store::{Filter, Order};
 use crate::view::compare::{self, Comparison, Key, Member, SetComparison};
 use crate::web::Route;
 use crate::web::answer::Answer;
@@ -23,8 +22,6 @@ use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::single;
 
-/// Runs of a session that are compared.
-const RUNS: usize = 200;
 /// The texts of both runs, the words in them and what differs take this many times what was stored.
 const TAKES: usize = 4;
 
@@ -113,19 +110,10 @@ fn two_sessions(web: &Web, left: &str, right: &str, answer: &mut Answer) -> Resu
     let mut kept = lists::MEMORY;
     let mut left_out = false;
     let mut members = |session: &str| -> Result<Vec<Member>, Problem> {
-        let filter = Filter {
-            session: Some(session.to_owned()),
-            order: Order::OldestFirst,
-            limit: Some(RUNS + 1),
-            ..Filter::default()
-        };
-        let rows = web.store.list(&filter)?;
-        if rows.is_empty() {
-            return Err(Problem::not_found(format!("there is no session {session}")));
-        }
-        left_out |= rows.len() > RUNS;
+        let (rows, are_more) = sessions::runs(web, session)?;
+        left_out |= are_more;
         let mut members = Vec::new();
-        for row in rows.iter().take(RUNS) {
+        for row in &rows {
             answer.check()?;
             let built = single::built(web, row, answer);
             match built {

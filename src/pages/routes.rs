@@ -29,7 +29,7 @@ use crate::formats::FORMATS;
 use crate::forward::{Forwarder, Sample};
 use crate::run::Run;
 use crate::span::TraceId;
-use crate::store::{self, Filter, Order};
+use crate::store;
 use crate::web::Route;
 use crate::web::lists;
 use crate::web::reply::Problem;
@@ -40,8 +40,6 @@ use crate::web::single::{self, format_of};
 
 /// Nanoseconds after its end in which more of a run may come.
 const SETTLED: u64 = 600 * 1_000_000_000;
-/// Runs of a session's thread.
-const THREAD: usize = 200;
 
 /// The routes of the pages, and those of the API that they need.
 #[must_use]
@@ -341,19 +339,9 @@ async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
 async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, asked: Asked) -> Response {
     page(web, asked, move |web, _, answer| {
         answer.reserve_in_all(lists::MEMORY)?;
-        let filter = Filter {
-            session: Some(session.clone()),
-            order: Order::OldestFirst,
-            limit: Some(THREAD + 1),
-            ..Filter::default()
-        };
-        let rows = web.store.list(&filter)?;
-        if rows.is_empty() {
-            return Err(Problem::not_found(format!("there is no session {session}")));
-        }
-        let left_out = rows.len() > THREAD;
+        let (rows, left_out) = sessions::runs(web, &session)?;
         let mut hops = Vec::new();
-        for row in rows.into_iter().take(THREAD) {
+        for row in rows {
             answer.check()?;
             let listed = lists::listed(web, row.clone(), answer)?;
             if !listed.summary.agent_work && listed.summary.status != "too_large" {

@@ -7,7 +7,7 @@ use super::charts::took;
 use super::frame::{self, Place};
 use super::words::{count, line, many, none, short, status, time};
 use crate::run::{Run, Utterance};
-use crate::store::{SessionCursor, SessionRow};
+use crate::store::{Filter, Order, SessionCursor, SessionRow, TraceRow};
 use crate::transcript::content;
 use crate::view::text::{dollars, elapsed};
 use crate::web::answer::Answer;
@@ -20,6 +20,26 @@ use crate::web::url::percent_encoded;
 
 /// Sessions on one page.
 const PAGE: usize = 100;
+
+/// Runs of a session that a page reads.
+const RUNS: usize = 200;
+
+/// The first runs of a session, and whether there are more.
+pub(super) fn runs(web: &Web, session: &str) -> Result<(Vec<TraceRow>, bool), Problem> {
+    let filter = Filter {
+        session: Some(session.to_owned()),
+        order: Order::OldestFirst,
+        limit: Some(RUNS + 1),
+        ..Filter::default()
+    };
+    let mut rows = web.store.list(&filter)?;
+    if rows.is_empty() {
+        return Err(Problem::not_found(format!("there is no session {session}")));
+    }
+    let are_more = rows.len() > RUNS;
+    rows.truncate(RUNS);
+    Ok((rows, are_more))
+}
 
 /// The page of the list. `compare`: the session that these would be compared with.
 pub(crate) fn page(web: &Web, asked: &Asked, compare: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
