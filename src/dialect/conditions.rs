@@ -1,6 +1,6 @@
 //! Which rules a span's scope and keys allow.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use super::rule::{Rule, fits};
 use super::rule_index::RuleIndex;
@@ -14,7 +14,7 @@ pub(super) struct Conditions<'a> {
     span: &'a Span,
     decided: RefCell<HashMap<usize, bool>>,
     /// The keys, once a rule asks for some.
-    keys: std::cell::OnceCell<HashSet<&'a str>>,
+    keys: OnceCell<HashSet<&'a str>>,
 }
 
 impl<'a> Conditions<'a> {
@@ -23,7 +23,7 @@ impl<'a> Conditions<'a> {
             rules,
             span,
             decided: RefCell::default(),
-            keys: std::cell::OnceCell::new(),
+            keys: OnceCell::new(),
         }
     }
 

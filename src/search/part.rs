@@ -218,8 +218,10 @@ impl Found {
     pub(super) fn in_part(path: &Path, terms: &[String]) -> Result<Option<Self>, SearchError> {
         let failed = failure("read", path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let Ok(connection) = Connection::open_with_flags(path, flags) else {
-            return Ok(None);
+        let connection = match Connection::open_with_flags(path, flags) {
+            Ok(connection) => connection,
+            Err(_) if !path.exists() => return Ok(None),
+            Err(error) => return Err(failed(error)),
         };
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; PRAGMA cache_size = -4096;")
