@@ -35,8 +35,8 @@ impl Begin {
 /// When the runs of rows began, as the command line has it.
 #[derive(Debug, Args)]
 pub(super) struct At {
-    /// When the runs of rows of chat messages began, for example 2026-11-21T10:00:00Z or 2h [default: when the file was written].
-    /// The attribute `spanbridge.times_unknown` marks such times.
+    /// The start of runs that are read from rows of chat messages, which have no times: 2026-11-21T10:00:00Z, or a duration ago (2h)
+    /// [default: the time when the file was last changed]. The attribute `spanbridge.times_unknown` marks such times.
     #[arg(long = "at", value_name = "TIME", value_parser = time::moment)]
     at: Option<u64>,
 }

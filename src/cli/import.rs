@@ -68,8 +68,8 @@ pub(super) struct Import {
     force: bool,
     #[command(flatten)]
     home: Home,
-    /// Go on: store what these sessions and new ones get to have, within a second, until the program is ended. `serve
-    /// --watch-sessions` does it beside a server.
+    /// Keep running, and store what is added to these sessions and to new ones within a second. `serve --watch-sessions` does the
+    /// same beside a server.
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
