@@ -1,6 +1,7 @@
 //! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
 
 mod batch;
+mod from;
 mod requests;
 
 use std::collections::HashSet;
@@ -10,18 +11,14 @@ use clap::Args;
 
 use super::begin::Begin;
 use super::failure::Failure;
-use super::format_options::unknown;
 use super::parts;
 use super::vocabulary::vocabulary;
-use crate::documents::{self, UnknownFormat, Vocabulary};
-use crate::formats::{AnyFormat, Disassembled};
-pub(super) use batch::Batch;
+use crate::documents::Vocabulary;
+pub(super) use batch::{Batch, Rows};
+pub(super) use from::{From, from_of};
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
-
-/// What is given each row of training data as it is read: files of rows have more of them than memory.
-pub(super) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 
 /// The files of `convert`, `import` and `send`, and how they are read.
 #[derive(Debug, Args)]
@@ -120,23 +117,4 @@ impl Files {
             batch.read(file);
         }
     }
-}
-
-/// What files hold.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) enum From {
-    /// Each file's content tells.
-    #[default]
-    Auto,
-    /// Documents of this format.
-    Documents(&'static AnyFormat),
-}
-
-/// The word of `--from`.
-pub(super) fn from_of(word: &str) -> Result<From, String> {
-    if word == "auto" {
-        return Ok(From::Auto);
-    }
-    let format = documents::format(word).map(From::Documents);
-    format.map_err(|_| unknown(word, &format!("auto, {}", UnknownFormat::known())))
 }

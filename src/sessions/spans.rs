@@ -3,6 +3,8 @@
 //! A turn's first model call has only what was said since the turn before: what came earlier is in the trace of that turn, to which
 //! the root has a link. So spans take as much room as the files, however long a session grows.
 
+mod draft;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,27 +14,12 @@ use super::client::Client;
 use super::ids;
 use super::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under};
 use crate::dialect::Continuation;
-use crate::dialect::write::{AttributeWriter, status_and_exception};
+use crate::dialect::write::AttributeWriter;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
-use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
-
-/// What attributes without a key in any vocabulary begin with.
-const PREFIX: &str = "spanbridge.session.";
-
-/// A span to be.
-struct Draft {
-    trace: TraceId,
-    id: SpanId,
-    parent: Option<SpanId>,
-    operation: Operation,
-    start: Option<UnixNanos>,
-    end: Option<UnixNanos>,
-    /// The file does not tell when it began.
-    start_unknown: bool,
-    continues: Option<Continuation>,
-    links: Vec<Link>,
-    version: Option<String>,
-}
+use crate::span::{Span, SpanId, TraceId, UnixNanos};
+pub(crate) use draft::is_of_session;
+pub(super) use draft::scope;
+use draft::{Draft, PREFIX, add_facts, link};
 
 /// The spans of one session while its threads are placed.
 struct Builder {
@@ -88,7 +75,7 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
     for thread in waiting {
         builder.place(thread, None, is_elsewhere);
     }
-    builder.spans(writer)
+    draft::write(builder.client, builder.drafts, writer)
 }
 
 impl Builder {
@@ -456,78 +443,6 @@ impl Builder {
             agent.end = agent.end.max(end);
         }
     }
-
-    fn spans(self, writer: &AttributeWriter) -> Vec<Span> {
-        let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
-        let client = self.client;
-        let scope = scope();
-        let write = |draft: Draft| {
-            let resource = resources.entry(draft.version.clone()).or_insert_with_key(|version| {
-                let mut resource = Resource::default();
-                resource.attributes.push("service.name", client.name());
-                if let Some(version) = version {
-                    resource.attributes.push("service.version", version.clone());
-                }
-                Arc::new(resource)
-            });
-            draft.span(writer, resource, &scope)
-        };
-        self.drafts.into_iter().map(write).collect()
-    }
-}
-
-impl Draft {
-    fn new(trace: TraceId, id: SpanId, parent: Option<SpanId>, operation: Operation, thread: &Thread) -> Self {
-        Self {
-            trace,
-            id,
-            parent,
-            operation,
-            start: None,
-            end: None,
-            start_unknown: false,
-            continues: None,
-            links: Vec::new(),
-            version: thread.version.clone(),
-        }
-    }
-
-    fn span(mut self, writer: &AttributeWriter, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Span {
-        if self.start_unknown {
-            self.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
-        }
-        let mut span = Span::new(self.trace, self.id, self.operation.name.clone());
-        span.resource = Arc::clone(resource);
-        span.scope = Arc::clone(scope);
-        span.parent = self.parent;
-        let start = self.start.or(self.end).unwrap_or_default();
-        span.start = start;
-        span.end = self.end.unwrap_or(start).max(start);
-        span.attributes = writer.write(&self.operation);
-        span.links = self.links;
-        if let Some(continues) = self.continues {
-            continues.write(&mut span.attributes);
-        }
-        if let Some(failure) = &self.operation.failure {
-            let (status, exception) = status_and_exception(failure, span.end);
-            span.status = status;
-            span.events.extend(exception);
-        }
-        span
-    }
-}
-
-/// The instrumentation scope of all spans of sessions.
-pub(super) fn scope() -> Arc<Scope> {
-    Arc::new(Scope {
-        name: SESSION_SCOPE.to_owned(),
-        ..Scope::default()
-    })
-}
-
-/// Whether a session file gave the span.
-pub(crate) fn is_of_session(span: &Span) -> bool {
-    span.scope.name == SESSION_SCOPE
 }
 
 /// A sub-agent's ids may be those of another agent in the trace.
@@ -543,33 +458,5 @@ fn failure(message: String) -> Failure {
     Failure {
         message: Some(message),
         ..Failure::default()
-    }
-}
-
-fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
-    let mut attributes = Attributes::default();
-    attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));
-    Link {
-        trace_id,
-        span_id,
-        trace_state: String::new(),
-        attributes,
-        dropped_attributes: 0,
-        flags: 0,
-    }
-}
-
-/// Facts of the client without a word in any vocabulary. One that comes again makes a list.
-fn add_facts(operation: &mut Operation, facts: Map<String, Value>) {
-    for (key, value) in facts {
-        let key = format!("{PREFIX}{key}");
-        match operation.unmapped.get_mut(&key) {
-            None => {
-                operation.unmapped.insert(key, value);
-            }
-            Some(have) if *have == value => {}
-            Some(Value::Array(list)) => list.push(value),
-            Some(have) => *have = Value::Array(vec![have.take(), value]),
-        }
     }
 }

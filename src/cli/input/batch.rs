@@ -4,15 +4,18 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::{From, Rows};
+use super::from::From;
 use crate::cli::begin::Begin;
 use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
 use crate::cli::{out, parts};
-use crate::formats::{self, AnyFormat, DocumentSizes, Note, NoteKind};
+use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, SessionError, Sessions};
 use crate::span::{LogRecord, Span};
+
+/// What is given each row of training data as it is read: files of rows have more of them than memory.
+pub(in crate::cli) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 
 /// The spans and log records of several files, which are one set.
 pub(in crate::cli) struct Batch<'r> {

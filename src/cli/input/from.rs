@@ -1,0 +1,24 @@
+//! What files hold, as `--from` names it.
+
+use crate::cli::format_options::unknown;
+use crate::documents::{self, UnknownFormat};
+use crate::formats::AnyFormat;
+
+/// What files hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cli) enum From {
+    /// Each file's content tells.
+    #[default]
+    Auto,
+    /// Documents of this format.
+    Documents(&'static AnyFormat),
+}
+
+/// The word of `--from`.
+pub(in crate::cli) fn from_of(word: &str) -> Result<From, String> {
+    if word == "auto" {
+        return Ok(From::Auto);
+    }
+    let format = documents::format(word).map(From::Documents);
+    format.map_err(|_| unknown(word, &format!("auto, {}", UnknownFormat::known())))
+}

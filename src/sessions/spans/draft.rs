@@ -1,0 +1,133 @@
+//! Drafts of spans, and what is in each span of a session.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::dialect::Continuation;
+use crate::dialect::write::{AttributeWriter, status_and_exception};
+use crate::operation::Operation;
+use crate::sessions::client::Client;
+use crate::sessions::recording::Thread;
+use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+
+/// What attributes without a key in any vocabulary begin with.
+pub(super) const PREFIX: &str = "spanbridge.session.";
+
+/// A span to be.
+pub(super) struct Draft {
+    pub(super) trace: TraceId,
+    pub(super) id: SpanId,
+    pub(super) parent: Option<SpanId>,
+    pub(super) operation: Operation,
+    pub(super) start: Option<UnixNanos>,
+    pub(super) end: Option<UnixNanos>,
+    /// The file does not tell when it began.
+    pub(super) start_unknown: bool,
+    pub(super) continues: Option<Continuation>,
+    pub(super) links: Vec<Link>,
+    pub(super) version: Option<String>,
+}
+
+/// The spans of drafts.
+pub(super) fn write(client: Client, drafts: Vec<Draft>, writer: &AttributeWriter) -> Vec<Span> {
+    let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
+    let scope = scope();
+    let write = |draft: Draft| {
+        let resource = resources.entry(draft.version.clone()).or_insert_with_key(|version| {
+            let mut resource = Resource::default();
+            resource.attributes.push("service.name", client.name());
+            if let Some(version) = version {
+                resource.attributes.push("service.version", version.clone());
+            }
+            Arc::new(resource)
+        });
+        draft.span(writer, resource, &scope)
+    };
+    drafts.into_iter().map(write).collect()
+}
+
+impl Draft {
+    /// Of a thread, without times yet.
+    pub(super) fn new(trace: TraceId, id: SpanId, parent: Option<SpanId>, operation: Operation, thread: &Thread) -> Self {
+        Self {
+            trace,
+            id,
+            parent,
+            operation,
+            start: None,
+            end: None,
+            start_unknown: false,
+            continues: None,
+            links: Vec::new(),
+            version: thread.version.clone(),
+        }
+    }
+
+    fn span(mut self, writer: &AttributeWriter, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Span {
+        if self.start_unknown {
+            self.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
+        }
+        let mut span = Span::new(self.trace, self.id, self.operation.name.clone());
+        span.resource = Arc::clone(resource);
+        span.scope = Arc::clone(scope);
+        span.parent = self.parent;
+        let start = self.start.or(self.end).unwrap_or_default();
+        span.start = start;
+        span.end = self.end.unwrap_or(start).max(start);
+        span.attributes = writer.write(&self.operation);
+        span.links = self.links;
+        if let Some(continues) = self.continues {
+            continues.write(&mut span.attributes);
+        }
+        if let Some(failure) = &self.operation.failure {
+            let (status, exception) = status_and_exception(failure, span.end);
+            span.status = status;
+            span.events.extend(exception);
+        }
+        span
+    }
+}
+
+/// The instrumentation scope of all spans of sessions.
+pub(in crate::sessions) fn scope() -> Arc<Scope> {
+    Arc::new(Scope {
+        name: SESSION_SCOPE.to_owned(),
+        ..Scope::default()
+    })
+}
+
+/// Whether a session file gave the span.
+pub(crate) fn is_of_session(span: &Span) -> bool {
+    span.scope.name == SESSION_SCOPE
+}
+
+/// A link to another span, and what that is to this one.
+pub(super) fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
+    let mut attributes = Attributes::default();
+    attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));
+    Link {
+        trace_id,
+        span_id,
+        trace_state: String::new(),
+        attributes,
+        dropped_attributes: 0,
+        flags: 0,
+    }
+}
+
+/// Facts of the client without a word in any vocabulary. One that comes again makes a list.
+pub(super) fn add_facts(operation: &mut Operation, facts: Map<String, Value>) {
+    for (key, value) in facts {
+        let key = format!("{PREFIX}{key}");
+        match operation.unmapped.get_mut(&key) {
+            None => {
+                operation.unmapped.insert(key, value);
+            }
+            Some(have) if *have == value => {}
+            Some(Value::Array(list)) => list.push(value),
+            Some(have) => *have = Value::Array(vec![have.take(), value]),
+        }
+    }
+}
