@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::local::{Local, Opened};
-use super::log::Recovery;
 use super::options::{BucketOptions, OpenOptions};
 use super::traits::Store;
 
@@ -62,7 +61,7 @@ fn open_bucket(options: &OpenOptions, bucket: &BucketOptions, purpose: Purpose) 
         Purpose::Read => super::bucket::Bucket::open_to_read(bucket)?,
         Purpose::Write => super::bucket::Bucket::open(options, bucket)?,
     };
-    let recovery = Recovery::default();
+    let recovery = super::log::Recovery::default();
     Ok(Opened { store, recovery }.into_store())
 }
 
