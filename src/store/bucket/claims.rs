@@ -19,7 +19,7 @@ use object_store::path::Path;
 use object_store::{PutMode, PutOptions};
 use prost::Message as _;
 
-use super::failed;
+use super::failed::failed;
 use super::keys::Owner;
 use super::place::Place;
 use super::prepare::{DIGEST, Prepared};

@@ -13,6 +13,7 @@
 mod claims;
 mod counts;
 mod engine;
+mod failed;
 mod keys;
 mod list;
 mod open;
@@ -28,20 +29,4 @@ mod trace;
 mod views;
 mod writer;
 
-use std::sync::Arc;
-
-use super::error::Error;
 pub(super) use engine::Bucket;
-
-/// What a client or the engine says, as an error of the store.
-fn failed<E>(doing: &'static str, place: &str) -> impl FnOnce(E) -> Error + use<E>
-where
-    E: std::error::Error + Send + Sync + 'static,
-{
-    let place = place.to_owned();
-    move |source| Error::Bucket {
-        doing,
-        place,
-        source: Arc::new(source),
-    }
-}

@@ -9,7 +9,7 @@ use prost::Message as _;
 use slatedb::Db;
 use slatedb::config::{GarbageCollectorDirectoryOptions, GarbageCollectorOptions, Settings};
 
-use super::failed;
+use super::failed::failed;
 use super::keys::COUNTER;
 use super::place::Place;
 use super::records::{Counter, VERSION};

@@ -11,7 +11,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 
-use super::failed;
+use super::failed::failed;
 use super::requests::{Counted, Requests};
 use crate::store::error::Error;
 

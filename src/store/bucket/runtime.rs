@@ -25,7 +25,7 @@ pub(super) fn handle() -> Result<Handle, Error> {
         .thread_name("bucket")
         .enable_all()
         .build()
-        .map_err(|source| super::failed("start the threads for", "the bucket")(source))?;
+        .map_err(|source| super::failed::failed("start the threads for", "the bucket")(source))?;
     // Another thread may have been faster; its runtime is the one.
     if let Err(second) = RUNTIME.set(runtime) {
         second.shutdown_background();

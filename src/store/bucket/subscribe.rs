@@ -9,13 +9,14 @@ use slatedb::bytes::Bytes;
 use tokio::sync::watch;
 
 use super::engine::Bucket;
+use super::failed::failed;
 use super::keys::{self, ARRIVALS, Owner};
 use super::prepare::unpack;
 use super::records::{Came, kind_of};
+use super::runtime;
 use super::trace::heads;
 use super::views::{Source, unread};
 use super::writer::{Writer, position};
-use super::{failed, runtime};
 use crate::span::TraceId;
 use crate::store::arrivals::{Arrival, ArrivalLimits, Arrivals};
 use crate::store::chunk::ChunkKind;

@@ -11,9 +11,10 @@ use slatedb::db_cache::DbCache;
 use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
 use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder};
 
+use super::failed::failed;
 use super::keys::ByOwner;
 use super::place::Place;
-use super::{failed, runtime};
+use super::runtime;
 use crate::store::error::Error;
 
 /// The folder of all writers' databases.

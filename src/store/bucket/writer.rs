@@ -13,10 +13,11 @@ use slatedb::{CloseReason, Db, ErrorKind, WriteBatch, WriteHandle};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::failed::failed;
 use super::keys::{self, COUNTER};
 use super::prepare::Prepared;
 use super::records::{Came, Counter, Head};
-use super::{failed, runtime};
+use super::runtime;
 use crate::store::chunk::{Chunk, ChunkKind};
 use crate::store::clock::now;
 use crate::store::error::Error;
