@@ -1,6 +1,7 @@
 //! A store that cannot be read for a while: spans wait for their log records, and are not sent without them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use spanbridge::dialect::Registry;
@@ -28,7 +29,7 @@ async fn forward(sink: &Sink, failing_reads: u32) -> (tempfile::TempDir, Arc<Mem
     calls[0].attributes.push("gen_ai.operation.name", "chat");
     calls[0].attributes.push("gen_ai.request.model", "a-model");
     store.append(chunks(encode::traces(&calls), Signal::Traces)).unwrap();
-    store.fail_reads(failing_reads);
+    store.failing_reads.store(failing_reads, Ordering::SeqCst);
     let destination = DestinationText {
         preset: Some("jaeger".to_owned()),
         settle_seconds: Some(0.0),
@@ -50,7 +51,7 @@ async fn spans_are_sent_with_their_records_once_these_can_be_read() {
     let sink = Sink::start(|_| Answer::ok()).await;
     let (_directory, store, forwarder) = forward(&sink, 1).await;
     let came = sink.wait_for(1).await;
-    assert_eq!(store.failing_reads(), 0, "it was read until that succeeded");
+    assert_eq!(store.failing_reads.load(Ordering::SeqCst), 0, "it was read until that succeeded");
     assert_eq!(came.len(), 1, "it is sent once");
     let messages = came[0].attributes.get("gen_ai.output.messages");
     let messages = messages.map(|value| value.to_json().to_string()).unwrap_or_default();

@@ -18,7 +18,8 @@ use tokio::sync::watch;
 pub(crate) struct Memory {
     kept: Mutex<Kept>,
     end: watch::Sender<Position>,
-    failing_reads: AtomicU32,
+    /// The next reads of a chunk fail, so many.
+    pub(crate) failing_reads: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -138,16 +139,6 @@ fn empty(trace_id: TraceId) -> TraceRow {
 impl Memory {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().expect("no panic")
-    }
-
-    /// The next reads of a chunk fail, so many.
-    pub(crate) fn fail_reads(&self, count: u32) {
-        self.failing_reads.store(count, Ordering::SeqCst);
-    }
-
-    /// How many reads of a chunk are still to fail.
-    pub(crate) fn failing_reads(&self) -> u32 {
-        self.failing_reads.load(Ordering::SeqCst)
     }
 
     fn tell(&self) {
