@@ -161,6 +161,8 @@ mod global;
 mod http;
 mod init;
 mod limits;
+mod mapping;
+mod names;
 mod open;
 mod otlp;
 mod panics;

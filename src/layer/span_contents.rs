@@ -167,12 +167,8 @@ impl SpanContents {
 
     /// Under the key that a short word stands for.
     fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
-        if codec == Codec::Json && is_json(&value) {
-            match target {
-                "input.value" => self.push("input.mime_type".into(), "application/json".into()),
-                "output.value" => self.push("output.mime_type".into(), "application/json".into()),
-                _ => {}
-            }
+        if let Some(key) = mime_type(target, codec).filter(|_| is_json(&value)) {
+            self.push(key.into(), "application/json".into());
         }
         self.push(target.into(), typed(value, codec));
     }
@@ -190,7 +186,16 @@ fn exception(message: String) -> Event {
     Event::new("exception", std::time::SystemTime::now(), attributes, 0)
 }
 
-fn is_json(value: &Value) -> bool {
+/// The key that stands beside this one if its value is JSON.
+pub(super) fn mime_type(target: &str, codec: Codec) -> Option<&'static str> {
+    match (target, codec) {
+        ("input.value", Codec::Json) => Some("input.mime_type"),
+        ("output.value", Codec::Json) => Some("output.mime_type"),
+        _ => None,
+    }
+}
+
+pub(super) fn is_json(value: &Value) -> bool {
     match value {
         Value::String(text) => {
             text.as_str().trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text.as_str()).is_ok()
@@ -212,18 +217,13 @@ fn opened(value: &Value) -> Json {
 
 /// The value in the type that OpenInference gives the key.
 #[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
-fn typed(value: Value, codec: Codec) -> Value {
-    match (codec, value) {
-        (Codec::Int, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::I64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Float, Value::I64(number)) => Value::F64(number as f64),
-        (Codec::Float, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::F64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Text, value @ (Value::I64(_) | Value::F64(_) | Value::Bool(_))) => value.to_string().into(),
-        (_, value) => value,
-    }
+pub(super) fn typed(value: Value, codec: Codec) -> Value {
+    let other = match (codec, &value) {
+        (Codec::Int, Value::String(text)) => text.as_str().parse().ok().map(Value::I64),
+        (Codec::Float, Value::I64(number)) => Some(Value::F64(*number as f64)),
+        (Codec::Float, Value::String(text)) => text.as_str().parse().ok().map(Value::F64),
+        (Codec::Text, Value::I64(_) | Value::F64(_) | Value::Bool(_)) => Some(value.to_string().into()),
+        _ => None,
+    };
+    other.unwrap_or(value)
 }
