@@ -6,9 +6,8 @@
 use opentelemetry::{KeyValue, Value};
 
 use super::parameters::Parameters;
-use super::plan::FieldPlan;
-use super::role::Role;
-use super::span_contents::{mime_type, typed};
+use super::role::{FieldPlan, Role};
+use super::typed::{is_json, mime_type, typed};
 use super::words::{Meaning, key_of};
 use super::write::OpenInferenceWriter;
 use crate::dialect::{Codec, Field};
@@ -126,7 +125,7 @@ impl Target {
             Self::Nothing => {}
             Self::Attribute(key) => give(KeyValue::new(key, value)),
             Self::Short(key, codec) => {
-                if let Some(mime) = mime_type(key, codec).filter(|_| super::span_contents::is_json(&value)) {
+                if let Some(mime) = mime_type(key, codec).filter(|_| is_json(&value)) {
                     give(KeyValue::new(mime, "application/json"));
                 }
                 let value = match codec {

@@ -186,6 +186,7 @@ mod subscribe;
 mod tls;
 mod tracer;
 mod translating;
+mod typed;
 mod undelivered;
 mod visit;
 mod words;

@@ -5,8 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::convert;
 use super::debug_form;
-use super::plan::FieldPlan;
-use super::role::Role;
+use super::role::{FieldPlan, Role};
 use crate::operation::Kind;
 
 /// Fields that mean nothing else on a tool's span: its arguments, if it records no others.

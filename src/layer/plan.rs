@@ -9,20 +9,9 @@ use tracing::field::Field;
 use tracing::{Metadata, callsite};
 
 use super::mapping::Mapping;
-use super::role::{Role, role};
+use super::role::{FieldPlan, Role, role};
 use super::words::{Meaning, words};
 use crate::operation::Kind;
-
-/// A field of a callsite.
-#[derive(Debug)]
-pub(super) struct FieldPlan {
-    pub(super) name: &'static str,
-    pub(super) role: Role,
-    /// Where the value is kept: the first field with this name.
-    pub(super) slot: usize,
-    /// The value is a name or an id, which many spans have in common.
-    pub(super) names: bool,
-}
 
 /// A callsite.
 #[derive(Debug)]

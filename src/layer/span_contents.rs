@@ -8,6 +8,7 @@ use super::convert;
 use super::debug_form::Returned;
 use super::record::Outcome;
 use super::role::{self, List, Role};
+use super::typed::{is_json, mime_type, typed};
 use super::visit;
 use super::words::{Content, Meaning, key_of, kind_of_word, words};
 use super::write::plain;
@@ -186,24 +187,6 @@ fn exception(message: String) -> Event {
     Event::new("exception", std::time::SystemTime::now(), attributes, 0)
 }
 
-/// The key that stands beside this one if its value is JSON.
-pub(super) fn mime_type(target: &str, codec: Codec) -> Option<&'static str> {
-    match (target, codec) {
-        ("input.value", Codec::Json) => Some("input.mime_type"),
-        ("output.value", Codec::Json) => Some("output.mime_type"),
-        _ => None,
-    }
-}
-
-pub(super) fn is_json(value: &Value) -> bool {
-    match value {
-        Value::String(text) => {
-            text.as_str().trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text.as_str()).is_ok()
-        }
-        _ => false,
-    }
-}
-
 /// JSON text opened; other values as they are.
 fn opened(value: &Value) -> Json {
     match value {
@@ -213,17 +196,4 @@ fn opened(value: &Value) -> Json {
         },
         other => convert::any_value(other).to_json(),
     }
-}
-
-/// The value in the type that OpenInference gives the key.
-#[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
-pub(super) fn typed(value: Value, codec: Codec) -> Value {
-    let other = match (codec, &value) {
-        (Codec::Int, Value::String(text)) => text.as_str().parse().ok().map(Value::I64),
-        (Codec::Float, Value::I64(number)) => Some(Value::F64(*number as f64)),
-        (Codec::Float, Value::String(text)) => text.as_str().parse().ok().map(Value::F64),
-        (Codec::Text, Value::I64(_) | Value::F64(_) | Value::Bool(_)) => Some(value.to_string().into()),
-        _ => None,
-    };
-    other.unwrap_or(value)
 }
