@@ -106,14 +106,19 @@ def prepared(folder, install, place):
     return own
 
 
-def run(program, folder, place, model_port, large):
-    install, agent = commands(folder)
-    tool = "npm" if "npm install" in install else "python3"
+def lacks(folder, large):
+    """Why a recipe does not run here."""
+    tool = "npm" if "npm install" in commands(folder)[0] else "python3"
     if not shutil.which(tool):
-        return f"did not run: there is no {tool}"
+        return f"there is no {tool}"
     client = PROGRAMS.get(folder.name)
     if client and client.megabytes > 150 and not large:
-        return f"did not run: it takes {client.megabytes} MB; --large installs it"
+        return f"it takes {client.megabytes} MB; --large installs it"
+
+
+def run(program, folder, place, model_port):
+    install, agent = commands(folder)
+    client = PROGRAMS.get(folder.name)
     own = prepared(folder, install, place).resolve()
     # Not below /tmp: Codex refuses to put its helpers there.
     with tempfile.TemporaryDirectory(dir=own) as directory, serving(program, pathlib.Path(directory)) as ports:
@@ -194,6 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", default=str(TOP / "target/release/spanbridge"))
     parser.add_argument("--venvs", default=str(TOP / ".venv-recipes"), help="where packages are installed")
+    parser.add_argument("--prepare", action="store_true", help="only install the packages")
     parser.add_argument("--large", action="store_true", help="install programs of more than 150 MB too")
     parser.add_argument("folders", nargs="*")
     asked = parser.parse_args()
@@ -201,8 +207,14 @@ def main():
     threading.Thread(target=model.serve_forever, daemon=True).start()
     failed = 0
     for folder in sorted(HERE / name for name in asked.folders) or sorted(file.parent for file in HERE.glob("*/README.md")):
+        place = pathlib.Path(asked.venvs)
         try:
-            told = run(str(pathlib.Path(asked.bin).resolve()), folder, pathlib.Path(asked.venvs), model.server_address[1], asked.large)
+            if why := lacks(folder, asked.large):
+                told = f"did not run: {why}"
+            elif asked.prepare:
+                told = f"installed in {prepared(folder, commands(folder)[0], place)}"
+            else:
+                told = run(str(pathlib.Path(asked.bin).resolve()), folder, place, model.server_address[1])
         except (AssertionError, ValueError, subprocess.SubprocessError) as error:
             failed += 1
             told = f"FAILED: {error}"

@@ -1,4 +1,5 @@
-"""Real exporters against the bridge: see README.md. usage: run.py PROGRAM [LANGUAGE]..."""
+"""Real exporters against the bridge: see README.md. usage: run.py PROGRAM [LANGUAGE]...
+       run.py --prepare     only makes their programs"""
 import os, subprocess, sys, threading, time, traceback
 from concurrent.futures import ThreadPoolExecutor
 
@@ -275,6 +276,9 @@ def main(program, *languages):
                 print(f"{language}: could not be made: {error}", flush=True)
                 wrong += 1
                 continue
+            if program == "--prepare":
+                print(f"{language}: made in {time.monotonic() - begin:.0f} s", flush=True)
+                continue
             made = time.monotonic() - begin
             waiting = [(case, pool.submit(SCENARIOS[case[0]], program, command, *case[1:], GIVES_UP.get((language, case[1], case[0])))) for case in cases(language)]
             print(f"{language}: {versions(language)}", flush=True)
@@ -287,7 +291,8 @@ def main(program, *languages):
                     said = f"FAILED: {error}" if isinstance(error, AssertionError) else traceback.format_exc()
                 print(f"  {name:<12} {transport:<14} {compression:<8} {said}", flush=True)
             print(f"  made in {made:.0f} s, all in {time.monotonic() - begin:.0f} s", flush=True)
-    print(f"exporters: {total} cases, {wrong} failed")
+    if program != "--prepare":
+        print(f"exporters: {total} cases, {wrong} failed")
     return 1 if wrong else 0
 
 
