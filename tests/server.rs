@@ -3,6 +3,8 @@
 
 #[path = "support/authority.rs"]
 mod authority;
+#[path = "support/memory_store.rs"]
+mod memory_store;
 #[cfg(feature = "bucket")]
 #[path = "support/s3_server.rs"]
 mod s3_server;
