@@ -26,6 +26,9 @@ const CACHED_BYTES: u64 = 64 << 20;
 /// What a reader holds of another writer's database that is not in tables yet.
 const REPLAYED_BYTES: u64 = 32 << 20;
 
+/// Other servers come rarely: to look for them is a request that costs ten times what the others do.
+const POLLS: u32 = 10;
+
 /// A database that is read.
 #[derive(Clone)]
 pub(super) enum Source {
@@ -134,6 +137,11 @@ impl Views {
         others + usize::from(self.own.is_some())
     }
 
+    /// Those of them that can be read.
+    pub(super) fn readable(&self) -> usize {
+        self.sources().len()
+    }
+
     /// What can be read, the own database first.
     pub(super) fn sources(&self) -> Vec<Source> {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
@@ -203,10 +211,10 @@ pub(super) fn database(place: &Place, writer: &str) -> object_store::path::Path 
     place.prefix.clone().join(WRITERS).join(writer)
 }
 
-/// Looks for new writers until the store is gone.
+/// Looks for new writers, every so many polls, until the store is gone.
 async fn follow(views: Weak<Views>, poll: Duration) {
     loop {
-        tokio::time::sleep(poll).await;
+        tokio::time::sleep(poll * POLLS).await;
         let Some(views) = views.upgrade() else { return };
         if let Err(error) = views.look().await {
             tracing::warn!(%error, "cannot look for other writers");
