@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use super::document::{Block, SubType};
 use crate::document::json::Json;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The tree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Stitched<'a> {
     /// The messages in order.
     pub messages: Vec<StitchedMessage<'a>>,
@@ -19,7 +19,7 @@ pub struct Stitched<'a> {
 }
 
 /// A message and what hangs under it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StitchedMessage<'a> {
     /// The message.
     #[serde(flatten)]
@@ -31,7 +31,7 @@ pub struct StitchedMessage<'a> {
 }
 
 /// A tool call and its results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StitchedCall<'a> {
     /// The call.
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct StitchedCall<'a> {
 }
 
 /// Blocks without a place in the tree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Orphans<'a> {
     /// Calls whose message is not there.
     pub tool_calls: Vec<Block<'a>>,

@@ -67,7 +67,7 @@ pub(super) fn make<'a>(
     }
     let has_latency = matches!(
         body,
-        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_) | Body::Unknown { .. }
+        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_)
     );
     if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
         making.note("latency_ms", latency);
@@ -92,7 +92,6 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
     Some(Body::FinalOutput(FinalOutput {
         content,
         format: Some(format.into()),
-        ..FinalOutput::default()
     }))
 }
 
@@ -164,7 +163,6 @@ impl<'a> Making<'a, '_> {
             latency_ms: self.step.latency_ms(),
             cost_estimate: cost.total.or_else(parts).filter(|cost| cost.is_finite()),
             provider: operation.model.provider.as_deref().map(Text::from),
-            extra: Object::new(),
         }))
     }
 
@@ -240,7 +238,6 @@ impl<'a> Making<'a, '_> {
             error: failure.map(|failure| calls::error_text(failure).into()),
             result: Some(result.unwrap_or_default()),
             resource_impact: self.resource_impact(),
-            extra: Object::new(),
         }))
     }
 
@@ -261,7 +258,6 @@ impl<'a> Making<'a, '_> {
                 amount,
                 unit,
                 breakdown,
-                extra: Object::new(),
             });
         }
         let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
@@ -306,7 +302,6 @@ impl<'a> Making<'a, '_> {
             match_count: self.match_count(results.len()),
             results,
             latency_ms: self.step.latency_ms(),
-            extra: Object::new(),
         })
     }
 
@@ -346,7 +341,6 @@ impl<'a> Making<'a, '_> {
         Some(Body::UserInput(UserInput {
             content: spoken.text,
             input_type: Some(operation.content_type.input.as_deref().unwrap_or("text").into()),
-            extra: Object::new(),
         }))
     }
 
@@ -389,6 +383,5 @@ fn result(document: &Document) -> RetrievalResult<'_> {
         content: document.content.as_deref().unwrap_or_default().into(),
         score,
         metadata: (!metadata.is_empty()).then_some(metadata),
-        extra: Object::new(),
     }
 }

@@ -88,9 +88,7 @@ pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> T
         function: Function {
             name,
             arguments,
-            extra: Object::new(),
         },
-        extra: Object::new(),
     }
 }
 
@@ -186,15 +184,11 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, &mut metadata);
-        let mut extra = Object::new();
-        if let Some(name) = &message.name {
-            extra.add("name", name);
-        }
         let event = Message {
             role: message.role.name().into(),
             content: Some(content),
-            tool_calls: tool_calls.map(Some),
-            extra,
+            tool_calls,
+            name: message.name.as_deref().map(Into::into),
             ..Message::default()
         };
         // The message is not the call's own work: facts of the call go to its turn.
@@ -220,7 +214,7 @@ impl<'a, 'o> List<'a, 'o> {
         let event = Message {
             role: "assistant".into(),
             content: Some(content),
-            tool_calls: tool_calls.map(Some),
+            tool_calls,
             timestamp: self.timestamp(entry.step, entry.at),
             ..Message::default()
         };

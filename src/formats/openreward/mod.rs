@@ -2,7 +2,7 @@
 //!
 //! A [`Document`](crate::blocks::document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
 //! Traces Work". [`rules`](crate::blocks::rules) checks its rules block by block, [`limits`](crate::blocks::limits) are its byte limits,
-//! [`stitch`](crate::blocks::stitch) makes the tree of `blocks.stitched`, and [`written`] keeps blocks that a client writes one by one.
+//! [`stitch`](crate::blocks::stitch) makes the tree of `blocks.stitched`, and the server keeps blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
@@ -49,8 +49,8 @@
 //! conversation are left out (`NoPlace`). Blank messages have no block. The text of a message names its pictures, but not their
 //! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
-pub mod digest;
-pub mod written;
+pub(crate) mod digest;
+pub(crate) mod written;
 
 mod annotations;
 mod assemble;
@@ -80,7 +80,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct OpenReward;
+pub(crate) struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
