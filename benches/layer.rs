@@ -1,6 +1,7 @@
 //! What a span costs: our layer against `tracing-opentelemetry` with the same exporter (`cargo bench --bench layer`).
 //!
 //! CPU time of this thread and allocations, a span; the median of interleaved rounds. The exporter drops what it gets.
+//! `-- SPANS CASE SUBSCRIBER` measures so many spans a round, of the case and the subscriber of these names alone: for a profiler.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 use std::alloc::System;
@@ -141,7 +142,10 @@ fn main() {
     if std::env::args().any(|word| word == "--test") {
         return;
     }
-    let spans = 150_000;
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
+    let spans = words.next().map_or(150_000, |word| word.parse().unwrap());
+    let (case_name, subscriber_name) = (words.next(), words.next());
+    let wanted = |name: &Option<String>, have: &str| name.as_deref().is_none_or(|name| name == have);
     let message = "What is the weather like in Oslo today? ".repeat(103);
     let subscribers: [(&str, Dispatch); 5] = [
         ("Registry alone", Dispatch::new(Registry::default())),
@@ -178,10 +182,14 @@ fn main() {
         ("no fields", no_fields),
     ];
     println!("{:<36} {:<40} {:>9} {:>7}", "span", "subscriber", "CPU ns", "allocs");
-    for (case, work) in cases {
+    for (case, work) in cases.into_iter().filter(|(case, _)| wanted(&case_name, case)) {
         let mut costs = vec![Vec::new(); subscribers.len()];
         for round in 0..=ROUNDS {
-            for (index, (_, dispatch)) in subscribers.iter().enumerate() {
+            for (index, (_, dispatch)) in subscribers
+                .iter()
+                .enumerate()
+                .filter(|(_, (name, _))| wanted(&subscriber_name, name))
+            {
                 let cost = tracing::dispatcher::with_default(dispatch, || measure(spans, || work(black_box(&message))));
                 // The first round warms up.
                 if let (Some(costs), 1..) = (costs.get_mut(index), round) {
@@ -193,7 +201,7 @@ fn main() {
         for ((name, _), cost) in subscribers.iter().zip(&costs) {
             println!("{case:<36} {name:<40} {:>9.0} {:>7.1}", cost.nanos, cost.allocations);
         }
-        if let [_, plain, bare, ours, inactive] = costs.as_slice() {
+        if let ([_, plain, bare, ours, inactive], None) = (costs.as_slice(), &subscriber_name) {
             println!(
                 "{case:<36} ours / tracing-opentelemetry: {:.2} CPU, {:.2} allocations; everything off: {:.2} CPU, {:.2} allocations; ours without context / tracing-opentelemetry: {:.2} CPU, {:.2} allocations",
                 ours.nanos / plain.nanos,
@@ -204,6 +212,9 @@ fn main() {
                 inactive.allocations / plain.allocations,
             );
         }
+    }
+    if case_name.is_some() {
+        return;
     }
     let tracer = tracer();
     let alone = median((0..ROUNDS).map(|_| measure(spans, || sdk_alone(&tracer))).collect());

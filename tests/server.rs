@@ -3,6 +3,8 @@
 
 #[path = "support/authority.rs"]
 mod authority;
+#[path = "support/memory_store.rs"]
+mod memory_store;
 #[path = "support/serving.rs"]
 mod serving;
 mod support;

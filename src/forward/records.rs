@@ -105,7 +105,8 @@ impl Kept {
 /// Where the log records of a trace are.
 #[derive(Debug, Default)]
 struct Known {
-    generation: u64,
+    /// When all of it was looked through last; `None`: not yet, or a chunk of it could not be read.
+    generation: Option<u64>,
     /// The last chunk that was looked through.
     last: Option<Position>,
     /// `None`: they are too many.
@@ -211,7 +212,7 @@ impl Finder {
     fn know(&mut self, trace_id: TraceId, store: &dyn Store) -> Result<(), Error> {
         let generation = self.generation;
         let last = match self.traces.get(&trace_id) {
-            Some(known) if known.generation == generation => return Ok(()),
+            Some(known) if known.generation == Some(generation) => return Ok(()),
             Some(known) => known.last,
             None => {
                 let known = Known {
@@ -229,7 +230,7 @@ impl Finder {
             }
         }
         if let Some(known) = self.traces.get_mut(&trace_id) {
-            known.generation = generation;
+            known.generation = Some(generation);
         }
         Ok(())
     }

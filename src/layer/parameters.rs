@@ -5,8 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::convert;
 use super::debug_form;
-use super::plan::FieldPlan;
-use super::role::Role;
+use super::role::{FieldPlan, Role};
 use crate::operation::Kind;
 
 /// Fields that mean nothing else on a tool's span: its arguments, if it records no others.
@@ -22,14 +21,19 @@ struct Parameter {
 }
 
 impl Parameters {
-    /// Takes the value of a field that may be a parameter; gives any other back.
-    pub(super) fn take(&mut self, field: &FieldPlan, value: Value, debug: bool) -> Option<Value> {
+    /// Whether a field means nothing else on a tool's span.
+    pub(super) fn may_be(field: &FieldPlan) -> bool {
         let means_nothing = match field.role {
             Role::Plain => true,
             Role::Short(meanings) => !meanings.iter().any(|meaning| meaning.holds(Kind::Tool)),
             _ => false,
         };
-        if !means_nothing || field.name.contains('.') {
+        means_nothing && !field.name.contains('.')
+    }
+
+    /// Takes the value of a field that may be a parameter; gives any other back.
+    pub(super) fn take(&mut self, field: &FieldPlan, value: Value, debug: bool) -> Option<Value> {
+        if !Self::may_be(field) {
             return Some(value);
         }
         let name = field.name;

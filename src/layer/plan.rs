@@ -1,4 +1,4 @@
-//! What is known of a callsite before its first span: which field has which role.
+//! What is known of a callsite before its first span: which field has which role, and what the fields become.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -8,17 +8,10 @@ use tracing::callsite::Identifier;
 use tracing::field::Field;
 use tracing::{Metadata, callsite};
 
-use super::role::{Role, role};
+use super::mapping::Mapping;
+use super::role::{FieldPlan, Role, role};
 use super::words::{Meaning, words};
-
-/// A field of a callsite.
-#[derive(Debug)]
-pub(super) struct FieldPlan {
-    pub(super) name: &'static str,
-    pub(super) role: Role,
-    /// Where the value is kept: the first field with this name.
-    pub(super) slot: usize,
-}
+use crate::operation::Kind;
 
 /// A callsite.
 #[derive(Debug)]
@@ -31,6 +24,10 @@ pub(super) struct Plan {
     pub(super) known_target: bool,
     /// Two fields may be written under one key.
     pub(super) clash: bool,
+    /// The fields that say the kind in words.
+    pub(super) kinds: Vec<usize>,
+    /// What the fields become: on spans of each kind, and of none. Made when the first such span ends.
+    mappings: [OnceLock<Option<Mapping>>; Kind::ALL.len() + 1],
 }
 
 impl Plan {
@@ -41,6 +38,8 @@ impl Plan {
             forwarded: Vec::new(),
             known_target: words().knows_target(metadata.target()),
             clash: false,
+            kinds: Vec::new(),
+            mappings: [const { OnceLock::new() }; Kind::ALL.len() + 1],
         };
         for field in metadata.fields() {
             let name = field.name();
@@ -48,8 +47,12 @@ impl Plan {
             if matches!(role, Role::Forwarded) {
                 plan.forwarded.push(field);
             }
+            if matches!(role, Role::Kind | Role::StepType) {
+                plan.kinds.push(plan.fields.len());
+            }
             let slot = plan.fields.iter().position(|have| have.name == name).unwrap_or(plan.fields.len());
-            plan.fields.push(FieldPlan { name, role, slot });
+            let names = words().is_name(name);
+            plan.fields.push(FieldPlan { name, role, slot, names });
         }
         plan.clash = plan.clashes();
         plan
@@ -69,6 +72,12 @@ impl Plan {
         let clash = |a: &[Meaning], b: &[Meaning]| a.iter().any(|a| b.iter().any(|b| a.shares_key(b)));
         let mut pairs = short.iter().enumerate();
         own && !short.is_empty() || pairs.any(|(index, a)| short.iter().skip(index + 1).any(|b| clash(a, b)))
+    }
+
+    /// What the fields become on spans of this kind; `None` if that depends on more than the kind.
+    pub(super) fn mapping(&self, kind: Option<Kind>) -> Option<&Mapping> {
+        let place = kind.map_or(Kind::ALL.len(), |kind| kind as usize);
+        self.mappings.get(place)?.get_or_init(|| Mapping::of(&self.fields, kind)).as_ref()
     }
 
     /// The plan of a callsite. Plans live as long as callsites do: for ever.

@@ -19,11 +19,49 @@ pub(super) struct Record {
     pub(super) plan: &'static Plan,
     /// By the slot of the field.
     pub(super) values: Vec<Option<Value>>,
+    /// The slots that have values, of the first 64.
+    pub(super) present: u64,
     /// The slots of the values that are the `Debug` form of something, of the first 64.
     pub(super) debug: u64,
     pub(super) more: Option<Box<More>>,
     /// The span was opened while its thread was already unwinding: an exit then is no panic of its own.
     pub(super) opened_in_panic: bool,
+}
+
+/// Memory for the values of the next spans of this thread.
+mod spare {
+    use std::cell::RefCell;
+
+    use opentelemetry::Value;
+
+    /// So many vectors are kept, of at most so many values.
+    const KEPT: usize = 8;
+    const LARGEST: usize = 64;
+
+    thread_local! {
+        static SPARE: RefCell<Vec<Vec<Option<Value>>>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// An empty vector, with memory if there is a spare one.
+    pub(super) fn take() -> Vec<Option<Value>> {
+        let spare = SPARE.try_with(|spare| spare.try_borrow_mut().ok()?.pop());
+        spare.ok().flatten().unwrap_or_default()
+    }
+
+    /// Keeps the memory of an empty vector.
+    pub(super) fn give(values: Vec<Option<Value>>) {
+        if !values.is_empty() || values.capacity() > LARGEST {
+            return;
+        }
+        // The thread may be at its end: then nobody needs it.
+        let _ = SPARE.try_with(|spare| {
+            if let Ok(mut spare) = spare.try_borrow_mut()
+                && spare.len() < KEPT
+            {
+                spare.push(values);
+            }
+        });
+    }
 }
 
 /// So many attributes are looked through for a key.
@@ -84,6 +122,7 @@ impl Record {
         Self {
             plan,
             values: Vec::new(),
+            present: 0,
             debug: 0,
             more: None,
             opened_in_panic: std::thread::panicking(),
@@ -107,40 +146,41 @@ impl Record {
 
     /// Keeps the value of a declared field; the last one holds.
     pub(super) fn set(&mut self, field: usize, value: Value) {
-        self.set_in_form(field, value, false);
-    }
-
-    /// Keeps the `Debug` form of a declared field's value.
-    pub(super) fn set_debug(&mut self, field: usize, text: String) {
-        self.set_in_form(field, text.into(), true);
-    }
-
-    fn set_in_form(&mut self, field: usize, value: Value, debug: bool) {
-        let Some(slot) = self.plan.fields.get(field).map(|field| field.slot) else {
-            return;
-        };
-        let bit = bit_of(slot);
-        self.debug = if debug { self.debug | bit } else { self.debug & !bit };
+        let Some(field) = self.plan.fields.get(field) else { return };
         if self.values.is_empty() {
+            self.values = spare::take();
             self.values.resize_with(self.plan.fields.len(), || None);
         }
-        if let Some(place) = self.values.get_mut(slot) {
+        let bit = bit_of(field.slot);
+        self.present |= bit;
+        self.debug &= !bit;
+        if let Some(place) = self.values.get_mut(field.slot) {
             *place = Some(value);
         }
     }
 
+    /// Keeps the `Debug` form of a declared field's value.
+    pub(super) fn set_debug(&mut self, field: usize, text: String) {
+        self.set(field, text.into());
+        if let Some(field) = self.plan.fields.get(field) {
+            self.debug |= bit_of(field.slot);
+        }
+    }
+
     /// Takes what was recorded later; it holds.
-    pub(super) fn take_changes(&mut self, changes: Self) {
+    pub(super) fn take_changes(&mut self, mut changes: Self) {
+        self.present |= changes.present;
         if self.values.is_empty() {
             (self.values, self.debug) = (changes.values, changes.debug);
         } else {
-            for (slot, (have, new)) in self.values.iter_mut().zip(changes.values).enumerate() {
+            for (slot, (have, new)) in self.values.iter_mut().zip(changes.values.drain(..)).enumerate() {
                 if new.is_some() {
                     *have = new;
                     let bit = bit_of(slot);
                     self.debug = self.debug & !bit | changes.debug & bit;
                 }
             }
+            spare::give(changes.values);
         }
         if let Some(changes) = changes.more {
             let more = self.more();
@@ -149,6 +189,12 @@ impl Record {
                 more.outcome = changes.outcome;
             }
         }
+    }
+
+    /// Leaves the memory of the values to a span that opens later.
+    pub(super) fn recycle(mut self) {
+        self.values.clear();
+        spare::give(self.values);
     }
 
     pub(super) fn more(&mut self) -> &mut More {
@@ -213,7 +259,7 @@ impl Record {
 
 /// The bit of a slot; 0 beyond the 64th.
 fn bit_of(slot: usize) -> u64 {
-    u32::try_from(slot).ok().and_then(|slot| 1_u64.checked_shl(slot)).unwrap_or(0)
+    if slot < 64 { 1 << slot } else { 0 }
 }
 
 impl More {

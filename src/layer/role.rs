@@ -28,6 +28,17 @@ pub(super) enum Role {
     StatusText,
 }
 
+/// A field of a callsite.
+#[derive(Debug)]
+pub(super) struct FieldPlan {
+    pub(super) name: &'static str,
+    pub(super) role: Role,
+    /// Where the value is kept: the first field with this name.
+    pub(super) slot: usize,
+    /// The value is a name or an id, which many spans have in common.
+    pub(super) names: bool,
+}
+
 /// A list that OpenInference writes as indexed keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {

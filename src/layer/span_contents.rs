@@ -8,6 +8,7 @@ use super::convert;
 use super::debug_form::Returned;
 use super::record::Outcome;
 use super::role::{self, List, Role};
+use super::typed::{is_json, mime_type, typed};
 use super::visit;
 use super::words::{Content, Meaning, key_of, kind_of_word, words};
 use super::write::plain;
@@ -167,12 +168,8 @@ impl SpanContents {
 
     /// Under the key that a short word stands for.
     fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
-        if codec == Codec::Json && is_json(&value) {
-            match target {
-                "input.value" => self.push("input.mime_type".into(), "application/json".into()),
-                "output.value" => self.push("output.mime_type".into(), "application/json".into()),
-                _ => {}
-            }
+        if let Some(key) = mime_type(target, codec).filter(|_| is_json(&value)) {
+            self.push(key.into(), "application/json".into());
         }
         self.push(target.into(), typed(value, codec));
     }
@@ -190,15 +187,6 @@ fn exception(message: String) -> Event {
     Event::new("exception", std::time::SystemTime::now(), attributes, 0)
 }
 
-fn is_json(value: &Value) -> bool {
-    match value {
-        Value::String(text) => {
-            text.as_str().trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text.as_str()).is_ok()
-        }
-        _ => false,
-    }
-}
-
 /// JSON text opened; other values as they are.
 fn opened(value: &Value) -> Json {
     match value {
@@ -207,23 +195,5 @@ fn opened(value: &Value) -> Json {
             _ => Json::String(text.as_str().to_owned()),
         },
         other => convert::any_value(other).to_json(),
-    }
-}
-
-/// The value in the type that OpenInference gives the key.
-#[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
-fn typed(value: Value, codec: Codec) -> Value {
-    match (codec, value) {
-        (Codec::Int, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::I64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Float, Value::I64(number)) => Value::F64(number as f64),
-        (Codec::Float, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::F64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Text, value @ (Value::I64(_) | Value::F64(_) | Value::Bool(_))) => value.to_string().into(),
-        (_, value) => value,
     }
 }

@@ -70,7 +70,6 @@ where
     }
 
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
-        let Some(span) = ctx.span(id) else { return };
         let metadata = attrs.metadata();
         let mut record = Record::new(Plan::get(metadata));
         attrs.record(&mut Fields(&mut record));
@@ -88,7 +87,9 @@ where
             open(&metadata.fields().value_set(&none));
         }
         // A span without fields has a record only when something is recorded on it.
-        if !record.is_idle() {
+        if !record.is_idle()
+            && let Some(span) = ctx.span(id)
+        {
             let _ = span.extensions_mut().replace(record);
         }
         if let Some(open) = &self.open {

@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 use opentelemetry::{KeyValue, Value};
 use tracing::field::{Field, Visit};
 
+use super::names;
 use super::record::Record;
 use super::role::Role;
 use super::words::kind_of_word;
@@ -80,12 +81,19 @@ impl Visit for Fields<'_> {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
+        let Some(plan) = self.0.plan.fields.get(field.index()) else {
+            return;
+        };
         // The words for kinds are few: they need no copy.
-        let kind = match self.0.plan.fields.get(field.index()).map(|field| field.role) {
-            Some(Role::Kind | Role::StepType) => kind_of_word(value),
+        let kind = match plan.role {
+            Role::Kind | Role::StepType => kind_of_word(value),
             _ => None,
         };
-        let value = kind.map_or_else(|| Value::from(value.to_owned()), |kind| Value::from(kind.name()));
+        let value = match kind {
+            Some(kind) => kind.name().into(),
+            None if plan.names => names::shared(value).into(),
+            None => value.to_owned().into(),
+        };
         self.0.set(field.index(), value);
     }
 

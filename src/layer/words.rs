@@ -136,6 +136,11 @@ impl Words {
         self.own.contains(key) && key != "openinference.span.kind"
     }
 
+    /// Whether the key's value is a name, an id or another short text that is no content.
+    pub(super) fn is_name(&self, key: &str) -> bool {
+        (self.own.contains(key) || self.is_short(key)) && self.content(key).is_none()
+    }
+
     /// Whether a dialect that we translate has a rule for the key, and we do not write it as it is.
     pub(super) fn is_foreign(&self, key: &str) -> bool {
         !self.is_short(key)

@@ -85,7 +85,7 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     list
 }
 
-/// Says where a history was edited, which calls have one id, and which results nobody asked for.
+/// Says where a history was edited, and which calls have one id.
 fn report(nodes: &mut Nodes, conversations: &Conversations) {
     let mut findings = Vec::new();
     let span = |node: NodeId| nodes.get(node).map(|node| node.span_id);
@@ -107,11 +107,18 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
                 findings.push(Finding::new(node.and_then(span), FindingKind::AmbiguousCall, detail));
             }
         }
-        for seen in &conversation.stray_results {
-            let id = seen.message.tool_call_id.as_deref().unwrap_or("");
-            let detail = format!("a result for call {id:?}, which nobody made");
-            findings.push(Finding::new(span(seen.node), FindingKind::ResultWithoutCall, detail));
-        }
     }
     nodes.findings.append(&mut findings);
+}
+
+/// Says which results nobody asked for.
+pub(super) fn report_stray_results(nodes: &mut Nodes, conversations: &Conversations) {
+    for seen in conversations.iter().flat_map(|conversation| &conversation.stray_results) {
+        let span = nodes.get(seen.node).map(|node| node.span_id);
+        let detail = match &seen.message.tool_call_id {
+            Some(id) => format!("a result for call {id:?}, which nobody made"),
+            None => "a result has no call id, and its place does not show its call".to_owned(),
+        };
+        nodes.findings.push(Finding::new(span, FindingKind::ResultWithoutCall, detail));
+    }
 }

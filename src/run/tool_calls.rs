@@ -5,19 +5,22 @@
 //! step takes the operation as it is then.
 //!
 //! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal
-//! arguments before unknown ones and these before others; then the time; then the conversations around and below.
+//! arguments before unknown ones and these before others; then the time; then the conversations around and below. Results without an id
+//! are last: they go to the calls that have none.
 
 mod by_id;
+mod by_order;
 mod by_time;
 mod other_scopes;
 mod unmatched;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value;
 
 use super::arguments::Fit;
-use super::conversation::{Conversations, DraftCall};
+use super::conversation::{self, Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
 use super::results::{answer_text, says_more};
@@ -25,6 +28,7 @@ use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
 use by_id::CallsById;
+use by_time::Asks;
 use other_scopes::OtherScopes;
 use unmatched::{ONLY_PLACE, UnmatchedCalls};
 
@@ -67,7 +71,7 @@ pub(super) fn join(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut Conve
             tools.retain(|tool| !by_name(nodes, conversations, &mut unmatched, *tool, least, &ONLY_PLACE));
         }
         if let Some(conversation) = conversations.get_mut(id) {
-            by_time::give(nodes, conversation, tools);
+            by_time::give(nodes, conversation, tools, Asks::Maybe);
         }
     }
     if !unasked.of_silent_agents.is_empty() {
@@ -79,6 +83,28 @@ pub(super) fn join(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut Conve
             });
         }
     }
+    if !unasked.of_silent_agents.is_empty() {
+        let around = by_id.conversations_around(scopes);
+        let (mut of_conversation, mut left): (BTreeMap<ConversationId, Vec<NodeId>>, Vec<NodeId>) = Default::default();
+        for tool in unasked.of_silent_agents {
+            match around.get(scopes.scope_of(tool)).copied().flatten() {
+                Some(conversation) => of_conversation.entry(conversation).or_default().push(tool),
+                None => left.push(tool),
+            }
+        }
+        for (id, mut tools) in of_conversation {
+            if let Some(conversation) = conversations.get_mut(id) {
+                by_time::give(nodes, conversation, &mut tools, Asks::Surely);
+            }
+            left.append(&mut tools);
+        }
+        left.sort_unstable();
+        unasked.of_silent_agents = left;
+    }
+    for (conversation, tools) in conversations.iter_mut().zip(unasked.of_conversation.iter()) {
+        by_order::give_results(nodes, conversation, tools);
+    }
+    conversation::report_stray_results(nodes, conversations);
     for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
         name_call(nodes, call);
         for tool in &call.tools {

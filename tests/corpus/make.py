@@ -1643,7 +1643,32 @@ whose name is withheld.
         c.span("chat gpt-4o", 10 + at * 100, 90 + at * 100, call, root, trace=9, scope="app")
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs):
+def results_without_ids():
+    c = Case(149, "made-results-without-ids", "Results without ids, and answers without their calls", """
+1. The answer shows words alone and says that it asks for tools, and the tools run under an agent that says nothing. The results come in an
+order of their own: each goes to the tool whose argument it names.
+2. The same with results that name nothing: they are in the order of the calls.
+3. The tools have no ids, and no result; they take the results in the order in which they began.
+4. Three results of two calls: which is whose is unknown, and no call takes one.""")
+    ask, done = chat("user", "How deep are both piers?"), chat("assistant", "Five and six.")
+    words = chat("assistant", "I sound them.")
+    said = lambda: genai([ask], words, (5, 4), finish="tool_calls")
+    call_of = lambda at, pier: ran("sound", f"call_{at}{'7f3a' * 5}", {"pier": pier})
+    def run(trace, tools, results, below=True):
+        root = c.span("invoke_agent lead", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "lead"}, trace=trace, scope="app")
+        c.span("chat gpt-4o", 10, 100, said(), root, trace=trace, scope="app")
+        around = c.span("invoke_agent pilot", 200, 500, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, root, trace=trace, scope="app") if below else root
+        for at, attrs in enumerate(tools):
+            c.span("execute_tool sound", 210 + 10 * at, 300 + 10 * at, attrs, around, trace=trace, scope="app")
+        c.span("chat gpt-4o", 600, 900, genai([ask, words, *(chat("tool", result) for result in results)], done, (20, 2)), root, trace=trace, scope="app")
+    two = [call_of(1, "north"), call_of(2, "south")]
+    run(1, two, ["south: 6 m", "north: 5 m"])
+    run(2, two, ["5 m", "6 m"])
+    run(3, [ran("sound", None, {"pier": "north"}), ran("sound", None, {"pier": "south"})], ["5 m", "6 m"], below=False)
+    run(4, two, ["5 m", "6 m", "7 m"])
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids):
     make()
 
 

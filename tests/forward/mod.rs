@@ -4,6 +4,7 @@
 mod answers;
 mod choice;
 mod command;
+mod failed_reads;
 mod killed;
 mod memory;
 mod metrics;

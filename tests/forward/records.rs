@@ -8,7 +8,7 @@ use super::sink::{Answer, Sink};
 use super::support::{Bridge, spans, to, until};
 
 /// A log record that holds the answer of a model call.
-fn record(span: Option<u64>, time: u64) -> Vec<u8> {
+pub(super) fn record(span: Option<u64>, time: u64) -> Vec<u8> {
     let trace_id = spans(0, 0..1)[0].trace_id;
     let span = span.map(|span| format!(r#","spanId":"{:016x}""#, span + 1)).unwrap_or_default();
     let text = format!(

@@ -2,7 +2,8 @@
 #![expect(clippy::expect_used, reason = "a test")]
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use spanbridge::otlp::decode;
 use spanbridge::otlp::scan::{Key, Part};
@@ -17,6 +18,8 @@ use tokio::sync::watch;
 pub(crate) struct Memory {
     kept: Mutex<Kept>,
     end: watch::Sender<Position>,
+    /// The next reads of a chunk fail, so many.
+    pub(crate) failing_reads: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -312,6 +315,18 @@ impl Subscribe for Memory {
     }
 
     fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
+        let one_less = |left: u32| left.checked_sub(1);
+        if self
+            .failing_reads
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less)
+            .is_ok()
+        {
+            return Err(Error::Io {
+                doing: "read",
+                path: "segment-1.log".into(),
+                source: Arc::new(std::io::Error::other("input/output error")),
+            });
+        }
         let index = usize::try_from(at.offset).expect("small");
         Ok(self.kept().chunks.get(index).map(|chunk| chunk.message.clone()))
     }

@@ -7,7 +7,7 @@ use crate::hash::HashMap;
 use crate::run::arguments::{self, Fit};
 use crate::run::call_ids::is_counter;
 use crate::run::conversation::{CallRef, Conversations, DraftCall};
-use crate::run::id::{ConversationId, NodeId, ScopeId};
+use crate::run::id::{ConversationId, IdVec, NodeId, ScopeId};
 use crate::run::names;
 use crate::run::node::{Node, Nodes};
 use crate::run::scopes::Scopes;
@@ -66,6 +66,23 @@ impl CallsById {
     /// The conversation of the tool's agent.
     pub(super) fn conversation_of(&self, scopes: &Scopes, tool: NodeId) -> Option<ConversationId> {
         self.of_scope.get(&scopes.scope_of(tool)).copied()
+    }
+
+    /// For each scope without a conversation that of the agent around it. An agent that a tool called is another one's work.
+    pub(super) fn conversations_around(&self, scopes: &Scopes) -> IdVec<ScopeId, Option<ConversationId>> {
+        let mut out: IdVec<ScopeId, Option<ConversationId>> = IdVec::with_capacity(scopes.list.len());
+        for (scope, draft) in scopes.list.enumerate() {
+            let is_part = draft.tool.is_none() && !draft.aside && !draft.is_unrelated;
+            let around = || {
+                draft
+                    .parent
+                    .filter(|_| is_part)
+                    .and_then(|parent| out.get(parent).copied().flatten())
+            };
+            let conversation = self.of_scope.get(&scope).copied().or_else(around);
+            out.push(conversation);
+        }
+        out
     }
 
     /// Gives a tool to the call that asked for it. A second span of one call is another attempt.

@@ -4,13 +4,22 @@ use crate::hash::HashSet;
 use crate::operation::{Kind, ToolCall, ToolCallId};
 use crate::run::conversation::Conversation;
 use crate::run::id::{Id, MessageId, NodeId};
-use crate::run::node::Nodes;
+use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
+/// Which answers may have asked for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Each that shows words and no calls: the tool is its agent's.
+    Maybe,
+    /// Those that say that they ask for tools: the tool is that of another agent.
+    Surely,
+}
+
 /// Gives tool runs that have a call's id to the answer right before them, or to the one that still streamed, where its span shows
 /// words and no calls. Keeps in `tools` those that no answer asked for.
-pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>) {
+pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>, asks: Asks) {
     let turns = Turns::of(nodes, conversation);
     let without_calls = conversation.messages.enumerate().filter(|(_, draft)| draft.calls.is_empty());
     let without_calls: HashSet<MessageId> = without_calls.map(|(id, _)| id).collect();
@@ -24,6 +33,10 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
         // What an agent says when its tools are done asked for none of them.
         let answer = conversation.messages.get(at).and_then(|draft| nodes.get(draft.node));
         if answer.is_some_and(|answer| answer.told.is_some() && begin < answer.end) {
+            return true;
+        }
+        let says_so = |answer: &Node| answer.operation.finish_reason.as_deref() == Some("tool_call");
+        if asks == Asks::Surely && !answer.is_some_and(says_so) {
             return true;
         }
         let Some(added) = conversation.add_call(at, call.clone()) else {

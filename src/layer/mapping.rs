@@ -1,0 +1,139 @@
+//! What the fields of a callsite become on spans of one kind, worked out once for all of them.
+//!
+//! This is the short way for spans whose fields are names, numbers and texts. Where a value has to be read first, such as a list
+//! of messages or a failure, [`super::span_contents`] and [`super::emit`] do it; both ways write the same attributes.
+
+use opentelemetry::{KeyValue, Value};
+
+use super::parameters::Parameters;
+use super::role::{FieldPlan, Role};
+use super::typed::{is_json, mime_type, typed};
+use super::words::{Meaning, key_of};
+use super::write::OpenInferenceWriter;
+use crate::dialect::{Codec, Field};
+use crate::operation::Kind;
+
+/// The fields of a callsite on spans of one kind.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    /// The attributes that say the kind.
+    pub(super) kind: Vec<KeyValue>,
+    /// What each field becomes.
+    pub(super) targets: Vec<Target>,
+    /// The slots whose values have to be read to know what they become.
+    pub(super) by_value: u64,
+}
+
+/// What the value of a field becomes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target {
+    /// Nothing that has not been written already.
+    Nothing,
+    /// An attribute of this key, as it is.
+    Attribute(&'static str),
+    /// The attribute that a short word stands for.
+    Short(&'static str, Codec),
+}
+
+impl Mapping {
+    /// `None` if one field may change what another one becomes.
+    pub(super) fn of(fields: &[FieldPlan], kind: Option<Kind>) -> Option<Self> {
+        // These copy what they have into the fields that viewers show.
+        let copies = matches!(
+            kind,
+            Some(Kind::MemoryRead | Kind::MemoryWrite | Kind::StateChange | Kind::Handoff | Kind::Interrupt)
+        );
+        if copies || fields.len() > 64 {
+            return None;
+        }
+        let mut mapping = Self {
+            kind: Vec::new(),
+            targets: Vec::with_capacity(fields.len()),
+            by_value: 0,
+        };
+        if let Some(kind) = kind {
+            OpenInferenceWriter::new(&mut mapping.kind).kind(kind);
+        }
+        for field in fields {
+            let target = target(field, kind).unwrap_or_else(|| {
+                mapping.by_value |= 1 << field.slot;
+                Target::Nothing
+            });
+            mapping.targets.push(target);
+        }
+        mapping.keys_differ(fields).then_some(mapping)
+    }
+
+    /// Whether no two values become attributes of one key.
+    fn keys_differ(&self, fields: &[FieldPlan]) -> bool {
+        let mut keys: Vec<&str> = self.kind.iter().map(|pair| pair.key.as_str()).collect();
+        for (place, (target, field)) in self.targets.iter().zip(fields).enumerate() {
+            match target {
+                // The value of a second field of this name is kept in the first one's slot.
+                _ if field.slot != place => {}
+                Target::Nothing => {}
+                Target::Attribute(key) => keys.push(key),
+                Target::Short(key, codec) => {
+                    keys.extend(mime_type(key, *codec));
+                    keys.push(key);
+                }
+            }
+        }
+        let all = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len() == all
+    }
+}
+
+/// What a field becomes; `None` if its value says that.
+fn target(field: &FieldPlan, kind: Option<Kind>) -> Option<Target> {
+    if kind == Some(Kind::Tool) && Parameters::may_be(field) {
+        return None;
+    }
+    match field.role {
+        Role::Kind | Role::StepType => Some(Target::Nothing),
+        Role::Plain | Role::Hint(_) => Some(Target::Attribute(field.name)),
+        Role::Short(meanings) => match kind {
+            Some(kind) => short(field.name, meanings, kind),
+            None => Some(Target::Attribute(field.name)),
+        },
+        Role::List(_) | Role::Foreign | Role::Forwarded | Role::StatusCode | Role::StatusText => None,
+    }
+}
+
+fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target> {
+    for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
+        match meaning.field {
+            Field::InputMessages | Field::OutputMessages | Field::SearchDocuments | Field::FailureMessage | Field::FailureFlag => {
+                return None;
+            }
+            field => {
+                if let Some(key) = key_of(field, kind) {
+                    return Some(Target::Short(key, meaning.codec));
+                }
+            }
+        }
+    }
+    Some(Target::Attribute(name))
+}
+
+impl Target {
+    /// Gives the attributes that the value becomes.
+    pub(super) fn write(self, value: Value, mut give: impl FnMut(KeyValue)) {
+        match self {
+            Self::Nothing => {}
+            Self::Attribute(key) => give(KeyValue::new(key, value)),
+            Self::Short(key, codec) => {
+                if let Some(mime) = mime_type(key, codec).filter(|_| is_json(&value)) {
+                    give(KeyValue::new(mime, "application/json"));
+                }
+                let value = match codec {
+                    Codec::Int | Codec::Float | Codec::Text => typed(value, codec),
+                    _ => value,
+                };
+                give(KeyValue::new(key, value));
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Results that have no id, in a history that does not repeat their calls: they are those of the calls that have no result, where there
+//! are as many of both.
+
+use serde_json::Value;
+
+use crate::hash::HashSet;
+use crate::operation::Kind;
+use crate::run::conversation::{Conversation, SeenResult};
+use crate::run::id::{CallId, NodeId};
+use crate::run::names;
+use crate::run::node::{Node, Nodes};
+use crate::run::results::{answer_text, result_text};
+use crate::span::UnixNanos;
+use crate::trace::{Finding, FindingKind};
+
+/// So many arguments of a call are looked for in a result.
+const ARGUMENTS: usize = 8;
+/// In so many bytes of it.
+const LOOKED_AT: usize = 4096;
+
+/// Of more results the order is not looked for.
+const COMPARED: usize = 64;
+
+/// A call or a tool run without a result.
+#[derive(Debug, Clone)]
+struct Waiting {
+    call: Option<CallId>,
+    tool: Option<NodeId>,
+    /// When it was asked for, or began.
+    from: UnixNanos,
+    /// When its tool ended.
+    until: Option<UnixNanos>,
+}
+
+/// Gives the results that a model input has without ids to the calls of the conversation, and to those of its `tools` that no call asks
+/// for.
+pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut Conversation, tools: &[NodeId]) {
+    let has_no_id = |seen: &SeenResult| seen.message.tool_call_id.is_none() && !seen.message.is_without_result();
+    if !conversation.stray_results.iter().any(has_no_id) {
+        return;
+    }
+    let mut waiting = waiting(nodes, conversation, tools);
+    let known = known_results(nodes, conversation, tools);
+    let mut groups: Vec<(NodeId, Vec<SeenResult>)> = Vec::new();
+    let mut left = Vec::new();
+    for seen in std::mem::take(&mut conversation.stray_results) {
+        if !has_no_id(&seen) || known.contains(&*answer_text(&seen.message)) {
+            left.push(seen);
+            continue;
+        }
+        match groups.last_mut().filter(|(reader, _)| *reader == seen.node) {
+            Some((_, group)) => group.push(seen),
+            None => groups.push((seen.node, vec![seen])),
+        }
+    }
+    for (reader, group) in groups {
+        let read_at = nodes.get(reader).map_or(UnixNanos(u64::MAX), |node| node.start);
+        let before = waiting.partition_point(|waiting| waiting.from <= read_at);
+        if before != group.len() {
+            left.extend(group);
+            continue;
+        }
+        let asked: Vec<Waiting> = waiting.drain(..before).collect();
+        let asked = in_order_of_results(nodes, conversation, asked, &group);
+        for (waiting, seen) in asked.into_iter().zip(group) {
+            give(nodes, conversation, &waiting, seen);
+        }
+    }
+    conversation.stray_results = left;
+}
+
+/// What lacks a result, in the order in which it was asked for.
+fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<Waiting> {
+    let lacks = |node: &Node| {
+        let has_result = node.operation.tool.as_ref().is_some_and(|used| used.result.is_some());
+        !has_result && node.operation.failure.is_none() && node.kind() == Kind::Tool
+    };
+    let calls = conversation.calls.enumerate().filter(|(_, draft)| draft.result.is_none());
+    let calls = calls.filter_map(|(id, draft)| {
+        let tool = draft.tools.last().copied();
+        let node = tool.and_then(|tool| nodes.get(tool));
+        if node.is_some_and(|node| !lacks(node)) {
+            return None;
+        }
+        Some(Waiting {
+            call: Some(id),
+            tool,
+            from: nodes.get(draft.by?)?.start,
+            until: node.and_then(|node| node.end),
+        })
+    });
+    let tools = tools.iter().filter_map(|tool| {
+        let node = nodes.get(*tool).filter(|node| lacks(node))?;
+        Some(Waiting {
+            call: None,
+            tool: Some(*tool),
+            from: node.start,
+            until: node.end,
+        })
+    });
+    let mut out: Vec<Waiting> = calls.chain(tools).collect();
+    out.sort_by_key(|waiting| waiting.from);
+    out
+}
+
+/// The texts of results that tools have: such a result is told again, and is not another one.
+fn known_results(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> HashSet<String> {
+    let of_calls = conversation.calls.iter().flat_map(|draft| &draft.tools);
+    let results = of_calls.chain(tools).filter_map(|tool| {
+        let used = nodes.get(*tool)?.operation.tool.as_deref()?;
+        Some(result_text(used.result.as_ref()?).into_owned())
+    });
+    results.collect()
+}
+
+/// The calls in the order of their results. A client gives results in the order of the calls, in the order in which the tools ended, or in
+/// another one: the first of these in which the most results name an argument of their call.
+fn in_order_of_results(nodes: &Nodes, conversation: &Conversation, asked: Vec<Waiting>, group: &[SeenResult]) -> Vec<Waiting> {
+    let names = |waiting: &Waiting, seen: &SeenResult| names_argument(nodes, conversation, waiting, seen);
+    let count = |order: &[Waiting]| order.iter().zip(group).filter(|(waiting, seen)| names(waiting, seen)).count();
+    let mut best = (count(&asked), asked);
+    if best.0 == group.len() || group.len() > COMPARED {
+        return best.1;
+    }
+    let mut ended = best.1.clone();
+    ended.sort_by_key(|waiting| waiting.until);
+    let mut left = best.1.clone();
+    let named = group.iter().map(|seen| {
+        let at = left.iter().position(|waiting| names(waiting, seen))?;
+        Some(left.remove(at))
+    });
+    let named: Vec<Option<Waiting>> = named.collect();
+    let mut left = left.into_iter();
+    let named = named.into_iter().filter_map(|named| named.or_else(|| left.next())).collect();
+    for order in [ended, named] {
+        let count = count(&order);
+        if count > best.0 {
+            best = (count, order);
+        }
+    }
+    best.1
+}
+
+/// Whether a result has the name of the tool or a text of its arguments in it.
+fn names_argument(nodes: &Nodes, conversation: &Conversation, waiting: &Waiting, seen: &SeenResult) -> bool {
+    let call = waiting.call.and_then(|call| conversation.calls.get(call)).map(|draft| &draft.call);
+    let used = waiting.tool.and_then(|tool| nodes.get(tool)?.operation.tool.as_deref());
+    let name = call.map(|call| call.name.as_str()).or_else(|| used?.name.as_deref());
+    if let (Some(name), Some(told)) = (name, &seen.message.name) {
+        return names::same_tool(told, name);
+    }
+    let arguments = call.and_then(|call| call.arguments.as_ref()).or_else(|| used?.arguments.as_ref());
+    let text = answer_text(&seen.message);
+    let text: &str = (0..=LOOKED_AT).rev().find_map(|end| text.get(..end)).unwrap_or(&text);
+    let is_in = |value: &Value| match value {
+        Value::String(word) => word.chars().count() > 2 && text.contains(word.as_str()),
+        Value::Number(number) => text.contains(&number.to_string()),
+        _ => false,
+    };
+    match arguments {
+        Some(Value::Object(map)) => map.values().take(ARGUMENTS).any(is_in),
+        Some(value) => is_in(value),
+        None => false,
+    }
+}
+
+fn give(nodes: &mut Nodes, conversation: &mut Conversation, waiting: &Waiting, seen: SeenResult) {
+    let span = waiting.tool.and_then(|tool| nodes.get(tool)).or_else(|| nodes.get(seen.node));
+    let span = span.map(|node| node.span_id);
+    nodes.findings.push(Finding::new(
+        span,
+        FindingKind::AmbiguousCall,
+        "its result has no id in the next input: it is taken by its place among the results",
+    ));
+    if let Some(draft) = waiting.call.and_then(|call| conversation.calls.get_mut(call)) {
+        draft.result = Some(seen);
+    } else if let Some(used) = waiting.tool.and_then(|tool| nodes.get_mut(tool)?.operation.tool.as_deref_mut()) {
+        used.result = Some(seen.message.result_value());
+    }
+}
