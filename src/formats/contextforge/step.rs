@@ -65,10 +65,7 @@ pub(super) fn make<'a>(
     if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
         making.note("span_name", name.as_str());
     }
-    let has_latency = matches!(
-        body,
-        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_)
-    );
+    let has_latency = matches!(body, Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_));
     if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
         making.note("latency_ms", latency);
     }
@@ -254,11 +251,7 @@ impl<'a> Making<'a, '_> {
                 _ => None,
             };
             self.taken("resource_impact", &["amount", "unit"]);
-            return Some(ResourceImpact {
-                amount,
-                unit,
-                breakdown,
-            });
+            return Some(ResourceImpact { amount, unit, breakdown });
         }
         let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
         self.taken("cost", &["total"]);

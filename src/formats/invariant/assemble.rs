@@ -306,7 +306,5 @@ fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
             tools.push(shown);
         }
     }
-    (!tools.is_empty()).then_some(Tools {
-        tools,
-    })
+    (!tools.is_empty()).then_some(Tools { tools })
 }

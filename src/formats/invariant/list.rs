@@ -85,10 +85,7 @@ pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> T
     ToolCall {
         id,
         kind: "function".into(),
-        function: Function {
-            name,
-            arguments,
-        },
+        function: Function { name, arguments },
     }
 }
 

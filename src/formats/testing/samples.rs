@@ -392,7 +392,7 @@ pub(crate) fn trip_planner() -> Run {
     build.run
 }
 
-/// Every format writes every sample with every option, the same each time, and reads what it wrote.
+/// Every format writes every sample with every option, the same each time.
 ///
 /// With `SPANBRIDGE_SAMPLES=<dir>` the documents are written there, for the checks by the formats' own packages.
 #[test]

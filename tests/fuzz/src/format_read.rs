@@ -21,7 +21,12 @@ pub fn run(data: &[u8]) {
     for run in &runs {
         for written in format.assemble(std::slice::from_ref(run), &Options::default(), Layout::Compact) {
             let again = disassemble(Some(format), &written.document);
-            assert!(again.is_ok(), "{} does not read its own document: {again:?}\n{}", format.id, written.document);
+            assert!(
+                again.is_ok(),
+                "{} does not read its own document: {again:?}\n{}",
+                format.id,
+                written.document
+            );
         }
     }
 }
