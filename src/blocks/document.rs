@@ -10,54 +10,54 @@ use crate::document::json::{Json, Object, Text};
 
 /// Blocks in insertion order: a JSON array, or `{"blocks": [...]}`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Document<'a> {
+pub(crate) struct Document<'a> {
     /// The blocks.
-    pub blocks: Vec<Block<'a>>,
+    pub(crate) blocks: Vec<Block<'a>>,
     /// Whether they stand in an object instead of a bare array.
-    pub wrapped: bool,
+    pub(crate) wrapped: bool,
 }
 
 /// One immutable row of `trace_blocks`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Block<'a> {
+pub(crate) struct Block<'a> {
     /// `tb_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<Text<'a>>,
+    pub(crate) id: Option<Text<'a>>,
     /// `tr_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace_id: Option<Text<'a>>,
+    pub(crate) trace_id: Option<Text<'a>>,
     /// `MESSAGE`, `ACT` or `OBSERVE`: the bucket for filters and lanes.
-    pub block_type: Text<'a>,
+    pub(crate) block_type: Text<'a>,
     /// `MESSAGE`, `TOOL_CALL`, `TOOL_RESULT` or `THINK`: the meaning.
-    pub sub_type: Text<'a>,
+    pub(crate) sub_type: Text<'a>,
     /// The client's data; its shape goes by `sub_type`.
-    pub payload: Json<'a>,
+    pub(crate) payload: Json<'a>,
     /// The block above; `Some(None)` is a written null.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub parent_block_id: Option<Option<Text<'a>>>,
+    pub(crate) parent_block_id: Option<Option<Text<'a>>>,
     /// Annotations.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub metadata: Option<Json<'a>>,
+    pub(crate) metadata: Option<Json<'a>>,
     /// The provider's payload.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub raw: Option<Json<'a>>,
+    pub(crate) raw: Option<Json<'a>>,
     /// The client's free space, for example `reward`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub extra: Option<Json<'a>>,
+    pub(crate) extra: Option<Json<'a>>,
     /// When it was inserted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub created_at: Option<Json<'a>>,
+    pub(crate) created_at: Option<Json<'a>>,
     /// When it was last touched.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub updated_at: Option<Json<'a>>,
+    pub(crate) updated_at: Option<Json<'a>>,
     /// Columns that the page does not know.
     #[serde(flatten)]
-    pub other: Object<'a>,
+    pub(crate) other: Object<'a>,
 }
 
 /// The meaning of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SubType {
+pub(crate) enum SubType {
     /// Words of a system, a user or an assistant.
     Message,
     /// A tool call.
@@ -71,7 +71,7 @@ pub enum SubType {
 impl SubType {
     /// The word in a document.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Message => "MESSAGE",
             Self::ToolCall => "TOOL_CALL",
@@ -82,7 +82,7 @@ impl SubType {
 
     /// The `block_type` that goes with it.
     #[must_use]
-    pub fn block_type(self) -> &'static str {
+    pub(crate) fn block_type(self) -> &'static str {
         match self {
             Self::Message => "MESSAGE",
             Self::ToolCall | Self::Think => "ACT",
@@ -92,7 +92,7 @@ impl SubType {
 
     /// The sub type with this word.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Message, Self::ToolCall, Self::ToolResult, Self::Think]
             .into_iter()
             .find(|sub_type| sub_type.name() == name)
@@ -100,7 +100,7 @@ impl SubType {
 
     /// The sub type of the block that it hangs under; `None`: it has no parent.
     #[must_use]
-    pub fn parent(self) -> Option<Self> {
+    pub(crate) fn parent(self) -> Option<Self> {
         match self {
             Self::Message => None,
             Self::ToolCall | Self::Think => Some(Self::Message),
@@ -112,7 +112,7 @@ impl SubType {
 impl<'a> Block<'a> {
     /// A block of this meaning, without parent, times or annotations.
     #[must_use]
-    pub fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
+    pub(crate) fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
         Self {
             id: Some(id),
             trace_id: Some(trace_id),
@@ -125,19 +125,19 @@ impl<'a> Block<'a> {
 
     /// The meaning, if the page knows the word.
     #[must_use]
-    pub fn meaning(&self) -> Option<SubType> {
+    pub(crate) fn meaning(&self) -> Option<SubType> {
         SubType::from_name(&self.sub_type)
     }
 
     /// The id of the block above.
     #[must_use]
-    pub fn parent(&self) -> Option<&str> {
+    pub(crate) fn parent(&self) -> Option<&str> {
         self.parent_block_id.as_ref()?.as_deref()
     }
 
     /// The call that a TOOL_CALL makes or a TOOL_RESULT answers.
     #[must_use]
-    pub fn call_id(&self) -> Option<Text<'a>> {
+    pub(crate) fn call_id(&self) -> Option<Text<'a>> {
         match self.payload.as_object()?.get("call_id")?.into_owned() {
             Json::Text(id) => Some(id),
             _ => None,
@@ -145,22 +145,22 @@ impl<'a> Block<'a> {
     }
 
     /// Writes an annotation.
-    pub fn annotate(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
+    pub(crate) fn annotate(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         change(&mut self.metadata, |metadata| metadata.insert(key, value));
     }
 
     /// Writes into the client's free space.
-    pub fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub(crate) fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.extra, |extra| extra.insert(key, value));
     }
 
     /// Adds to a list among the annotations.
-    pub fn push(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub(crate) fn push(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.metadata, |metadata| metadata.push(key, value));
     }
 
     /// Adds to a list in the client's free space.
-    pub fn push_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub(crate) fn push_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.extra, |extra| extra.push(key, value));
     }
 }

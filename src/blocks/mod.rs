@@ -2,7 +2,7 @@
 //!
 //! The format writes and checks them, and the server keeps those that clients write one by one.
 
-pub mod document;
+pub(crate) mod document;
 pub mod limits;
 pub mod rules;
-pub mod stitch;
+pub(crate) mod stitch;

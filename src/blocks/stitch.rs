@@ -11,47 +11,47 @@ use serde::Serialize;
 
 /// The tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Stitched<'a> {
+pub(crate) struct Stitched<'a> {
     /// The messages in order.
-    pub messages: Vec<StitchedMessage<'a>>,
+    pub(crate) messages: Vec<StitchedMessage<'a>>,
     /// Blocks whose parent is not there; empty if the rules hold.
-    pub orphans: Orphans<'a>,
+    pub(crate) orphans: Orphans<'a>,
 }
 
 /// A message and what hangs under it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct StitchedMessage<'a> {
+pub(crate) struct StitchedMessage<'a> {
     /// The message.
     #[serde(flatten)]
-    pub block: Block<'a>,
+    pub(crate) block: Block<'a>,
     /// Thoughts.
-    pub thinks: Vec<Block<'a>>,
+    pub(crate) thinks: Vec<Block<'a>>,
     /// Tool calls.
-    pub tool_calls: Vec<StitchedCall<'a>>,
+    pub(crate) tool_calls: Vec<StitchedCall<'a>>,
 }
 
 /// A tool call and its results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct StitchedCall<'a> {
+pub(crate) struct StitchedCall<'a> {
     /// The call.
     #[serde(flatten)]
-    pub block: Block<'a>,
+    pub(crate) block: Block<'a>,
     /// Its results.
-    pub tool_results: Vec<Block<'a>>,
+    pub(crate) tool_results: Vec<Block<'a>>,
 }
 
 /// Blocks without a place in the tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Orphans<'a> {
+pub(crate) struct Orphans<'a> {
     /// Calls whose message is not there.
-    pub tool_calls: Vec<Block<'a>>,
+    pub(crate) tool_calls: Vec<Block<'a>>,
     /// Results whose call is not there.
-    pub tool_results: Vec<Block<'a>>,
+    pub(crate) tool_results: Vec<Block<'a>>,
 }
 
 /// Stitches blocks that stand in insertion order.
 #[must_use]
-pub fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
+pub(crate) fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
     let mut sorted: Vec<&Block<'a>> = blocks.iter().collect();
     // Stable: of two equal keys the one inserted first stays first.
     sorted.sort_by_cached_key(|block| key(block));

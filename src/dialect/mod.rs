@@ -13,7 +13,7 @@ mod conditions;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;
-pub mod explain;
+pub(crate) mod explain;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;

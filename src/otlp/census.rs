@@ -6,26 +6,26 @@ use crate::span::Signal;
 
 /// How many values a message holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Census {
+pub(crate) struct Census {
     /// Spans and log records.
-    pub items: usize,
+    pub(crate) items: usize,
     /// Events, links, resources, scopes, and the groups of spans and records by these; of metrics everything but attributes.
-    pub parts: usize,
+    pub(crate) parts: usize,
     /// Attributes, and entries of maps.
-    pub pairs: usize,
+    pub(crate) pairs: usize,
     /// Members of lists.
-    pub values: usize,
+    pub(crate) values: usize,
     /// Values inside of texts that may be JSON.
-    pub json_values: usize,
+    pub(crate) json_values: usize,
     /// What begins or ends a value in any text, whether that is JSON, prints of Python or neither.
-    pub separators: usize,
+    pub(crate) separators: usize,
     /// Commas behind letters: most are prose.
-    pub commas: usize,
+    pub(crate) commas: usize,
 }
 
 /// Counts what a message holds, up to where it breaks.
 #[must_use]
-pub fn census(message: &[u8], signal: Signal) -> Census {
+pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
     let kind = match signal {
         Signal::Traces => Type::TracesRequest,
@@ -38,7 +38,7 @@ pub fn census(message: &[u8], signal: Signal) -> Census {
 
 /// The same for one span or log record without what stands around it.
 #[must_use]
-pub fn census_of_item(message: &[u8], signal: Signal) -> Census {
+pub(crate) fn census_of_item(message: &[u8], signal: Signal) -> Census {
     let mut census = Census {
         items: 1,
         ..Census::default()

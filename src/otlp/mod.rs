@@ -5,8 +5,8 @@
 
 #[cfg(feature = "server")]
 pub(crate) mod answers;
-pub mod census;
-pub mod cut;
+pub(crate) mod census;
+pub(crate) mod cut;
 pub mod decode;
 pub mod encode;
 pub mod items;
@@ -17,12 +17,12 @@ mod member;
 pub mod metrics;
 mod names;
 mod part;
-pub mod rewrite;
+pub(crate) mod rewrite;
 pub mod scan;
 mod schema;
 pub mod signal;
 mod wire;
 
-pub use cut::Cuts;
+pub(crate) use cut::Cuts;
 pub use decode::DecodeError;
 pub use wire::{DEPTH_LIMIT, Fault, FaultKind};

@@ -1,8 +1,8 @@
 //! OpenReward: a trace as a log of immutable blocks, which a server stitches into conversations.
 //!
-//! A [`Document`](crate::blocks::document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
+//! A document is a JSON array of blocks in insertion order; the page is the public text "How
 //! Traces Work". [`rules`](crate::blocks::rules) checks its rules block by block, [`limits`](crate::blocks::limits) are its byte limits,
-//! [`stitch`](crate::blocks::stitch) makes the tree of `blocks.stitched`, and the server keeps blocks that a client writes one by one.
+//! the server makes the tree of `blocks.stitched`, and keeps blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
