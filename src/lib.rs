@@ -132,6 +132,8 @@ pub mod docs {
     pub mod durability {}
     #[doc = include_str!("docs/operating.md")]
     pub mod operating {}
+    #[doc = include_str!("docs/bucket.md")]
+    pub mod bucket {}
     #[doc = include_str!("docs/forward.md")]
     pub mod forward {}
     #[doc = include_str!("docs/pages.md")]

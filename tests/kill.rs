@@ -19,7 +19,7 @@ use spanbridge::span::{Resource, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, OpenOptions, Read as _};
 
 /// Traces by their id, each as the OTLP message that it is read back as.
-type Traces = HashMap<TraceId, Vec<u8>>;
+pub(crate) type Traces = HashMap<TraceId, Vec<u8>>;
 
 /// A request whose bytes go by its number: one trace, or ten whose large resource is stored once for all of them.
 fn request(number: u64) -> (Traces, Vec<u8>) {
@@ -62,10 +62,15 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("compresses")
 }
 
-type Acknowledged = Arc<Mutex<Traces>>;
+pub(crate) type Acknowledged = Arc<Mutex<Traces>>;
 
 /// Sends requests from several connections until told to stop; what is acknowledged goes into the map.
-fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &Arc<AtomicBool>) -> Vec<std::thread::JoinHandle<()>> {
+pub(crate) fn load(
+    http: &str,
+    next: &Arc<AtomicU64>,
+    acknowledged: &Acknowledged,
+    stop: &Arc<AtomicBool>,
+) -> Vec<std::thread::JoinHandle<()>> {
     (0..4)
         .map(|client| {
             let (url, next) = (format!("{http}/v1/traces"), Arc::clone(next));

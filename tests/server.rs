@@ -5,11 +5,16 @@
 mod authority;
 #[path = "support/memory_store.rs"]
 mod memory_store;
+#[cfg(feature = "bucket")]
+#[path = "support/s3_server.rs"]
+mod s3_server;
 #[path = "support/serving.rs"]
 mod serving;
 mod support;
 
 mod blocks;
+#[cfg(feature = "bucket")]
+mod bucket_bridges;
 mod cli;
 mod conformance;
 mod forward;

@@ -226,7 +226,7 @@ impl Running {
     fn greet(&self, config: &Config, addresses: Addresses) {
         let Addresses { grpc, http, api } = addresses;
         if self.log.is_json() {
-            let data_dir = config.data_dir.display();
+            let data_dir = config.place();
             let tls = config.security.tls.is_some();
             tracing::info!(%grpc, %http, %api, %data_dir, tls, "serving");
         } else {
@@ -320,7 +320,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}{}\
          \n\n\
          Then run spanbridge ls, spanbridge show TRACE or spanbridge export --to FORMAT. Ctrl-C stops the server.\n",
-        config.data_dir.display(),
+        config.place(),
         destinations(config)
     )
 }

@@ -23,7 +23,7 @@ use crate::forward::{self, DestinationText};
 use crate::receiver::{Cors, Limits};
 use crate::redact::RuleText;
 use crate::server::{Config, Connections, HashKey, Security, TlsFiles};
-use crate::store::Retention;
+use crate::store::{BucketOptions, Retention};
 use crate::web::ReadLimits;
 
 /// The settings. The field names are the keys of the file.
@@ -33,6 +33,19 @@ pub(super) struct Settings {
     /// The directory for the log and the index [default: $XDG_DATA_HOME/spanbridge].
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     pub(super) data_dir: Option<PathBuf>,
+    /// Keep spans in a bucket that any number of servers share: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or
+    /// file:///FOLDER. The data directory has the rest. Needs a program with the feature `bucket`.
+    #[arg(long, value_name = "URL", env = "SPANBRIDGE_STORE")]
+    pub(super) store: Option<String>,
+    /// The name under which this server writes to the bucket [default: made at the first start, and kept in the data directory].
+    #[arg(long, value_name = "NAME", env = "SPANBRIDGE_WRITER")]
+    pub(super) writer: Option<String>,
+    /// Write what came within this time to the bucket as one object [default: 100]. Requests wait for it.
+    #[arg(long, value_name = "MILLISECONDS", env = "SPANBRIDGE_STORE_FLUSH_MILLISECONDS")]
+    pub(super) store_flush_milliseconds: Option<NonZeroU32>,
+    /// How often to look in the bucket for what other servers have written [default: 1000].
+    #[arg(long, value_name = "MILLISECONDS", env = "SPANBRIDGE_STORE_POLL_MILLISECONDS")]
+    pub(super) store_poll_milliseconds: Option<NonZeroU32>,
     /// The address for OTLP/gRPC; with port 0 the system picks a port [default: 127.0.0.1:4317].
     #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_GRPC")]
     pub(super) otlp_grpc: Option<String>,
@@ -211,6 +224,7 @@ impl Settings {
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
             search: settings.search.unwrap_or(false),
+            bucket: self.bucket()?,
             forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default(), settings.redact_hash_key.as_deref())
                 .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
@@ -218,6 +232,26 @@ impl Settings {
             options: self.options()?,
             data_dir: defaults.data_dir,
         })
+    }
+
+    fn bucket(&self) -> Result<Option<BucketOptions>, Failure> {
+        let Some(url) = &self.store else {
+            let alone = [("writer", self.writer.is_some())];
+            return match alone.iter().find(|(_, is_set)| *is_set) {
+                Some((name, _)) => Err(Failure::usage(format!(
+                    "{name} is for a bucket, and there is none: pass --store URL too"
+                ))),
+                None => Ok(None),
+            };
+        };
+        let defaults = BucketOptions::new(url);
+        let milliseconds = |set: Option<NonZeroU32>, default| set.map_or(default, |set| Duration::from_millis(set.get().into()));
+        Ok(Some(BucketOptions {
+            writer: self.writer.clone(),
+            flush_interval: milliseconds(self.store_flush_milliseconds, defaults.flush_interval),
+            poll_interval: milliseconds(self.store_poll_milliseconds, defaults.poll_interval),
+            ..defaults
+        }))
     }
 
     fn options(&self) -> Result<Options, Failure> {

@@ -1,4 +1,4 @@
-//! Where commands read from: a running bridge over its API, or a data directory.
+//! Where commands read from: a running bridge over its API, a bucket, or a data directory.
 
 mod lists;
 mod server;
@@ -21,7 +21,7 @@ use crate::run::Run;
 use crate::span::json::Message;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
-use crate::store::{self, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
+use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
 use crate::web::listing::{self, Listed};
 pub(super) use lists::Session;
 use lists::{PAGE, Page, page_of_server, sessions_of_server};
@@ -34,6 +34,7 @@ const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 /// The variables that stand for the flags.
 const SERVER: &str = "SPANBRIDGE_SERVER";
 const DATA_DIR: &str = "SPANBRIDGE_DATA_DIR";
+const STORE: &str = "SPANBRIDGE_STORE";
 
 /// Where to read from.
 #[derive(Debug, Clone, Args)]
@@ -44,7 +45,10 @@ pub(super) struct Where {
     /// A data directory to read directly, whether or not a server is running.
     #[arg(long, value_name = "DIR", env = DATA_DIR)]
     data_dir: Option<PathBuf>,
-    /// The project to read in a data directory. With a server, the token selects the project.
+    /// A bucket to read directly, as `spanbridge serve --store` has it: s3://BUCKET/PREFIX, gs://, az:// or file://.
+    #[arg(long, value_name = "URL", env = STORE)]
+    store: Option<String>,
+    /// The project to read in a data directory or a bucket. With a server, the token selects the project.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
     /// The token for the server. Prefer the environment variable: other users can see the flags of a process.
@@ -71,6 +75,14 @@ enum Kind {
     Directory { path: PathBuf, store: Arc<dyn Store> },
 }
 
+/// What flags and variables choose.
+enum Chosen<'a> {
+    Server(&'a str),
+    Bucket(&'a str),
+    Directory(&'a Path),
+    None,
+}
+
 impl Where {
     /// A file with attribute keys of the user.
     pub(super) fn semconv(&self) -> Option<&Path> {
@@ -90,14 +102,15 @@ impl Where {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let apart = self.project != Project::default();
         let kind = match self.chosen()? {
-            (Some(_), _) if apart => {
+            Chosen::Server(_) if apart => {
                 return Err(Failure::usage(
-                    "with a server, the token selects the project; --project is for a data directory",
+                    "with a server, the token selects the project; --project is for a data directory or a bucket",
                 ));
             }
-            (Some(url), _) => Kind::Server(self.server(url)?),
-            (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary, tell)?,
-            (None, None) => match self.server(DEFAULT_SERVER) {
+            Chosen::Server(url) => Kind::Server(self.server(url)?),
+            Chosen::Bucket(url) => bucket_of(url, &self.project, &vocabulary)?,
+            Chosen::Directory(directory) => directory_of(&self.project.directory(directory), &vocabulary, tell)?,
+            Chosen::None => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => Kind::Server(server),
                 _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell)?,
             },
@@ -105,17 +118,21 @@ impl Where {
         Ok(Source { vocabulary, kind })
     }
 
-    /// The server or the directory: what a flag says goes before what a variable says, and a server before a directory.
-    fn chosen(&self) -> Result<(Option<&str>, Option<&Path>), Failure> {
-        let (server, directory) = (self.server.as_deref(), self.data_dir.as_deref());
-        let (Some(url), Some(path)) = (server, directory) else {
-            return Ok((server, directory));
-        };
+    /// What is read: a flag goes before a variable, and a server before a bucket before a directory.
+    fn chosen(&self) -> Result<Chosen<'_>, Failure> {
+        let server = self.server.as_deref().map(|url| (SERVER, OsStr::new(url), Chosen::Server(url)));
+        let bucket = self.store.as_deref().map(|url| (STORE, OsStr::new(url), Chosen::Bucket(url)));
+        let directory = self.data_dir.as_deref();
+        let directory = directory.map(|path| (DATA_DIR, path.as_os_str(), Chosen::Directory(path)));
+        let given = [server, bucket, directory].into_iter().flatten();
         let is_variable = |name: &str, value: &OsStr| env::var_os(name).is_some_and(|set| set == value);
-        match (is_variable(SERVER, url.as_ref()), is_variable(DATA_DIR, path.as_os_str())) {
-            (false, false) => Err(Failure::usage("--server and --data-dir exclude each other: pass one of them")),
-            (true, false) => Ok((None, directory)),
-            (_, true) => Ok((server, None)),
+        let (variables, flags): (Vec<_>, Vec<_>) = given.partition(|(name, value, _)| is_variable(name, value));
+        match flags.len() {
+            0 => Ok(variables.into_iter().next().map_or(Chosen::None, |(.., chosen)| chosen)),
+            1 => Ok(flags.into_iter().next().map_or(Chosen::None, |(.., chosen)| chosen)),
+            _ => Err(Failure::usage(
+                "--server, --store and --data-dir exclude each other: pass one of them",
+            )),
         }
     }
 
@@ -139,6 +156,19 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) 
     tell(&opened.recovery);
     Ok(Kind::Directory {
         path: directory.to_owned(),
+        store: opened.store,
+    })
+}
+
+fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
+    let options = OpenOptions {
+        session_keys: vocabulary.session_keys(),
+        bucket: Some(BucketOptions::new(url).with_folder(&project.directory(Path::new("")))),
+        ..OpenOptions::new(Path::new(""))
+    };
+    let opened = store::open_up_to_date(&options)?;
+    Ok(Kind::Directory {
+        path: PathBuf::from(url),
         store: opened.store,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::access::{Project, Tokens};
@@ -12,7 +12,7 @@ use crate::forward::{Destination, ForwardError};
 use crate::receiver::{Cors, Limits};
 use crate::redact::{RuleError, RuleText, Rules};
 use crate::server::tls::{TlsError, TlsFiles};
-use crate::store::{self, OpenOptions, Retention};
+use crate::store::{self, BucketOptions, OpenOptions, Retention};
 use crate::web::ReadLimits;
 
 /// What a bridge is started with.
@@ -50,6 +50,8 @@ pub struct Config {
     pub forward: Vec<Destination>,
     /// Whether an index of words is kept beside the log.
     pub search: bool,
+    /// Keep spans in this bucket; `None`: in the data directory.
+    pub bucket: Option<BucketOptions>,
 }
 
 /// Who may do what, and what is not kept. This can be changed while the bridge runs.
@@ -158,6 +160,7 @@ impl Config {
             options: Options::default(),
             forward: Vec::new(),
             search: false,
+            bucket: None,
         }
     }
 
@@ -183,6 +186,15 @@ impl Config {
         projects.into_iter().filter(|project| !sent_on(project)).collect()
     }
 
+    /// Where spans are kept, for people.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match &self.bucket {
+            Some(bucket) => bucket.url.clone(),
+            None => self.data_dir.display().to_string(),
+        }
+    }
+
     /// How the store of a project is opened.
     #[must_use]
     pub fn store_options(&self, project: &Project) -> OpenOptions {
@@ -190,6 +202,10 @@ impl Config {
             session_keys: self.vocabulary.session_keys(),
             retention: self.retention,
             compression: self.compression,
+            bucket: self
+                .bucket
+                .as_ref()
+                .map(|bucket| bucket.with_folder(&project.directory(Path::new("")))),
             ..OpenOptions::new(&project.directory(&self.data_dir))
         }
     }
@@ -235,6 +251,11 @@ pub enum StartError {
     /// The certificate, its key, or the authority of clients.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Search reads an index that is fed by what this server receives.
+    #[error(
+        "--search has an index of what one server receives, and the store is in a bucket that others write to; pass one of --search and --store"
+    )]
+    SearchOfBucket,
     /// A redaction rule.
     #[error(transparent)]
     Rule(#[from] RuleError),

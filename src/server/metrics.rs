@@ -10,7 +10,7 @@ use crate::forward::Forwarder;
 use crate::forward::counts::{Health, Sample};
 use crate::receiver::prometheus::{Kind, Text};
 use crate::receiver::{Receiver, Refusals};
-use crate::store::{Maintained, Usage};
+use crate::store::{Count, Maintained, Usage};
 use crate::web::{Metrics, Readers};
 
 pub(super) fn writer(
@@ -252,6 +252,7 @@ struct Asked {
     usage: Usage,
     maintained: Maintained,
     appended: u64,
+    counts: Vec<Count>,
     ready: bool,
     /// Records that were acknowledged and are lost.
     lost: u64,
@@ -267,6 +268,7 @@ impl Asked {
             usage: store.usage().unwrap_or_default(),
             maintained: store.maintained(),
             appended: store.appended_bytes(),
+            counts: store.counts(),
             ready: store.ready().is_ok(),
             lost: store.lost().iter().map(|lost| lost.records).sum(),
             found: [
@@ -365,5 +367,13 @@ fn of_stores(out: &mut Text, stores: &[Open]) {
     for (name, kind, help, number) in STORE {
         let samples = asked.iter().map(|of| (vec![("project", of.project.as_str())], number(of)));
         out.metric(&format!("spanbridge_store_{name}"), *kind, help, samples);
+    }
+    // All stores have one engine, which counts the same for each.
+    for (index, count) in asked.first().map_or(&[][..], |of| &of.counts).iter().enumerate() {
+        let kind = if count.is_total { Kind::Counter } else { Kind::Gauge };
+        let samples = asked
+            .iter()
+            .filter_map(|of| Some((vec![("project", of.project.as_str())], of.counts.get(index)?.value)));
+        out.metric(&format!("spanbridge_store_{}", count.name), kind, count.help, samples);
     }
 }

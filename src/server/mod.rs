@@ -108,6 +108,9 @@ impl Server {
     /// cannot be used.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let rules = config.security.rules()?;
+        if config.search && config.bucket.is_some() {
+            return Err(StartError::SearchOfBucket);
+        }
         let tls = config.security.tls.as_ref().map(Tls::load).transpose()?;
         let ports = Arc::new(Ports {
             limits: config.connections,

@@ -85,6 +85,51 @@ pub enum Error {
         /// What this program reads.
         known: u8,
     },
+    /// The bucket cannot be read or written.
+    #[error("cannot {doing} {place}: {source}; if this persists, check the bucket, the network and the credentials")]
+    Bucket {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        place: String,
+        /// What the engine says.
+        source: Cause,
+    },
+    /// Another process writes to the bucket as this writer.
+    #[error(
+        "another process writes to the bucket as {writer}, so this one stores nothing more; stop one of them, or give one another --writer"
+    )]
+    Fenced {
+        /// The writer.
+        writer: String,
+    },
+    /// As many bytes as may wait for the bucket do, or it did not answer in time. What was sent may be stored nevertheless.
+    #[error("the bucket is slower than what comes; send it again later")]
+    Slow,
+    /// The URL names no bucket.
+    #[error("{url} names no bucket: {fault}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// This program was built without what it takes.
+    #[error(
+        "{url} takes the feature `{feature}`, which this program was built without; use a released program, or build it with --features {feature}"
+    )]
+    NotBuiltIn {
+        /// What was to be opened.
+        url: String,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// A store in a bucket cannot do this.
+    #[error("a store in a bucket cannot do this yet: {what}")]
+    NotInBucket {
+        /// What.
+        what: &'static str,
+    },
     /// A chunk is larger than a record can be.
     #[error("a chunk of {bytes} bytes is too large for the log")]
     TooLarge {
@@ -112,7 +157,10 @@ impl Error {
     /// Whether the same request may succeed later without anyone's help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Full { .. } | Self::IndexFull { .. } | Self::Index { .. } | Self::Closed)
+        matches!(
+            self,
+            Self::Full { .. } | Self::IndexFull { .. } | Self::Index { .. } | Self::Bucket { .. } | Self::Slow | Self::Closed
+        )
     }
 }
 

@@ -26,7 +26,7 @@ use super::ready::{self, Probe, Usage};
 use super::replay::{open_and_replay, rebuild};
 use super::segments::Segments;
 use super::state::State;
-use super::traits::{Administer, Append, Done, May, Read, Receipt, Store, Stored};
+use super::traits::{Administer, Append, Done, May, Read, Receipt, Stored};
 use crate::span::{LogRecord, TraceId};
 
 /// A store that was opened, and what was found then.
@@ -36,42 +36,6 @@ pub struct Opened<S = Local> {
     pub store: S,
     /// What a crash or a disk left behind.
     pub recovery: Recovery,
-}
-
-impl Opened {
-    fn into_store(self) -> Opened<Arc<dyn Store>> {
-        Opened {
-            store: Arc::new(self.store),
-            recovery: self.recovery,
-        }
-    }
-}
-
-/// Opens a store for reading and writing; takes its lock.
-///
-/// # Errors
-///
-/// Another process writes to it, or it cannot be used.
-pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::open(options).map(Opened::into_store)
-}
-
-/// Opens a store for reading, also beside a process that writes to it: [`Local::open_up_to_date`].
-///
-/// # Errors
-///
-/// There is none, or it cannot be read.
-pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::open_up_to_date(options).map(Opened::into_store)
-}
-
-/// Rebuilds the index from the log, and opens the store.
-///
-/// # Errors
-///
-/// Another process writes to it, or it cannot be used.
-pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::reindex(options).map(Opened::into_store)
 }
 
 /// The store of one machine.

@@ -3,7 +3,7 @@
 //! # The promise
 //!
 //! Users of a store hold [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
-//! names the engine, which is [`Local`].
+//! names the engine: [`Local`], or a bucket of object storage that several bridges share (feature `bucket`).
 //!
 //! When [`Append::append`] returns, the chunks are on disk: written to the log and synced. They survive a killed process and a loss of
 //! power. A chunk that was not acknowledged may be stored or not, but never in part.
@@ -27,6 +27,8 @@
 //! 64 MiB.
 
 mod arrivals;
+#[cfg(feature = "bucket")]
+mod bucket;
 pub mod chunk;
 mod clock;
 mod commit;
@@ -42,6 +44,7 @@ mod losses;
 mod lost_records;
 mod maintain;
 mod moment;
+mod open;
 mod options;
 mod priority;
 mod reader;
@@ -62,14 +65,15 @@ pub(crate) use clock::now;
 pub use compare::{Compared, compare};
 pub use error::{Cause, Error};
 pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
-pub use local::{Local, Opened, open, open_up_to_date, reindex};
+pub use local::{Local, Opened};
 pub use log::{Fault, Lost, Position, Recovery};
 pub use losses::{Loss, Losses, acknowledge};
 pub use lost_records::lost_in;
 pub use maintain::Maintained;
 pub(crate) use moment::moment;
-pub use options::{OpenOptions, Retention};
+pub use open::{open, open_up_to_date, reindex};
+pub use options::{BucketOptions, OpenOptions, Retention};
 pub(crate) use priority::lower_priority;
 pub use ready::Usage;
 pub use subscribe::{backlog_bytes, removed_segments};
-pub use traits::{Administer, Append, Done, May, Read, Receipt, Store, Stored, Subscribe};
+pub use traits::{Administer, Append, Count, Done, May, Read, Receipt, Store, Stored, Subscribe};

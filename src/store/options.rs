@@ -21,6 +21,50 @@ pub struct OpenOptions {
     pub compression: Option<i32>,
     /// Instead of the directory itself, for the log's files.
     pub disk: Option<Arc<dyn Disk>>,
+    /// The store is in this bucket, and not in the directory.
+    pub bucket: Option<BucketOptions>,
+}
+
+/// A store in a bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BucketOptions {
+    /// `s3://BUCKET/PREFIX`, or another of the forms that the page on buckets lists.
+    pub url: String,
+    /// The folder of the project below the prefix; empty: the prefix itself.
+    pub folder: String,
+    /// The database below the prefix that is written to. `None`: the one whose name is in the directory; a new name is made if
+    /// there is none.
+    pub writer: Option<String>,
+    /// What came within this time is written as one object.
+    pub flush_interval: Duration,
+    /// How often to look for what other bridges have written.
+    pub poll_interval: Duration,
+    /// So many bytes wait for the bucket at most.
+    pub in_flight_bytes: usize,
+}
+
+impl BucketOptions {
+    /// The options of a URL, all others as they are by default.
+    #[must_use]
+    pub fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            folder: String::new(),
+            writer: None,
+            flush_interval: Duration::from_millis(100),
+            poll_interval: Duration::from_secs(1),
+            in_flight_bytes: 64 << 20,
+        }
+    }
+
+    /// The same of a folder below the prefix.
+    #[must_use]
+    pub fn with_folder(&self, folder: &Path) -> Self {
+        Self {
+            folder: folder.to_string_lossy().into_owned(),
+            ..self.clone()
+        }
+    }
 }
 
 impl OpenOptions {
@@ -34,6 +78,7 @@ impl OpenOptions {
             retention: Retention::default(),
             compression: Some(3),
             disk: None,
+            bucket: None,
         }
     }
 }

@@ -216,6 +216,19 @@ pub trait Subscribe: Send + Sync + Debug {
     }
 }
 
+/// A number that an engine counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Its name, as metrics are named.
+    pub name: &'static str,
+    /// Whether it only grows.
+    pub is_total: bool,
+    /// What it is.
+    pub help: &'static str,
+    /// The number.
+    pub value: u64,
+}
+
 /// For operators.
 pub trait Administer: Send + Sync + Debug {
     /// Whether it can be written to, as far as that can be known without a span.
@@ -248,6 +261,11 @@ pub trait Administer: Send + Sync + Debug {
     /// What was acknowledged and is gone, as far as that was found when the store was opened or earlier, until an operator
     /// acknowledges the loss.
     fn lost(&self) -> Vec<Lost> {
+        Vec::new()
+    }
+
+    /// What this engine counts besides, for `/metrics`.
+    fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
 

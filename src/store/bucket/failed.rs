@@ -1,0 +1,18 @@
+//! Errors of the bucket and of the engine.
+
+use std::sync::Arc;
+
+use crate::store::error::Error;
+
+/// What a client or the engine says, as an error of the store.
+pub(super) fn failed<E>(doing: &'static str, place: &str) -> impl FnOnce(E) -> Error + use<E>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let place = place.to_owned();
+    move |source| Error::Bucket {
+        doing,
+        place,
+        source: Arc::new(source),
+    }
+}

@@ -1,0 +1,174 @@
+//! The keys of a writer's database.
+//!
+//! ```text
+//! h OWNER DIGEST           what lists show of a chunk, by the digest of its message: a chunk that comes again has the same key
+//! c OWNER NUMBER           a chunk's message, compressed
+//! a NUMBER                 a chunk in order of arrival: its owner, when it came, bytes
+//! s START TRACE            a chunk of spans by its start, both inverted: the newest first
+//! n SESSION START TRACE    the same of a session
+//! z                        how many chunks there are
+//!
+//! OWNER    t and 16 bytes: a trace.  s, four bytes of length, and a name: a session.  m: metrics
+//! NUMBER   8 bytes, big-endian
+//! ```
+//!
+//! A list of traces follows `s`. A trace has an entry there for each of its chunks, and its place in the list is the one at its
+//! earliest start, which its heads tell.
+
+use slatedb::bytes::Bytes;
+use slatedb::{PrefixExtractor, PrefixTarget};
+
+use crate::otlp::scan::Key;
+use crate::span::TraceId;
+use crate::store::chunk::ChunkKind;
+use crate::store::lists::TraceCursor;
+
+/// Heads of chunks.
+pub(super) const HEADS: u8 = b'h';
+/// Messages of chunks.
+pub(super) const CHUNKS: u8 = b'c';
+/// Chunks in order of arrival.
+pub(super) const ARRIVALS: u8 = b'a';
+/// Traces by start.
+pub(super) const BY_START: u8 = b's';
+/// Traces of a session by start.
+pub(super) const BY_SESSION: u8 = b'n';
+/// The key of the counter.
+pub(super) const COUNTER: &[u8] = b"z";
+
+/// What a chunk belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Owner(Vec<u8>);
+
+impl Owner {
+    pub(super) fn trace(trace_id: TraceId) -> Self {
+        Self([b"t", &trace_id.bytes()[..]].concat())
+    }
+
+    pub(super) fn session(name: &str) -> Self {
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX).to_be_bytes();
+        Self([b"s", &length[..], name.as_bytes()].concat())
+    }
+
+    pub(super) fn of(kind: ChunkKind, key: &Key) -> Self {
+        match (kind, key) {
+            (ChunkKind::Metrics, _) => Self(b"m".to_vec()),
+            (_, Key::Trace(trace_id)) => Self::trace(*trace_id),
+            (_, Key::Session(session)) => Self::session(session),
+        }
+    }
+
+    /// What an arrival has.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.to_owned())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn trace_id(&self) -> Option<TraceId> {
+        self.0.strip_prefix(b"t").and_then(TraceId::from_bytes)
+    }
+
+    /// All keys of a table that belong to it begin so.
+    pub(super) fn prefix(&self, table: u8) -> Vec<u8> {
+        [&[table], &self.0[..]].concat()
+    }
+
+    /// The key of a chunk's head.
+    pub(super) fn head(&self, digest: &[u8]) -> Bytes {
+        [&self.prefix(HEADS), digest].concat().into()
+    }
+
+    /// The key of a chunk's message.
+    pub(super) fn chunk(&self, number: u64) -> Bytes {
+        [&self.prefix(CHUNKS), &number.to_be_bytes()[..]].concat().into()
+    }
+}
+
+/// The key of an arrival.
+pub(super) fn arrival(number: u64) -> Bytes {
+    [&[ARRIVALS], &number.to_be_bytes()[..]].concat().into()
+}
+
+/// The number at the end of a key.
+pub(super) fn number_of(key: &[u8]) -> Option<u64> {
+    key.last_chunk::<8>().map(|number| u64::from_be_bytes(*number))
+}
+
+/// A start and a trace, as the keys of lists end: the newest first.
+pub(super) fn place(start: u64, trace_id: TraceId) -> Vec<u8> {
+    let mut place = start.to_be_bytes().to_vec();
+    place.extend_from_slice(trace_id.bytes());
+    place.iter().map(|byte| !byte).collect()
+}
+
+/// Where no trace with this start or a later one comes behind: as [`place`] of the highest id.
+pub(super) fn before(start: u64) -> Vec<u8> {
+    start.to_be_bytes().iter().map(|byte| !byte).collect()
+}
+
+/// What [`place`] made.
+pub(super) fn placed(key: &[u8]) -> Option<TraceCursor> {
+    let place: Vec<u8> = key.last_chunk::<24>()?.iter().map(|byte| !byte).collect();
+    let (start, trace_id) = place.split_first_chunk::<8>()?;
+    Some(TraceCursor {
+        start: u64::from_be_bytes(*start),
+        trace_id: TraceId::from_bytes(trace_id)?,
+    })
+}
+
+/// Heads and chunks are looked for by their owner: the filters know all owners, so what an owner does not have is not read.
+#[derive(Debug)]
+pub(super) struct ByOwner;
+
+impl PrefixExtractor for ByOwner {
+    fn name(&self) -> &str {
+        "owner"
+    }
+
+    fn prefix_len(&self, target: &PrefixTarget) -> Option<usize> {
+        let (PrefixTarget::Point(key) | PrefixTarget::Prefix(key)) = target;
+        let [HEADS | CHUNKS, owner @ ..] = &key[..] else { return None };
+        let length = match owner {
+            [b't', ..] => 17,
+            [b's', a, b, c, d, ..] => 5 + u32::from_be_bytes([*a, *b, *c, *d]) as usize,
+            [b'm', ..] => 1,
+            _ => return None,
+        };
+        (owner.len() >= length).then_some(1 + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_place_is_the_first_key() {
+        let trace = |byte: u8| TraceId::from_bytes(&[byte; 16]).expect("an id");
+        let places = [(1, 1), (1, 2), (2, 1), (u64::MAX, 9)];
+        let mut keys: Vec<Vec<u8>> = places.iter().map(|(start, id)| place(*start, trace(*id))).collect();
+        let read: Vec<_> = keys
+            .iter()
+            .filter_map(|key| placed(key))
+            .map(|place| (place.start, place.trace_id))
+            .collect();
+        assert_eq!(read, places.map(|(start, id)| (start, trace(id))));
+        keys.reverse();
+        assert!(keys.is_sorted());
+        assert!(before(2) < place(2, trace(0xff)) && place(3, trace(1)) < before(2));
+    }
+
+    #[test]
+    fn a_prefix_is_the_owner_and_nothing_of_another() {
+        let owner = Owner::session("a");
+        let of = |target| ByOwner.prefix_len(&target);
+        let length = owner.prefix(HEADS).len();
+        assert_eq!(of(PrefixTarget::Point(owner.head(&[1; 16]))), Some(length));
+        assert_eq!(of(PrefixTarget::Prefix(owner.prefix(HEADS).into())), Some(length));
+        assert_eq!(of(PrefixTarget::Prefix(Bytes::from_static(b"hs\0\0\0"))), None);
+        assert_eq!(of(PrefixTarget::Point(arrival(1))), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! A store in a bucket of object storage, for any number of bridges.
+//!
+//! ```text
+//! PREFIX/writers/ID/                 a SlateDB database for each bridge; its keys: the module `keys`
+//! PREFIX/claims/TRACE/NUMBER         appends at a revision, in order: the module `claims`
+//! PREFIX/projects/ORG/PROJECT/...    the same of other projects
+//! ```
+//!
+//! Each bridge writes a database of its own and reads those of all, so bridges need not know one another. What several databases
+//! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
+//! opens a database for writing shuts the first one out: the engine fences it.
+
+mod claims;
+mod counts;
+mod engine;
+mod failed;
+mod keys;
+mod list;
+mod open;
+mod place;
+mod prepare;
+mod records;
+mod requests;
+mod rows;
+mod runtime;
+mod subscribe;
+mod summaries;
+mod trace;
+mod views;
+mod writer;
+
+pub(super) use engine::Bucket;

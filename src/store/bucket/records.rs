@@ -1,0 +1,141 @@
+//! The values of a writer's database: protobuf, so that a later version adds fields.
+
+use prost::Message;
+
+use crate::store::chunk::{Chunk, ChunkKind};
+
+/// What lists show of a chunk.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Head {
+    /// Its number in the database.
+    #[prost(uint64, tag = "1")]
+    pub(super) number: u64,
+    /// When it came, nanoseconds since 1970.
+    #[prost(fixed64, tag = "2")]
+    pub(super) arrival: u64,
+    #[prost(uint32, tag = "3")]
+    pub(super) kind: u32,
+    #[prost(uint64, tag = "4")]
+    pub(super) items: u64,
+    #[prost(uint64, tag = "5")]
+    pub(super) errors: u64,
+    #[prost(fixed64, tag = "6")]
+    pub(super) start: u64,
+    #[prost(fixed64, tag = "7")]
+    pub(super) end: u64,
+    /// Bytes of its message.
+    #[prost(uint64, tag = "8")]
+    pub(super) bytes: u64,
+    #[prost(string, optional, tag = "9")]
+    pub(super) root: Option<String>,
+    #[prost(fixed64, tag = "10")]
+    pub(super) root_start: u64,
+    #[prost(bool, tag = "11")]
+    pub(super) root_ended: bool,
+    #[prost(string, optional, tag = "12")]
+    pub(super) service: Option<String>,
+    #[prost(string, optional, tag = "13")]
+    pub(super) session: Option<String>,
+    #[prost(bool, tag = "14")]
+    pub(super) session_of_root: bool,
+    /// The claims by which it was stored; most come without one.
+    #[prost(uint64, repeated, tag = "15")]
+    pub(super) claims: Vec<u64>,
+}
+
+/// A chunk in order of arrival.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Came {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) owner: Vec<u8>,
+    #[prost(uint32, tag = "2")]
+    pub(super) kind: u32,
+    /// When it came, nanoseconds since 1970.
+    #[prost(fixed64, tag = "3")]
+    pub(super) time: u64,
+    /// Bytes of the messages before it.
+    #[prost(uint64, tag = "4")]
+    pub(super) before: u64,
+    /// Bytes of its message.
+    #[prost(uint64, tag = "5")]
+    pub(super) bytes: u64,
+}
+
+/// What a writer counts.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Counter {
+    /// Of the tables.
+    #[prost(uint32, tag = "1")]
+    pub(super) version: u32,
+    /// The number of the next chunk.
+    #[prost(uint64, tag = "2")]
+    pub(super) next: u64,
+    /// Bytes of all messages.
+    #[prost(uint64, tag = "3")]
+    pub(super) bytes: u64,
+    /// When the last one came.
+    #[prost(fixed64, tag = "4")]
+    pub(super) last: u64,
+}
+
+/// Raised when what is written can no longer be read by programs before.
+pub(super) const VERSION: u32 = 1;
+
+/// The object that claims the next append to a trace at a revision: whoever made it appends its chunk.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Claim {
+    /// Who made it.
+    #[prost(string, tag = "1")]
+    pub(super) writer: String,
+    /// Tells this attempt from any other.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(super) nonce: Vec<u8>,
+    /// When, nanoseconds since 1970.
+    #[prost(fixed64, tag = "3")]
+    pub(super) time: u64,
+    /// The chunk's message, compressed.
+    #[prost(bytes = "vec", tag = "4")]
+    pub(super) packed: Vec<u8>,
+    /// Its digest.
+    #[prost(bytes = "vec", tag = "5")]
+    pub(super) digest: Vec<u8>,
+    /// What lists show of it.
+    #[prost(message, required, tag = "6")]
+    pub(super) head: Head,
+}
+
+impl Head {
+    /// What is known of a chunk before it has its number.
+    pub(super) fn of(chunk: &Chunk) -> Self {
+        let part = chunk.part();
+        let (root_start, root) = part.root.clone().unzip();
+        let is_of_spans = chunk.kind() == ChunkKind::Spans;
+        let is_loose = chunk.kind() == ChunkKind::LooseLogs;
+        Self {
+            number: 0,
+            arrival: 0,
+            kind: chunk.kind().number().into(),
+            items: part.items as u64,
+            errors: part.errors as u64,
+            // Times of a trace's log records are not the trace's.
+            start: if is_of_spans || is_loose { part.start } else { 0 },
+            end: if is_of_spans || is_loose { part.end } else { 0 },
+            bytes: chunk.length() as u64,
+            root,
+            root_start: root_start.unwrap_or_default(),
+            root_ended: part.root_ended,
+            service: part.service.as_deref().map(str::to_owned),
+            session: part.session.as_deref().map(str::to_owned),
+            session_of_root: part.session_of_root,
+            claims: Vec::new(),
+        }
+    }
+
+    pub(super) fn kind(&self) -> Option<ChunkKind> {
+        kind_of(self.kind)
+    }
+}
+
+pub(super) fn kind_of(number: u32) -> Option<ChunkKind> {
+    u8::try_from(number).ok().and_then(ChunkKind::from_number)
+}

@@ -1,0 +1,178 @@
+//! What this bridge received, in order of arrival. What others received they send on themselves.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use prost::Message as _;
+use slatedb::IterationOrder;
+use slatedb::bytes::Bytes;
+use tokio::sync::watch;
+
+use super::engine::Bucket;
+use super::failed::failed;
+use super::keys::{self, ARRIVALS, Owner};
+use super::prepare::unpack;
+use super::records::{Came, kind_of};
+use super::runtime;
+use super::trace::heads;
+use super::views::{Source, unread};
+use super::writer::{Writer, position};
+use crate::span::TraceId;
+use crate::store::arrivals::{Arrival, ArrivalLimits, Arrivals};
+use crate::store::chunk::ChunkKind;
+use crate::store::error::Error;
+use crate::store::log::Position;
+use crate::store::traits::Subscribe;
+
+/// So many chunks are read at once at most.
+const MOST: usize = 1024;
+
+impl Bucket {
+    fn own(&self) -> Result<Arc<Writer>, Error> {
+        self.writer.clone().ok_or(Error::ReadOnly)
+    }
+}
+
+impl Subscribe for Bucket {
+    fn watch_end(&self) -> Option<watch::Receiver<Position>> {
+        self.writer.as_ref().map(|writer| writer.end())
+    }
+
+    fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
+        let (views, writer) = (Arc::clone(&self.views), self.own()?);
+        runtime::wait(async move {
+            let end = *writer.end().borrow();
+            let source = Source::Own(writer.db.clone());
+            let found = arrivals(&source, from, end, limits).await.map_err(unread(views.place()))?;
+            let mut out = Arrivals {
+                next: found.next,
+                ..Arrivals::default()
+            };
+            for (number, came, packed) in found.chunks {
+                let message = packed.map(|packed| unpack(&packed, came.bytes)).transpose();
+                match (kind_of(came.kind), message.unwrap_or_default()) {
+                    (Some(kind), Some(message)) => out.chunks.push(Arrival {
+                        at: position(number),
+                        kind,
+                        trace_id: Owner::from_bytes(&came.owner).trace_id(),
+                        time: came.time,
+                        message,
+                    }),
+                    _ => out.damaged_bytes += came.bytes,
+                }
+            }
+            Ok(out)
+        })
+    }
+
+    fn position_at(&self, time: u64) -> Result<Position, Error> {
+        let (views, writer) = (Arc::clone(&self.views), self.own()?);
+        runtime::wait(async move {
+            let end = *writer.end().borrow();
+            let source = Source::Own(writer.db.clone());
+            let (mut low, mut high) = (0, end.offset);
+            // Chunks are in order of time; some may be gone.
+            while low < high {
+                let middle = low + (high - low) / 2;
+                match first_from(&source, middle, high).await.map_err(unread(views.place()))? {
+                    Some((number, came)) if came.time < time => low = number + 1,
+                    _ => high = middle,
+                }
+            }
+            Ok(position(low))
+        })
+    }
+
+    fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
+        let (views, writer) = (Arc::clone(&self.views), self.own()?);
+        runtime::wait(async move {
+            let own = [Source::Own(writer.db.clone())];
+            let heads = heads(&own, &Owner::trace(trace_id)).await.map_err(unread(views.place()))?;
+            let placed = heads.iter().map(|placed| &placed.head);
+            Ok(placed.filter_map(|head| Some((position(head.number), head.kind()?))).collect())
+        })
+    }
+
+    fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
+        let (views, writer) = (Arc::clone(&self.views), self.own()?);
+        runtime::wait(async move {
+            let source = Source::Own(writer.db.clone());
+            let found = chunk_of(&source, at.offset).await.map_err(unread(views.place()))?;
+            let Some((came, Some(packed))) = found else { return Ok(None) };
+            unpack(&packed, came.bytes).map(Some).map_err(failed("read", views.place().url()))
+        })
+    }
+
+    fn bytes_behind(&self, position: Position) -> u64 {
+        let Ok(writer) = self.own() else { return 0 };
+        let behind = runtime::wait(async move {
+            let source = Source::Own(writer.db.clone());
+            let end = writer.end().borrow().offset;
+            let first = first_from(&source, position.offset, end).await;
+            let before = first.ok().flatten().map(|(_, came)| came.before);
+            Ok(before.map_or(0, |before| writer.stored().saturating_sub(before)))
+        });
+        behind.unwrap_or_default()
+    }
+}
+
+/// Chunks as they are stored.
+struct Found {
+    chunks: Vec<(u64, Came, Option<Bytes>)>,
+    next: Position,
+}
+
+async fn arrivals(source: &Source, from: Position, end: Position, limits: ArrivalLimits) -> Result<Found, slatedb::Error> {
+    let mut found = Found {
+        chunks: Vec::new(),
+        next: from,
+    };
+    if from >= end {
+        return Ok(found);
+    }
+    let range = (
+        Bound::Included(from.offset.to_be_bytes().to_vec()),
+        Bound::Excluded(end.offset.to_be_bytes().to_vec()),
+    );
+    let mut scan = source.scan(&[ARRIVALS], range, IterationOrder::Ascending).await?;
+    let mut bytes = 0;
+    while let Some(entry) = scan.next().await? {
+        let (Some(number), Ok(came)) = (keys::number_of(&entry.key), Came::decode(entry.value)) else {
+            continue;
+        };
+        if came.time > limits.latest || bytes >= limits.bytes || found.chunks.len() >= MOST {
+            return Ok(found);
+        }
+        let message = source.get(&Owner::from_bytes(&came.owner).chunk(number)).await?;
+        bytes += usize::try_from(came.bytes).unwrap_or(usize::MAX);
+        found.chunks.push((number, came, message));
+        found.next = position(number + 1);
+    }
+    // What retention removed at the end is behind it too.
+    found.next = end;
+    Ok(found)
+}
+
+/// The first chunk with this number or a later one.
+async fn first_from(source: &Source, number: u64, end: u64) -> Result<Option<(u64, Came)>, slatedb::Error> {
+    if number >= end {
+        return Ok(None);
+    }
+    let range = (
+        Bound::Included(number.to_be_bytes().to_vec()),
+        Bound::Excluded(end.to_be_bytes().to_vec()),
+    );
+    let mut scan = source.scan(&[ARRIVALS], range, IterationOrder::Ascending).await?;
+    let Some(entry) = scan.next().await? else { return Ok(None) };
+    let number = keys::number_of(&entry.key);
+    Ok(number.zip(Came::decode(entry.value).ok()))
+}
+
+async fn chunk_of(source: &Source, number: u64) -> Result<Option<(Came, Option<Bytes>)>, slatedb::Error> {
+    let Some(came) = source.get(&keys::arrival(number)).await? else {
+        return Ok(None);
+    };
+    let Ok(came) = Came::decode(came) else { return Ok(None) };
+    let message = source.get(&Owner::from_bytes(&came.owner).chunk(number)).await?;
+    Ok(Some((came, message)))
+}

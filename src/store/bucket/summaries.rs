@@ -1,0 +1,38 @@
+//! What was computed of traces, in memory: a bridge computes again what it has forgotten.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::hash::HashMap;
+use crate::span::TraceId;
+
+/// Bytes that are kept at most.
+const KEPT: usize = 16 << 20;
+
+/// Summaries of traces at a revision.
+#[derive(Debug, Default)]
+pub(super) struct Summaries(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    of: HashMap<TraceId, (u64, String)>,
+    bytes: usize,
+}
+
+impl Summaries {
+    pub(super) fn get(&self, trace_id: TraceId, revision: u64) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, summary) = kept.of.get(&trace_id)?;
+        (*of == revision).then(|| summary.clone())
+    }
+
+    pub(super) fn put(&self, trace_id: TraceId, revision: u64, summary: &str) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes + summary.len() > KEPT {
+            *kept = Kept::default();
+        }
+        kept.bytes += summary.len();
+        if let Some((_, old)) = kept.of.insert(trace_id, (revision, summary.to_owned())) {
+            kept.bytes -= old.len();
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The databases of all writers below a prefix: the own one is read where it is written, the others by following what is in the bucket.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use slatedb::bytes::Bytes;
+use slatedb::config::{DbReaderOptions, ScanOptions};
+use slatedb::db_cache::DbCache;
+use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
+use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder};
+
+use super::failed::failed;
+use super::keys::ByOwner;
+use super::place::Place;
+use super::runtime;
+use crate::store::error::Error;
+
+/// The folder of all writers' databases.
+pub(super) const WRITERS: &str = "writers";
+
+/// Blocks of all databases of the process that are kept in memory.
+const CACHED_BYTES: u64 = 64 << 20;
+
+/// What a reader holds of another writer's database that is not in tables yet.
+const REPLAYED_BYTES: u64 = 32 << 20;
+
+/// A database that is read.
+#[derive(Clone)]
+pub(super) enum Source {
+    Own(Db),
+    Other(Arc<DbReader>),
+}
+
+/// A part of a scan.
+pub(super) type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// All keys with a prefix.
+pub(super) const ALL: Range = (Bound::Unbounded, Bound::Unbounded);
+
+impl Source {
+    pub(super) async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, slatedb::Error> {
+        match self {
+            Self::Own(db) => db.get(key).await,
+            Self::Other(reader) => reader.get(key).await,
+        }
+    }
+
+    /// Keys with a prefix, in a range behind it.
+    pub(super) async fn scan(&self, prefix: &[u8], range: Range, order: IterationOrder) -> Result<DbIterator, slatedb::Error> {
+        let options = ScanOptions::default()
+            .with_order(order)
+            .with_read_ahead_bytes(256 << 10)
+            .with_cache_blocks(true);
+        match self {
+            Self::Own(db) => db.scan_prefix_with_options(prefix, range, &options).await,
+            Self::Other(reader) => reader.scan_prefix_with_options(prefix, range, &options).await,
+        }
+    }
+}
+
+/// The filters of all databases; readers must have those of the writer.
+pub(super) fn filters() -> Vec<Arc<dyn FilterPolicy>> {
+    vec![Arc::new(BloomFilterPolicy::new(10).with_prefix_extractor(Arc::new(ByOwner)))]
+}
+
+/// A cache for the databases below a prefix, each under a number of its own.
+#[derive(Clone)]
+pub(super) struct Cache(Arc<dyn DbCache>);
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(MokaCache::new_with_opts(MokaCacheOptions {
+            max_capacity: CACHED_BYTES,
+            time_to_live: None,
+            time_to_idle: None,
+        })))
+    }
+
+    /// The cache, and the number of a writer's database in it.
+    pub(super) fn of(&self, writer: &str) -> (Arc<dyn DbCache>, u64) {
+        let number = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        (Arc::clone(&self.0), number)
+    }
+}
+
+/// The databases of all writers.
+pub(super) struct Views {
+    place: Place,
+    cache: Cache,
+    own: Option<(String, Db)>,
+    others: RwLock<BTreeMap<String, Other>>,
+    poll: Duration,
+}
+
+/// Another writer's database.
+enum Other {
+    Open(Arc<DbReader>),
+    /// Why it cannot be read.
+    Unreadable(String),
+}
+
+impl std::fmt::Debug for Views {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Views").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Views {
+    /// Opens the databases that are there, and keeps looking for others.
+    pub(super) async fn open(place: Place, cache: Cache, own: Option<(String, Db)>, poll: Duration) -> Result<Arc<Self>, Error> {
+        let views = Arc::new(Self {
+            place,
+            cache,
+            own,
+            others: RwLock::default(),
+            poll,
+        });
+        views.look().await?;
+        runtime::handle()?.spawn(follow(Arc::downgrade(&views), poll));
+        Ok(views)
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The writers whose databases are there.
+    pub(super) fn writers(&self) -> usize {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner).len();
+        others + usize::from(self.own.is_some())
+    }
+
+    /// What can be read, the own database first.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let others = others.values().filter_map(|other| match other {
+            Other::Open(reader) => Some(Source::Other(Arc::clone(reader))),
+            Other::Unreadable(_) => None,
+        });
+        own.chain(others).collect()
+    }
+
+    /// Which databases cannot be read, and why.
+    pub(super) fn unreadable(&self) -> Vec<String> {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let unreadable = others.iter().filter_map(|(writer, other)| match other {
+            Other::Open(_) => None,
+            Other::Unreadable(why) => Some(format!("the database of writer {writer} cannot be read: {why}")),
+        });
+        unreadable.collect()
+    }
+
+    /// Opens the databases that came since the last look, and again those whose reader gave up.
+    async fn look(&self) -> Result<(), Error> {
+        let own = self.own.as_ref().map(|(id, _)| id.as_str());
+        for writer in self.place.folders(WRITERS).await? {
+            let is_open = match self.others.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {
+                Some(Other::Open(reader)) => reader.status().close_reason.is_none(),
+                Some(Other::Unreadable(_)) | None => false,
+            };
+            if is_open || own == Some(writer.as_str()) {
+                continue;
+            }
+            let path = database(&self.place, &writer);
+            let other = match self.open_other(&writer).await {
+                Ok(reader) => Other::Open(Arc::new(reader)),
+                // Its writer has only begun to make it.
+                Err(_) if !self.place.has(&path.join("manifest")).await? => continue,
+                Err(error) => {
+                    tracing::warn!(writer, %error, "the database of a writer cannot be read");
+                    Other::Unreadable(error.to_string())
+                }
+            };
+            self.others.write().unwrap_or_else(PoisonError::into_inner).insert(writer, other);
+        }
+        Ok(())
+    }
+
+    async fn open_other(&self, writer: &str) -> Result<DbReader, slatedb::Error> {
+        let (cache, number) = self.cache.of(writer);
+        DbReader::builder(database(&self.place, writer), Arc::clone(&self.place.objects))
+            // No checkpoints: with many bridges, each would write to the database of each.
+            .with_reader_mode(DbReaderMode::FollowLatest)
+            .with_options(DbReaderOptions {
+                manifest_poll_interval: self.poll,
+                max_memtable_bytes: REPLAYED_BYTES,
+                ..DbReaderOptions::default()
+            })
+            .with_db_cache(cache, number)
+            .with_filter_policies(filters())
+            .build()
+            .await
+    }
+}
+
+/// Where the database of a writer is.
+pub(super) fn database(place: &Place, writer: &str) -> object_store::path::Path {
+    place.prefix.clone().join(WRITERS).join(writer)
+}
+
+/// Looks for new writers until the store is gone.
+async fn follow(views: Weak<Views>, poll: Duration) {
+    loop {
+        tokio::time::sleep(poll).await;
+        let Some(views) = views.upgrade() else { return };
+        if let Err(error) = views.look().await {
+            tracing::warn!(%error, "cannot look for other writers");
+        }
+    }
+}
+
+/// An error of the engine while a database is read.
+pub(super) fn unread(place: &Place) -> impl Fn(slatedb::Error) -> Error {
+    let url = place.url().to_owned();
+    move |error| failed("read", &url)(error)
+}

@@ -1,0 +1,74 @@
+//! Opening a store: here alone engines are named.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::local::{Local, Opened};
+use super::options::{BucketOptions, OpenOptions};
+use super::traits::Store;
+
+impl<S: Store + 'static> Opened<S> {
+    fn into_store(self) -> Opened<Arc<dyn Store>> {
+        Opened {
+            store: Arc::new(self.store),
+            recovery: self.recovery,
+        }
+    }
+}
+
+/// Opens a store for reading and writing; takes its lock.
+///
+/// # Errors
+///
+/// Another process writes to it, or it cannot be used.
+pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    match &options.bucket {
+        Some(bucket) => open_bucket(options, bucket, Purpose::Write),
+        None => Local::open(options).map(Opened::into_store),
+    }
+}
+
+/// Opens a store for reading, also beside a process that writes to it: [`Local::open_up_to_date`].
+///
+/// # Errors
+///
+/// There is none, or it cannot be read.
+pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    match &options.bucket {
+        Some(bucket) => open_bucket(options, bucket, Purpose::Read),
+        None => Local::open_up_to_date(options).map(Opened::into_store),
+    }
+}
+
+/// Rebuilds the index from the log, and opens the store.
+///
+/// # Errors
+///
+/// Another process writes to it, or it cannot be used.
+pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    Local::reindex(options).map(Opened::into_store)
+}
+
+/// What a store is opened for.
+enum Purpose {
+    Read,
+    Write,
+}
+
+#[cfg(feature = "bucket")]
+fn open_bucket(options: &OpenOptions, bucket: &BucketOptions, purpose: Purpose) -> Result<Opened<Arc<dyn Store>>, Error> {
+    let store = match purpose {
+        Purpose::Read => super::bucket::Bucket::open_to_read(bucket)?,
+        Purpose::Write => super::bucket::Bucket::open(options, bucket)?,
+    };
+    let recovery = super::log::Recovery::default();
+    Ok(Opened { store, recovery }.into_store())
+}
+
+#[cfg(not(feature = "bucket"))]
+fn open_bucket(_: &OpenOptions, bucket: &BucketOptions, _: Purpose) -> Result<Opened<Arc<dyn Store>>, Error> {
+    Err(Error::NotBuiltIn {
+        url: bucket.url.clone(),
+        feature: "bucket",
+    })
+}

@@ -1,0 +1,156 @@
+//! Three bridges on one bucket, under load at all of them: one is killed with SIGKILL at a time and started again, and the S3 server
+//! stands still now and then. Every acknowledged span reads back byte for byte from every bridge.
+//!
+//! 4 rounds; 20 with `SPANBRIDGE_FULL=1`. On a folder where there is no S3 server.
+#![expect(clippy::print_stdout, reason = "a test, which prints what it ran on")]
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use spanbridge::otlp::encode;
+use spanbridge::span::json::Message;
+
+use crate::kill::{Acknowledged, Traces, load};
+use crate::s3_server::{S3, VERSITYGW};
+use crate::serving::{ANY_PORTS, Serving, program};
+
+/// Bridges that share a bucket.
+struct Bridges {
+    directory: tempfile::TempDir,
+    url: String,
+    server: Option<S3>,
+}
+
+impl Bridges {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let server = S3::start();
+        let url = match &server {
+            Some(_) => "s3://traces/of-bridges".to_owned(),
+            None => {
+                println!("on a folder: there is neither versitygw ({VERSITYGW}) nor moto_server");
+                format!("file://{}/bucket", directory.path().display())
+            }
+        };
+        Self { directory, url, server }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = program();
+        command.envs(self.server.iter().flat_map(S3::variables));
+        command
+    }
+
+    fn start(&self, number: usize) -> Serving {
+        let directory = self.directory.path().join(format!("bridge {number}"));
+        let mut command = self.command();
+        command.arg("serve").arg("--data-dir").arg(directory).args(["--store", &self.url]);
+        command.args(["--store-poll-milliseconds", "200"]).args(ANY_PORTS);
+        Serving::launch(&mut command)
+    }
+
+    /// Stops the S3 server for a while; does nothing on a folder.
+    fn stand_still(&self, time: Duration) {
+        let signal = |name: &str, id: u32| Command::new("kill").args([name, &id.to_string()]).status().expect("runs");
+        if let Some(server) = &self.server {
+            signal("-STOP", server.id());
+            std::thread::sleep(time);
+            signal("-CONT", server.id());
+        }
+    }
+}
+
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
+    config.timeout_global(Some(Duration::from_secs(30))).build().into()
+}
+
+/// The bytes of a trace as a bridge reads it now; `None`: it does not know it.
+fn read(agent: &ureq::Agent, api: &str, trace_id: &str) -> Option<Vec<u8>> {
+    let mut response = agent.get(format!("{api}/api/v1/traces/{trace_id}")).call().expect("answers");
+    let body = response.body_mut().read_to_vec().expect("a body");
+    match response.status().as_u16() {
+        404 => None,
+        200 => Some(encode::traces(&Message::parse(&body).expect("a message").into_parts().0.items)),
+        other => panic!("{other}: {}", String::from_utf8_lossy(&body)),
+    }
+}
+
+fn check(bridge: &Serving, acknowledged: &Traces, most: usize) {
+    let agent = agent();
+    let until = Instant::now() + Duration::from_secs(30);
+    for (trace_id, bytes) in acknowledged.iter().take(most) {
+        let id = trace_id.to_string();
+        // What another bridge acknowledged is seen within the poll interval.
+        let read = loop {
+            match read(&agent, &bridge.api, &id) {
+                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(50)),
+                read => break read,
+            }
+        };
+        let read = read.unwrap_or_else(|| panic!("trace {id} was acknowledged and is gone: {}", bridge.log()));
+        assert!(read == *bytes, "trace {id} has other bytes");
+    }
+}
+
+#[test]
+fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
+    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 4 };
+    let shared = Bridges::new();
+    let mut bridges: Vec<Serving> = (0..3).map(|number| shared.start(number)).collect();
+    let next = Arc::new(AtomicU64::new(0));
+    let mut all = Traces::new();
+    for round in 0..rounds {
+        let acknowledged = Acknowledged::default();
+        let stop = Arc::<AtomicBool>::default();
+        let mut clients = Vec::new();
+        for bridge in &bridges {
+            clients.extend(load(&bridge.http, &next, &acknowledged, &stop));
+        }
+        std::thread::sleep(Duration::from_millis(400 + round * 137 % 400));
+        if round % 3 == 1 {
+            shared.stand_still(Duration::from_secs(2));
+        }
+        let killed = usize::try_from(round * 7 % 3).expect("small");
+        bridges[killed].child.kill().expect("kills");
+        bridges[killed].wait();
+        bridges[killed] = shared.start(killed);
+        stop.store(true, Ordering::Relaxed);
+        clients.into_iter().for_each(|client| client.join().expect("ends"));
+        let of_round = std::mem::take(&mut *acknowledged.lock().expect("no panic"));
+        assert!(!of_round.is_empty(), "something was acknowledged");
+        for bridge in &bridges {
+            check(bridge, &of_round, 60);
+        }
+        all.extend(of_round);
+    }
+    check(&bridges[0], &all, usize::MAX);
+    for bridge in &bridges {
+        check(bridge, &all, 100);
+    }
+    println!("{} traces acknowledged, {rounds} rounds", all.len());
+    read_without_a_bridge(&shared, &all);
+    for bridge in bridges {
+        bridge.stop();
+    }
+}
+
+/// The commands read the bucket without a server.
+fn read_without_a_bridge(shared: &Bridges, all: &Traces) {
+    let output = shared
+        .command()
+        .args(["ls", "--store", &shared.url, "--limit", "5"])
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).lines().count() >= 5);
+    let trace_id = all.keys().next().expect("a trace").to_string();
+    let shown = shared
+        .command()
+        .args(["show", &trace_id, "--store", &shared.url])
+        .output()
+        .expect("runs");
+    assert!(shown.status.success() && !shown.stdout.is_empty());
+}
