@@ -10,54 +10,54 @@ use crate::document::json::{Json, Object, Text};
 
 /// Blocks in insertion order: a JSON array, or `{"blocks": [...]}`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Document<'a> {
+pub struct Document<'a> {
     /// The blocks.
-    pub(crate) blocks: Vec<Block<'a>>,
+    pub blocks: Vec<Block<'a>>,
     /// Whether they stand in an object instead of a bare array.
-    pub(crate) wrapped: bool,
+    pub wrapped: bool,
 }
 
 /// One immutable row of `trace_blocks`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Block<'a> {
+pub struct Block<'a> {
     /// `tb_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) id: Option<Text<'a>>,
+    pub id: Option<Text<'a>>,
     /// `tr_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) trace_id: Option<Text<'a>>,
+    pub trace_id: Option<Text<'a>>,
     /// `MESSAGE`, `ACT` or `OBSERVE`: the bucket for filters and lanes.
-    pub(crate) block_type: Text<'a>,
+    pub block_type: Text<'a>,
     /// `MESSAGE`, `TOOL_CALL`, `TOOL_RESULT` or `THINK`: the meaning.
-    pub(crate) sub_type: Text<'a>,
+    pub sub_type: Text<'a>,
     /// The client's data; its shape goes by `sub_type`.
-    pub(crate) payload: Json<'a>,
+    pub payload: Json<'a>,
     /// The block above; `Some(None)` is a written null.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) parent_block_id: Option<Option<Text<'a>>>,
+    pub parent_block_id: Option<Option<Text<'a>>>,
     /// Annotations.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) metadata: Option<Json<'a>>,
+    pub metadata: Option<Json<'a>>,
     /// The provider's payload.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) raw: Option<Json<'a>>,
+    pub raw: Option<Json<'a>>,
     /// The client's free space, for example `reward`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) extra: Option<Json<'a>>,
+    pub extra: Option<Json<'a>>,
     /// When it was inserted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) created_at: Option<Json<'a>>,
+    pub created_at: Option<Json<'a>>,
     /// When it was last touched.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub(crate) updated_at: Option<Json<'a>>,
+    pub updated_at: Option<Json<'a>>,
     /// Columns that the page does not know.
     #[serde(flatten)]
-    pub(crate) other: Object<'a>,
+    pub other: Object<'a>,
 }
 
 /// The meaning of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SubType {
+pub enum SubType {
     /// Words of a system, a user or an assistant.
     Message,
     /// A tool call.
@@ -71,7 +71,7 @@ pub(crate) enum SubType {
 impl SubType {
     /// The word in a document.
     #[must_use]
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Message => "MESSAGE",
             Self::ToolCall => "TOOL_CALL",
@@ -82,7 +82,7 @@ impl SubType {
 
     /// The `block_type` that goes with it.
     #[must_use]
-    pub(crate) fn block_type(self) -> &'static str {
+    pub fn block_type(self) -> &'static str {
         match self {
             Self::Message => "MESSAGE",
             Self::ToolCall | Self::Think => "ACT",
@@ -92,7 +92,7 @@ impl SubType {
 
     /// The sub type with this word.
     #[must_use]
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Message, Self::ToolCall, Self::ToolResult, Self::Think]
             .into_iter()
             .find(|sub_type| sub_type.name() == name)
@@ -100,7 +100,7 @@ impl SubType {
 
     /// The sub type of the block that it hangs under; `None`: it has no parent.
     #[must_use]
-    pub(crate) fn parent(self) -> Option<Self> {
+    pub fn parent(self) -> Option<Self> {
         match self {
             Self::Message => None,
             Self::ToolCall | Self::Think => Some(Self::Message),
@@ -112,7 +112,7 @@ impl SubType {
 impl<'a> Block<'a> {
     /// A block of this meaning, without parent, times or annotations.
     #[must_use]
-    pub(crate) fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
+    pub fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
         Self {
             id: Some(id),
             trace_id: Some(trace_id),
@@ -125,19 +125,19 @@ impl<'a> Block<'a> {
 
     /// The meaning, if the page knows the word.
     #[must_use]
-    pub(crate) fn meaning(&self) -> Option<SubType> {
+    pub fn meaning(&self) -> Option<SubType> {
         SubType::from_name(&self.sub_type)
     }
 
     /// The id of the block above.
     #[must_use]
-    pub(crate) fn parent(&self) -> Option<&str> {
+    pub fn parent(&self) -> Option<&str> {
         self.parent_block_id.as_ref()?.as_deref()
     }
 
     /// The call that a TOOL_CALL makes or a TOOL_RESULT answers.
     #[must_use]
-    pub(crate) fn call_id(&self) -> Option<Text<'a>> {
+    pub fn call_id(&self) -> Option<Text<'a>> {
         match self.payload.as_object()?.get("call_id")?.into_owned() {
             Json::Text(id) => Some(id),
             _ => None,
@@ -145,22 +145,22 @@ impl<'a> Block<'a> {
     }
 
     /// Writes an annotation.
-    pub(crate) fn annotate(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
+    pub fn annotate(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         change(&mut self.metadata, |metadata| metadata.insert(key, value));
     }
 
     /// Writes into the client's free space.
-    pub(crate) fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.extra, |extra| extra.insert(key, value));
     }
 
     /// Adds to a list among the annotations.
-    pub(crate) fn push(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub fn push(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.metadata, |metadata| metadata.push(key, value));
     }
 
     /// Adds to a list in the client's free space.
-    pub(crate) fn push_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+    pub fn push_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
         change(&mut self.extra, |extra| extra.push(key, value));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The format writes and checks them, and the server keeps those that clients write one by one.
 
-pub(crate) mod document;
+pub mod document;
 pub mod limits;
 pub mod rules;
-pub(crate) mod stitch;
+pub mod stitch;

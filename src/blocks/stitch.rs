@@ -7,51 +7,51 @@ use std::collections::HashMap;
 
 use super::document::{Block, SubType};
 use crate::document::json::Json;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The tree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Stitched<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stitched<'a> {
     /// The messages in order.
-    pub(crate) messages: Vec<StitchedMessage<'a>>,
+    pub messages: Vec<StitchedMessage<'a>>,
     /// Blocks whose parent is not there; empty if the rules hold.
-    pub(crate) orphans: Orphans<'a>,
+    pub orphans: Orphans<'a>,
 }
 
 /// A message and what hangs under it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct StitchedMessage<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StitchedMessage<'a> {
     /// The message.
     #[serde(flatten)]
-    pub(crate) block: Block<'a>,
+    pub block: Block<'a>,
     /// Thoughts.
-    pub(crate) thinks: Vec<Block<'a>>,
+    pub thinks: Vec<Block<'a>>,
     /// Tool calls.
-    pub(crate) tool_calls: Vec<StitchedCall<'a>>,
+    pub tool_calls: Vec<StitchedCall<'a>>,
 }
 
 /// A tool call and its results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct StitchedCall<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StitchedCall<'a> {
     /// The call.
     #[serde(flatten)]
-    pub(crate) block: Block<'a>,
+    pub block: Block<'a>,
     /// Its results.
-    pub(crate) tool_results: Vec<Block<'a>>,
+    pub tool_results: Vec<Block<'a>>,
 }
 
 /// Blocks without a place in the tree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Orphans<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Orphans<'a> {
     /// Calls whose message is not there.
-    pub(crate) tool_calls: Vec<Block<'a>>,
+    pub tool_calls: Vec<Block<'a>>,
     /// Results whose call is not there.
-    pub(crate) tool_results: Vec<Block<'a>>,
+    pub tool_results: Vec<Block<'a>>,
 }
 
 /// Stitches blocks that stand in insertion order.
 #[must_use]
-pub(crate) fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
+pub fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
     let mut sorted: Vec<&Block<'a>> = blocks.iter().collect();
     // Stable: of two equal keys the one inserted first stays first.
     sorted.sort_by_cached_key(|block| key(block));

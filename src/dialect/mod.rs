@@ -13,7 +13,7 @@ mod conditions;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;
-pub(crate) mod explain;
+pub mod explain;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;

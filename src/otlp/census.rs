@@ -6,26 +6,26 @@ use crate::span::Signal;
 
 /// How many values a message holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Census {
+pub struct Census {
     /// Spans and log records.
-    pub(crate) items: usize,
+    pub items: usize,
     /// Events, links, resources, scopes, and the groups of spans and records by these; of metrics everything but attributes.
-    pub(crate) parts: usize,
+    pub parts: usize,
     /// Attributes, and entries of maps.
-    pub(crate) pairs: usize,
+    pub pairs: usize,
     /// Members of lists.
-    pub(crate) values: usize,
+    pub values: usize,
     /// Values inside of texts that may be JSON.
-    pub(crate) json_values: usize,
+    pub json_values: usize,
     /// What begins or ends a value in any text, whether that is JSON, prints of Python or neither.
-    pub(crate) separators: usize,
+    pub separators: usize,
     /// Commas behind letters: most are prose.
-    pub(crate) commas: usize,
+    pub commas: usize,
 }
 
 /// Counts what a message holds, up to where it breaks.
 #[must_use]
-pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
+pub fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
     let kind = match signal {
         Signal::Traces => Type::TracesRequest,
@@ -38,7 +38,7 @@ pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
 
 /// The same for one span or log record without what stands around it.
 #[must_use]
-pub(crate) fn census_of_item(message: &[u8], signal: Signal) -> Census {
+pub fn census_of_item(message: &[u8], signal: Signal) -> Census {
     let mut census = Census {
         items: 1,
         ..Census::default()

@@ -6,7 +6,7 @@ use super::scan::{Part, Scan};
 
 /// The messages of the parts of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Cuts {
+pub struct Cuts {
     layout: Layout,
     /// Of each part: where its entries end.
     ends: Vec<u32>,
@@ -16,7 +16,7 @@ pub(crate) struct Cuts {
 
 /// A piece of a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
     /// Bytes that stay where they are.
     Bytes(&'a [u8]),
     /// The key and the length of a field.
@@ -25,14 +25,14 @@ pub(crate) enum Piece<'a> {
 
 /// The key and the length of a length-delimited field.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Header {
+pub struct Header {
     bytes: [u8; 11],
     length: u8,
 }
 
 /// What a part has in a request, outermost first. Envelopes are numbered; [`Cuts::envelope`] has their bytes.
 #[derive(Debug, Clone)]
-pub(crate) enum Entry<'a> {
+pub enum Entry<'a> {
     /// Whole resources, fields of the request.
     Resources(&'a [u8]),
     /// Some of the items of a resource.
@@ -46,7 +46,7 @@ pub(crate) enum Entry<'a> {
 
 /// What a part has in a resource.
 #[derive(Debug, Clone)]
-pub(crate) enum OfScope<'a> {
+pub enum OfScope<'a> {
     /// Whole scopes, fields of the resource.
     Scopes(&'a [u8]),
     /// Some of the items of a scope.
@@ -61,7 +61,7 @@ pub(crate) enum OfScope<'a> {
 impl Piece<'_> {
     /// The bytes.
     #[must_use]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Header(header) => header.bytes(),
@@ -72,7 +72,7 @@ impl Piece<'_> {
 impl Header {
     /// Of the field with a number below 16.
     #[must_use]
-    pub(crate) fn new(field: u8, length: usize) -> Self {
+    pub fn new(field: u8, length: usize) -> Self {
         let mut header = Self::default();
         header.push(field << 3 | 2);
         let mut rest = length;
@@ -93,14 +93,14 @@ impl Header {
 
     /// The bytes.
     #[must_use]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
 }
 
 /// Length of a field with its header.
 #[must_use]
-pub(crate) fn with_header(length: usize) -> usize {
+pub fn with_header(length: usize) -> usize {
     let mut size = 2;
     let mut rest = length;
     while rest >= 0x80 {
@@ -114,7 +114,7 @@ impl Scan {
     /// The parts, and the message of each. A request that is one part whole is that part as it came; `length` is the
     /// request's.
     #[must_use]
-    pub(crate) fn cut(self, length: usize) -> (Vec<Part>, Cuts) {
+    pub fn cut(self, length: usize) -> (Vec<Part>, Cuts) {
         let mut layout = self.layout;
         let whole = Some(length).filter(|_| self.parts.len() == 1 && self.refused_count == 0);
         layout.found.sort_unstable_by_key(|found| (found.part, found.start()));
@@ -131,7 +131,7 @@ impl Scan {
 impl Cuts {
     /// The one message of a request that is kept as it came.
     #[must_use]
-    pub(crate) fn whole(length: usize) -> Self {
+    pub fn whole(length: usize) -> Self {
         Self {
             layout: Layout::default(),
             ends: vec![0],
@@ -141,7 +141,7 @@ impl Cuts {
 
     /// Whether the one message is the request as it came.
     #[must_use]
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.whole.is_some()
     }
 
@@ -153,7 +153,7 @@ impl Cuts {
 
     /// Length of a part's message in bytes.
     #[must_use]
-    pub(crate) fn length(&self, part: usize) -> usize {
+    pub fn length(&self, part: usize) -> usize {
         let by_resource = self.found(part).chunk_by(|a, b| a.resource == b.resource);
         self.whole.unwrap_or_else(|| {
             by_resource
@@ -174,7 +174,7 @@ impl Cuts {
     }
 
     /// Hands out a part's message, piece by piece.
-    pub(crate) fn pieces<'a>(&'a self, part: usize, request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
+    pub fn pieces<'a>(&'a self, part: usize, request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
         if self.whole.is_some() {
             return emit(Piece::Bytes(request));
         }
@@ -209,7 +209,7 @@ impl Cuts {
 
     /// A part's message whole.
     #[must_use]
-    pub(crate) fn message(&self, part: usize, request: &[u8]) -> Vec<u8> {
+    pub fn message(&self, part: usize, request: &[u8]) -> Vec<u8> {
         let mut message = Vec::with_capacity(self.length(part));
         self.pieces(part, request, &mut |piece| message.extend_from_slice(piece.bytes()));
         message
@@ -217,7 +217,7 @@ impl Cuts {
 
     /// What a part has, without what stands around it.
     #[must_use]
-    pub(crate) fn entries<'a>(&self, part: usize, request: &'a [u8]) -> Vec<Entry<'a>> {
+    pub fn entries<'a>(&self, part: usize, request: &'a [u8]) -> Vec<Entry<'a>> {
         let slice = |found: &Found| request.get(found.range()).unwrap_or_default();
         if self.whole.is_some() {
             return vec![Entry::Resources(request)];
@@ -248,23 +248,23 @@ impl Cuts {
 
     /// How many envelopes there are.
     #[must_use]
-    pub(crate) fn envelopes(&self) -> usize {
+    pub fn envelopes(&self) -> usize {
         self.layout.envelopes.len()
     }
 
     /// Bytes of an envelope.
     #[must_use]
-    pub(crate) fn envelope_length(&self, envelope: u32) -> usize {
+    pub fn envelope_length(&self, envelope: u32) -> usize {
         self.layout.size(envelope)
     }
 
     /// The bytes of an envelope: those that stand before the items, then those behind them.
-    pub(crate) fn envelope<'a>(&'a self, envelope: u32, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
+    pub fn envelope<'a>(&'a self, envelope: u32, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
         self.layout.envelope(envelope, request).into_iter().flatten()
     }
 
     /// Hands out the envelopes that a part needs (true for those of resources); returns how many bytes it has without them.
-    pub(crate) fn needs(&self, part: usize, emit: &mut dyn FnMut(bool, u32)) -> usize {
+    pub fn needs(&self, part: usize, emit: &mut dyn FnMut(bool, u32)) -> usize {
         let mut length = 0;
         for of_resource in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
             if let Some(first) = of_resource.first().filter(|first| first.resource != NONE) {

@@ -5,8 +5,8 @@
 
 #[cfg(feature = "server")]
 pub(crate) mod answers;
-pub(crate) mod census;
-pub(crate) mod cut;
+pub mod census;
+pub mod cut;
 pub mod decode;
 pub mod encode;
 pub mod items;
@@ -17,12 +17,12 @@ mod member;
 pub mod metrics;
 mod names;
 mod part;
-pub(crate) mod rewrite;
+pub mod rewrite;
 pub mod scan;
 mod schema;
 pub mod signal;
 mod wire;
 
-pub(crate) use cut::Cuts;
+pub use cut::Cuts;
 pub use decode::DecodeError;
 pub use wire::{DEPTH_LIMIT, Fault, FaultKind};

@@ -8,7 +8,7 @@ use crate::span::Signal;
 
 /// What an attribute or a text belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// A span: its attributes, name, trace state and status message.
     Span,
     /// Who produced the items.
@@ -29,7 +29,7 @@ pub(crate) enum Owner {
 
 /// What becomes of an attribute, or of an entry of a map in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub enum Entry {
     /// Its value is looked into.
     Keep,
     /// It goes.
@@ -39,7 +39,7 @@ pub(crate) enum Entry {
 }
 
 /// Decides what is changed.
-pub(crate) trait Edit {
+pub trait Edit {
     /// An attribute, or an entry of a map in one. The keys lead to it, its own is the last. The value is its text, or the
     /// bytes of its `AnyValue` if it is none.
     fn entry(&mut self, owner: Owner, keys: &[&str], value: &[u8]) -> Entry;
@@ -53,7 +53,7 @@ pub(crate) trait Edit {
 /// # Errors
 ///
 /// The bytes are not a request of this signal; the place is named.
-pub(crate) fn rewrite(bytes: &[u8], signal: Signal, edit: &mut dyn Edit) -> Result<Option<Vec<u8>>, Fault> {
+pub fn rewrite(bytes: &[u8], signal: Signal, edit: &mut dyn Edit) -> Result<Option<Vec<u8>>, Fault> {
     let request = match signal {
         Signal::Traces => Type::TracesRequest,
         Signal::Logs => Type::LogsRequest,

@@ -50,7 +50,7 @@
 //! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
 pub(crate) mod digest;
-pub(crate) mod written;
+pub mod written;
 
 mod annotations;
 mod assemble;

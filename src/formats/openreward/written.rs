@@ -28,28 +28,28 @@ use crate::hash::{HashMap, HashSet};
 use crate::span::{Scope, Span, SpanId, TraceId, UnixNanos};
 
 /// The instrumentation scope of spans that are blocks.
-pub(crate) const SCOPE: &str = "spanbridge.openreward";
+pub const SCOPE: &str = "spanbridge.openreward";
 
 /// The attribute that holds a block's JSON text.
-pub(crate) const BLOCK: &str = "spanbridge.openreward.block";
+pub const BLOCK: &str = "spanbridge.openreward.block";
 
 /// The OTLP trace of a trace with this id: for `tr_` and 32 hexadecimal digits those, else a hash.
 #[must_use]
-pub(crate) fn trace_id_of(trace: &str) -> TraceId {
+pub fn trace_id_of(trace: &str) -> TraceId {
     let recorded = trace.strip_prefix("tr_").and_then(TraceId::from_hex);
     recorded.unwrap_or_else(|| trace_id(OpenReward::ID, trace))
 }
 
 /// The block's JSON text, if the span is one.
 #[must_use]
-pub(crate) fn text_of(span: &Span) -> Option<&str> {
+pub fn text_of(span: &Span) -> Option<&str> {
     // The name of the scope first: it is one comparison for a span of any other origin.
     (span.scope.name == SCOPE).then(|| span.attributes.text(BLOCK)).flatten()
 }
 
 /// The scope that spans of blocks share.
 #[must_use]
-pub(crate) fn scope() -> Arc<Scope> {
+pub fn scope() -> Arc<Scope> {
     Arc::new(Scope {
         name: SCOPE.to_owned(),
         ..Scope::default()
@@ -58,7 +58,7 @@ pub(crate) fn scope() -> Arc<Scope> {
 
 /// The span of a block with this JSON text, which was inserted at this time.
 #[must_use]
-pub(crate) fn span_of(trace_id: TraceId, block: &Facts<'_>, created: UnixNanos, text: String, scope: &Arc<Scope>) -> Span {
+pub fn span_of(trace_id: TraceId, block: &Facts<'_>, created: UnixNanos, text: String, scope: &Arc<Scope>) -> Span {
     let role = block.role().filter(|role| matches!(role.as_str(), "system" | "user" | "assistant"));
     let name = match (block.sub_type.as_ref(), role) {
         ("MESSAGE", Some(role)) => format!("MESSAGE {role}"),
@@ -85,26 +85,26 @@ fn span_id(trace_id: TraceId, block: &str) -> SpanId {
 
 /// An id for a block without one, inserted at this time. Times are unique within a trace, and so are these ids.
 #[must_use]
-pub(crate) fn block_id(trace: &str, created: UnixNanos) -> String {
+pub fn block_id(trace: &str, created: UnixNanos) -> String {
     let digest = Sha256::digest(format!("{trace}:{}", created.0).as_bytes());
     format!("tb_{}", crate::span::hex(digest.get(..16).unwrap_or_default()))
 }
 
 /// What order, place and rules go by.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Facts<'a> {
+pub struct Facts<'a> {
     /// The block's id.
     #[serde(borrow)]
-    pub(crate) id: Cow<'a, str>,
+    pub id: Cow<'a, str>,
     /// Its trace, as the client names it.
     #[serde(borrow)]
-    pub(crate) trace_id: Cow<'a, str>,
+    pub trace_id: Cow<'a, str>,
     /// Its meaning.
     #[serde(borrow)]
-    pub(crate) sub_type: Cow<'a, str>,
+    pub sub_type: Cow<'a, str>,
     /// The block above.
     #[serde(borrow, default)]
-    pub(crate) parent_block_id: Option<Cow<'a, str>>,
+    pub parent_block_id: Option<Cow<'a, str>>,
     /// When it was inserted, as text.
     #[serde(borrow, default)]
     created_at: Option<Cow<'a, str>>,
@@ -131,7 +131,7 @@ fn value_of<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
 impl<'a> Facts<'a> {
     /// The facts of a stored block; `None` for a text that is none.
     #[must_use]
-    pub(crate) fn of(text: &'a str) -> Option<Self> {
+    pub fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
@@ -147,7 +147,7 @@ impl<'a> Facts<'a> {
 
     /// What the rules must know of it; `None` for a sub type that the page does not know.
     #[must_use]
-    pub(crate) fn accepted(&self) -> Option<Accepted> {
+    pub fn accepted(&self) -> Option<Accepted> {
         let sub_type = SubType::from_name(&self.sub_type)?;
         let has_call = matches!(sub_type, SubType::ToolCall | SubType::ToolResult);
         Some(Accepted {
@@ -164,7 +164,7 @@ impl<'a> Facts<'a> {
 
 /// A block as the client sent it: its fields with their JSON text, to be stored without a change.
 #[derive(Debug)]
-pub(crate) struct Sent<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Sent<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Sent<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -215,7 +215,7 @@ const COLUMNS: [&str; 9] = [
 impl Sent<'_> {
     /// The block's JSON text as it is stored: the client's values as they were sent, ids and times by the server.
     #[must_use]
-    pub(crate) fn stored(&self, id: &str, trace: &str, created: UnixNanos) -> String {
+    pub fn stored(&self, id: &str, trace: &str, created: UnixNanos) -> String {
         let time = Value::from(created.rfc3339_micros()).to_string();
         let own = |name: &str| match name {
             "id" => Some(Value::from(id).to_string()),
@@ -252,7 +252,7 @@ impl Sent<'_> {
 
 /// Written blocks of one trace in the order in which they were inserted, each once.
 #[must_use]
-pub(crate) fn in_order(mut blocks: Vec<(UnixNanos, String)>) -> Vec<String> {
+pub fn in_order(mut blocks: Vec<(UnixNanos, String)>) -> Vec<String> {
     blocks.sort_by_key(|(created, _)| *created);
     let mut known: HashSet<String> = HashSet::default();
     blocks.retain(|(_, text)| Facts::of(text).is_some_and(|facts| known.insert(facts.id.into_owned())));
@@ -261,7 +261,7 @@ pub(crate) fn in_order(mut blocks: Vec<(UnixNanos, String)>) -> Vec<String> {
 
 /// The answer of `blocks.stitched` for written blocks, each as it is stored.
 #[must_use]
-pub(crate) fn stitched(blocks: &[String]) -> String {
+pub fn stitched(blocks: &[String]) -> String {
     let facts: Vec<(Facts<'_>, &str)> = blocks.iter().filter_map(|text| Some((Facts::of(text)?, text.as_str()))).collect();
     let texts: HashMap<&str, &str> = facts.iter().map(|(facts, text)| (facts.id.as_ref(), *text)).collect();
     // Order and place go by these fields alone.
@@ -320,7 +320,7 @@ fn with(object: &str, fields: &[(&str, String)]) -> String {
 /// The spans with those that are blocks replaced by the spans of their conversation. Blocks that cannot be read as one, because
 /// some of them are missing, stay as they are.
 #[must_use]
-pub(crate) fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
+pub fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
     let Some(format) = by_id(OpenReward::ID) else { return spans };
     if !spans.iter().any(|span| text_of(span).is_some()) {
         return spans;
