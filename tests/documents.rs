@@ -9,6 +9,7 @@ mod check;
 mod dataset;
 mod dataset_laws;
 mod every_field;
+mod exports;
 mod formats;
 mod import;
 mod limits;

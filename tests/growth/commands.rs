@@ -115,6 +115,24 @@ fn spans_as_jaeger_exports_them() {
     });
 }
 
+/// A score for each observation, and each of them is a root.
+#[test]
+fn observations_and_runs_as_langfuse_and_langsmith_export_them() {
+    let time = "2026-01-01T10:00:00Z";
+    convert_grows_evenly(|count| {
+        let one =
+            |number| json!({"id": id(number), "traceId": TRACE, "type": "GENERATION", "name": "chat", "startTime": time, "endTime": time});
+        let score = |number| json!({"name": "s", "value": 1, "observationId": id(number)});
+        json!({"id": TRACE, "observations": (0..count).map(one).collect::<Vec<_>>(), "scores": (0..count).map(score).collect::<Vec<_>>()})
+            .to_string()
+    });
+    convert_grows_evenly(|count| {
+        let one =
+            |number| json!({"id": id(number), "trace_id": TRACE, "run_type": "llm", "name": "chat", "start_time": time, "end_time": time});
+        json!({"runs": (0..count).map(one).collect::<Vec<_>>()}).to_string()
+    });
+}
+
 /// Lines that are broken, and such as could be mended but for that.
 #[test]
 fn broken_lines() {

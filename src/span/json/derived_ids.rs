@@ -33,12 +33,17 @@ fn mend(item: &mut Value) -> usize {
         let Some(Value::String(id)) = item.get_mut(key) else { continue };
         let is_hex = id.len() == digits && id.bytes().all(|digit| digit.is_ascii_hexdigit());
         if !is_hex && !id.is_empty() {
-            let hash: String = Sha256::digest(id.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-            *id = hash.get(..digits).unwrap_or_default().to_owned();
+            *id = self::derived(id, digits);
             derived += 1;
         }
     }
     derived
+}
+
+/// So many hexadecimal digits that are derived from a text.
+pub(super) fn derived(text: &str, digits: usize) -> String {
+    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    hash.get(..digits).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

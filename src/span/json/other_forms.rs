@@ -1,328 +1,52 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, what the Python SDK writes to its console, what
-//! Tempo's second API, Phoenix and `MLflow` export, and a `ResourceSpans` alone.
+//! Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, and a `ResourceSpans` alone.
 
-use base64::Engine as _;
-use serde_json::{Map, Value, json};
+mod jaeger;
+mod langfuse;
+mod langsmith;
+mod mlflow;
+mod pieces;
+mod python;
+
+use serde_json::{Value, json};
 
 /// The same as one export request in OTLP/JSON; `None` where the value is in none of these forms.
 #[must_use]
 pub fn as_otlp(value: &Value) -> Option<Value> {
-    let resource_spans: Vec<Value> = match value {
-        Value::Object(map) if map.contains_key("context") => vec![of_python(map)?],
-        Value::Object(map) if map.contains_key("scopeSpans") => vec![value.clone()],
-        Value::Object(map) if map.contains_key("trace") => {
-            // Tempo's second API.
-            let trace = map.get("trace").filter(|trace| trace.get("resourceSpans").is_some())?;
-            return Some(trace.clone());
+    let map = value.as_object()?;
+    let resource_spans: Vec<Value> = if map.contains_key("observations") {
+        langfuse::of_trace(value)?
+    } else if map.contains_key("trace") {
+        // Tempo's second API.
+        let trace = map.get("trace").filter(|trace| trace.get("resourceSpans").is_some())?;
+        return Some(trace.clone());
+    } else if map.contains_key("scopeSpans") {
+        vec![value.clone()]
+    } else if let Some(runs) = map.get("runs") {
+        each(runs, langsmith::of_run)?
+    } else {
+        match map.get("data") {
+            Some(list @ Value::Array(_)) => each(list, of_span_or_trace)?,
+            Some(trace) if map.contains_key("info") => mlflow::of_trace(trace)?,
+            Some(trace) => jaeger::of_trace(trace)?,
+            None => of_span_or_trace(value)?,
         }
-        Value::Object(map) => match map.get("data") {
-            Some(Value::Array(traces)) => {
-                let one = |value: &Value| match value.as_object() {
-                    Some(span) if span.contains_key("context") => Some(vec![of_python(span)?]),
-                    _ => of_jaeger(value),
-                };
-                let traces: Option<Vec<Vec<Value>>> = traces.iter().map(one).collect();
-                traces?.into_iter().flatten().collect()
-            }
-            Some(trace) if map.contains_key("info") => of_mlflow(trace)?,
-            Some(trace) => of_jaeger(trace)?,
-            None => of_jaeger(value)?,
-        },
-        _ => return None,
     };
     Some(json!({"resourceSpans": resource_spans}))
 }
 
-/// A trace of Jaeger: spans, and processes by their ids.
-fn of_jaeger(trace: &Value) -> Option<Vec<Value>> {
-    let spans = trace.get("spans")?.as_array()?;
-    let processes = trace.get("processes").and_then(Value::as_object);
-    spans
-        .iter()
-        .map(|span| {
-            let named = || processes?.get(span.get("processID")?.as_str()?);
-            jaeger_span(span, span.get("process").or_else(named))
-        })
-        .collect()
-}
-
-fn jaeger_span(span: &Value, process: Option<&Value>) -> Option<Value> {
-    let start = span.get("startTime")?.as_u64()?;
-    let end = start.saturating_add(span.get("duration").and_then(Value::as_u64).unwrap_or(0));
-    let trace_id = span.get("traceID")?.as_str()?;
-    let span_id = span.get("spanID")?.as_str()?;
-    let mut attributes = Vec::new();
-    let (mut scope, mut status) = (Map::new(), Map::new());
-    let mut kind = 0;
-    for tag in list(span, "tags") {
-        let (Some(key), Some(value)) = (tag.get("key").and_then(Value::as_str), tag.get("value")) else {
-            continue;
-        };
-        match (key, value) {
-            ("otel.scope.name" | "otel.library.name", Value::String(_)) => _ = scope.insert("name".to_owned(), value.clone()),
-            ("otel.scope.version" | "otel.library.version", Value::String(_)) => _ = scope.insert("version".to_owned(), value.clone()),
-            ("span.kind", Value::String(word)) => kind = kind_number(word),
-            ("otel.status_code", Value::String(word)) => _ = status.insert("code".to_owned(), status_number(word).into()),
-            ("otel.status_description", Value::String(_)) => _ = status.insert("message".to_owned(), value.clone()),
-            ("internal.span.format", _) => {}
-            _ => attributes.push(pair(key, jaeger_value(tag, value))),
-        }
-    }
-    let is_error = |tag: &&Value| tag.get("key").and_then(Value::as_str) == Some("error") && tag.get("value") == Some(&Value::Bool(true));
-    if !status.contains_key("code") && list(span, "tags").find(is_error).is_some() {
-        let _ = status.insert("code".to_owned(), status_number("ERROR").into());
-    }
-    let references = || list(span, "references").filter_map(|reference| Some((reference, reference.get("spanID")?.as_str()?)));
-    let is_parent = |(reference, _): &(&Value, &str)| {
-        reference.get("refType").and_then(Value::as_str) == Some("CHILD_OF")
-            && reference.get("traceID").and_then(Value::as_str).is_none_or(|of| of == trace_id)
-    };
-    let parent = references().find(is_parent).map(|(_, id)| id);
-    let parent = parent.or_else(|| span.get("parentSpanID").and_then(Value::as_str).filter(|id| !id.is_empty()));
-    let links: Vec<Value> = references()
-        .filter(|reference| !is_parent(reference))
-        .map(|(reference, id)| {
-            let of = reference.get("traceID").and_then(Value::as_str).unwrap_or(trace_id);
-            json!({"traceId": padded(of, 32), "spanId": padded(id, 16)})
-        })
-        .collect();
-    let events: Vec<Value> = list(span, "logs").map(jaeger_event).collect();
-    let mut resource: Vec<Value> = process
-        .into_iter()
-        .flat_map(|process| list(process, "tags"))
-        .filter_map(|tag| Some(pair(tag.get("key")?.as_str()?, jaeger_value(tag, tag.get("value")?))))
-        .collect();
-    if let Some(service) = process.and_then(|process| process.get("serviceName")) {
-        resource.push(pair("service.name", any(service)));
-    }
-    Some(json!({
-        "resource": {"attributes": resource},
-        "scopeSpans": [{"scope": scope, "spans": [{
-            "traceId": padded(trace_id, 32),
-            "spanId": padded(span_id, 16),
-            "parentSpanId": parent.map(|id| padded(id, 16)),
-            "name": span.get("operationName"),
-            "kind": kind,
-            "startTimeUnixNano": nanos_of_micros(start),
-            "endTimeUnixNano": nanos_of_micros(end),
-            "attributes": attributes,
-            "events": events,
-            "links": links,
-            "status": status,
-        }]}],
-    }))
-}
-
-fn jaeger_event(log: &Value) -> Value {
-    let time = log.get("timestamp").and_then(Value::as_u64).unwrap_or(0);
-    let mut name = Value::from("");
-    let mut attributes = Vec::new();
-    for field in list(log, "fields") {
-        match (field.get("key").and_then(Value::as_str), field.get("value")) {
-            (Some("event"), Some(value @ Value::String(_))) => name = value.clone(),
-            (Some(key), Some(value)) => attributes.push(pair(key, jaeger_value(field, value))),
-            _ => {}
-        }
-    }
-    json!({"timeUnixNano": nanos_of_micros(time), "name": name, "attributes": attributes})
-}
-
-/// Jaeger writes whole numbers as text where they are large, and says of what type they are.
-fn jaeger_value(tag: &Value, value: &Value) -> Value {
-    match (tag.get("type").and_then(Value::as_str), value) {
-        (Some("int64"), Value::String(_)) => json!({"intValue": value}),
-        (Some("float64"), Value::Number(number)) => json!({"doubleValue": number}),
-        (Some("bool"), Value::String(word)) => json!({"boolValue": word == "true"}),
-        _ => any(value),
+fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
+    match value.as_object() {
+        Some(span) if span.contains_key("context") => Some(vec![python::of_span(span)?]),
+        _ if langsmith::is_run(value) => langsmith::of_run(value),
+        _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
+        _ => jaeger::of_trace(value),
     }
 }
 
-/// The spans of a trace that `MLflow` exports: those of its third version have ids in base64 and times in nanoseconds, older ones have
-/// a context as the Python SDK writes it.
-fn of_mlflow(data: &Value) -> Option<Vec<Value>> {
-    let one = |span: &Value| {
-        if span.get("context").is_some() {
-            return mlflow_2(span);
-        }
-        let id = |name: &str| {
-            let text = span.get(name)?.as_str().filter(|text| !text.is_empty())?;
-            let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
-            Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-        };
-        let nanos = |name: &str| {
-            span.get(name)
-                .map(|value| value.as_u64().map_or_else(|| value.clone(), |nanos| nanos.to_string().into()))
-        };
-        let status = span.get("status");
-        let word = status.and_then(|status| status.get("code")?.as_str()).unwrap_or_default();
-        Some(json!({"scopeSpans": [{"spans": [{
-            "traceId": id("trace_id")?,
-            "spanId": id("span_id")?,
-            "parentSpanId": id("parent_span_id"),
-            "name": span.get("name"),
-            "startTimeUnixNano": nanos("start_time_unix_nano"),
-            "endTimeUnixNano": nanos("end_time_unix_nano"),
-            "attributes": pairs(span.get("attributes")),
-            "status": {"code": status_number(word.rsplit('_').next().unwrap_or(word)), "message": status.and_then(|status| status.get("message"))},
-        }]}]}))
-    };
-    data.get("spans")?.as_array()?.iter().map(one).collect()
-}
-
-fn mlflow_2(span: &Value) -> Option<Value> {
-    let context = span.get("context")?;
-    let id = |value: Option<&Value>| Some(value?.as_str()?.trim_start_matches("0x").to_owned());
-    let nanos = |name: &str| span.get(name).and_then(Value::as_u64).map(|nanos| nanos.to_string());
-    let word = span.get("status_code").and_then(Value::as_str).unwrap_or_default();
-    Some(json!({"scopeSpans": [{"spans": [{
-        "traceId": id(context.get("trace_id"))?,
-        "spanId": id(context.get("span_id"))?,
-        "parentSpanId": id(span.get("parent_id")),
-        "name": span.get("name"),
-        "startTimeUnixNano": nanos("start_time")?,
-        "endTimeUnixNano": nanos("end_time"),
-        "attributes": pairs(span.get("attributes")),
-        "status": {"code": status_number(word), "message": span.get("status_message")},
-    }]}]}))
-}
-
-/// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
-/// status beside it and may have attributes in one another.
-fn of_python(span: &Map<String, Value>) -> Option<Value> {
-    let context = span.get("context")?;
-    let id = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.trim_start_matches("0x").to_owned());
-    let time = |value: &Value, name: &str| {
-        let time: jiff::Timestamp = value.get(name)?.as_str()?.parse().ok()?;
-        u64::try_from(time.as_nanosecond()).ok().map(|nanos| nanos.to_string())
-    };
-    let whole = Value::Object(span.clone());
-    let start = time(&whole, "start_time")?;
-    let parent = span.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x"));
-    let events: Vec<Value> = list(&whole, "events")
-        .map(|event| json!({"name": event.get("name"), "timeUnixNano": time(event, "timestamp"), "attributes": pairs(event.get("attributes"))}))
-        .collect();
-    let links: Vec<Value> = list(&whole, "links")
-        .filter_map(|link| {
-            let context = link.get("context")?;
-            Some(json!({
-                "traceId": id(context, "trace_id")?,
-                "spanId": id(context, "span_id")?,
-                "attributes": pairs(link.get("attributes")),
-            }))
-        })
-        .collect();
-    let status = span.get("status");
-    let status = json!({
-        "code": status.map_or(span.get("status_code"), |status| status.get("status_code")).and_then(Value::as_str).map_or(0, status_number),
-        "message": status.map_or(span.get("status_message"), |status| status.get("description")),
-    });
-    let is_phoenix = span.contains_key("span_kind");
-    let mut attributes = Vec::new();
-    match span.get("attributes").and_then(Value::as_object) {
-        Some(map) if is_phoenix => flatten("", map, &mut attributes),
-        _ => attributes = pairs(span.get("attributes")),
-    }
-    let kind_key = "openinference.span.kind";
-    if let Some(word) = span.get("span_kind").and_then(Value::as_str)
-        && !attributes
-            .iter()
-            .any(|pair| pair.get("key").and_then(Value::as_str) == Some(kind_key))
-    {
-        attributes.push(pair(kind_key, any(&word.into())));
-    }
-    let kind = span.get("kind").and_then(Value::as_str).and_then(|kind| kind.rsplit('.').next());
-    let resource = span.get("resource");
-    let scope = span.get("instrumentation_scope").or_else(|| span.get("instrumentation_info"));
-    let scope = scope.map(|scope| json!({"name": scope.get("name"), "version": scope.get("version")}));
-    Some(json!({
-        "resource": {"attributes": pairs(resource.and_then(|resource| resource.get("attributes")))},
-        "scopeSpans": [{"scope": scope, "spans": [{
-            "traceId": id(context, "trace_id")?,
-            "spanId": id(context, "span_id")?,
-            "parentSpanId": parent,
-            "name": span.get("name"),
-            "kind": kind.map_or(0, kind_number),
-            "startTimeUnixNano": start,
-            "endTimeUnixNano": time(&whole, "end_time"),
-            "attributes": attributes,
-            "events": events,
-            "links": links,
-            "status": status,
-        }]}],
-    }))
-}
-
-/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
-/// the like was sent as one JSON text, which reads the same in both forms.
-fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
-    for (key, value) in map {
-        let key = if prefix.is_empty() {
-            key.clone()
-        } else {
-            format!("{prefix}.{key}")
-        };
-        match value {
-            Value::Object(_) if key == "metadata" => out.push(pair(&key, any(&value.to_string().into()))),
-            Value::Object(inner) => flatten(&key, inner, out),
-            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
-                for (index, item) in items.iter().enumerate() {
-                    if let Some(inner) = item.as_object() {
-                        flatten(&format!("{key}.{index}"), inner, out);
-                    }
-                }
-            }
-            _ => out.push(pair(&key, any(value))),
-        }
-    }
-}
-
-fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn kind_number(word: &str) -> u32 {
-    let words = ["internal", "server", "client", "producer", "consumer"];
-    let place = words.iter().position(|known| known.eq_ignore_ascii_case(word));
-    place.and_then(|place| u32::try_from(place + 1).ok()).unwrap_or(0)
-}
-
-fn status_number(word: &str) -> u32 {
-    match word {
-        "OK" => 1,
-        "ERROR" => 2,
-        _ => 0,
-    }
-}
-
-/// Jaeger leaves zeros before an id out.
-fn padded(id: &str, digits: usize) -> String {
-    format!("{id:0>digits$}")
-}
-
-fn nanos_of_micros(micros: u64) -> String {
-    micros.saturating_mul(1000).to_string()
-}
-
-fn pair(key: &str, value: Value) -> Value {
-    json!({"key": key, "value": value})
-}
-
-fn pairs(map: Option<&Value>) -> Vec<Value> {
-    let map = map.and_then(Value::as_object);
-    map.into_iter().flatten().map(|(key, value)| pair(key, any(value))).collect()
-}
-
-/// A plain value as OTLP/JSON wraps it.
-fn any(value: &Value) -> Value {
-    match value {
-        Value::Null => json!({}),
-        Value::Bool(bool) => json!({"boolValue": bool}),
-        Value::Number(number) if number.is_f64() => json!({"doubleValue": number}),
-        Value::Number(number) => json!({"intValue": number.to_string()}),
-        Value::String(text) => json!({"stringValue": text}),
-        Value::Array(items) => json!({"arrayValue": {"values": items.iter().map(any).collect::<Vec<_>>()}}),
-        Value::Object(_) => json!({"kvlistValue": {"values": pairs(Some(value))}}),
-    }
+fn each(list: &Value, one: impl Fn(&Value) -> Option<Vec<Value>>) -> Option<Vec<Value>> {
+    let read: Option<Vec<Vec<Value>>> = list.as_array()?.iter().map(one).collect();
+    Some(read?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -410,5 +134,82 @@ mod tests {
         let alone = json!({"resource": {}, "scopeSpans": [{"spans": [{"traceId": "d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "spanId": "d100000000000001", "name": "a"}]}]});
         assert_eq!(spans(&alone).len(), 1);
         assert_eq!(spans(&json!({"trace": {"resourceSpans": [alone]}})).len(), 1);
+    }
+
+    #[test]
+    fn what_langfuse_exports() {
+        let observation = |id: &str, kind: &str, parent: Option<&str>| {
+            json!({"id": id, "traceId": "3e28", "type": kind, "name": "n", "startTime": "2026-09-21T14:13:20.000Z", "endTime": null,
+                "parentObservationId": parent, "level": "ERROR", "statusMessage": "no", "usageDetails": {"input": 3}, "latency": 1.5})
+        };
+        let scores = json!([{"name": "good", "value": 1, "observationId": "b"}, {"name": "whole", "stringValue": "yes", "value": null}]);
+        let trace = json!({"id": "3e28", "name": "ask", "timestamp": "2026-09-21T14:13:19.000Z", "sessionId": "s1", "scores": scores,
+            "observations": [observation("a", "GENERATION", None), observation("b", "EVENT", None), observation("c", "SPAN", Some("b"))]});
+        let spans = spans(&trace);
+        let [root, a, b, c] = spans.as_slice() else {
+            panic!("a root and three")
+        };
+        assert_eq!((root.name.as_str(), root.attributes.text("session.id")), ("ask", Some("s1")));
+        assert_eq!(
+            (a.parent, b.parent, c.parent),
+            (Some(root.span_id), Some(root.span_id), Some(b.span_id))
+        );
+        assert_eq!(
+            (a.end.0, b.end, a.status.is_error(), a.status.message.as_str()),
+            (0, b.start, true, "no")
+        );
+        assert_eq!(a.attributes.text("langfuse.observation.type"), Some("generation"));
+        assert_eq!(a.attributes.text("langfuse.observation.usage_details"), Some(r#"{"input":3}"#));
+        assert_eq!(
+            a.attributes.text("langfuse.observation.latency"),
+            Some("1.5"),
+            "what nothing reads stays"
+        );
+        let names = |span: &Span| {
+            span.events
+                .iter()
+                .filter_map(|event| event.attributes.text("gen_ai.evaluation.name").map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (names(root), names(a), names(b)),
+            (vec!["whole".to_owned()], vec![], vec!["good".to_owned()])
+        );
+        let row = json!({"id": "a", "trace_id": "3e28", "type": "GENERATION", "start_time": "2026-09-21 14:13:20.000", "parent_observation_id": "z"});
+        assert_eq!(
+            self::spans(&json!({"data": [row]})).first().map(|span| span.span_id),
+            Some(a.span_id),
+            "a batch export"
+        );
+    }
+
+    #[test]
+    fn what_langsmith_exports() {
+        let run = |id: &str, kind: &str, below: Value| {
+            json!({"id": id, "trace_id": "0196f9a0-0000-7000-8000-00000000000a", "run_type": kind, "name": "n", "start_time": "2026-09-21T14:13:20.000001",
+                "end_time": "2026-09-21T14:13:25", "inputs": {"a": 1}, "outputs": null, "error": "no", "prompt_tokens": 3, "tags": ["x", "y"],
+                "extra": {"metadata": {"ls_model_name": "m", "n": 2}}, "child_runs": below})
+        };
+        let child = run("0196f9a0-0000-7000-8000-00000000000c", "llm", json!([]));
+        let spans = spans(&run("0196f9a0-0000-7000-8000-00000000000a", "chain", json!([child])));
+        let [chain, llm] = spans.as_slice() else { panic!("two") };
+        assert_eq!(chain.trace_id.to_string(), "0196f9a0000070008000 00000000000a".replace(' ', ""));
+        assert_eq!(
+            (chain.span_id.to_string().as_str(), chain.start.0 % 1_000_000_000),
+            ("800000000000000a", 1_000)
+        );
+        assert_eq!(llm.attributes.text("gen_ai.request.model"), Some("m"));
+        assert_eq!(llm.attributes.get("langsmith.metadata.n"), Some(&AnyValue::Int(2)));
+        assert_eq!(
+            (
+                llm.attributes.get("gen_ai.usage.input_tokens"),
+                chain.attributes.get("gen_ai.usage.input_tokens")
+            ),
+            (Some(&AnyValue::Int(3)), None)
+        );
+        assert_eq!(
+            (chain.attributes.text("langsmith.span.tags"), chain.status.is_error()),
+            (Some("x, y"), true)
+        );
     }
 }

@@ -1,0 +1,227 @@
+//! What Langfuse gives out: a trace with its observations (its API and the download of its page), and observations alone (its API's
+//! pages, its batch exports). Each observation is a span with the attributes that Langfuse's own exporter writes.
+
+use serde_json::{Map, Value, json};
+
+use super::pieces::{Attributes, id, list, nanos, status_number, with_rest};
+use crate::hash::{HashMap, HashSet};
+
+/// What becomes an attribute of its own, or a field of the span; also under `snake_case`, as batch exports have it.
+const READ: &[&str] = &[
+    "id",
+    "traceId",
+    "parentObservationId",
+    "type",
+    "name",
+    "startTime",
+    "endTime",
+    "completionStartTime",
+    "input",
+    "output",
+    "model",
+    "providedModelName",
+    "modelParameters",
+    "usageDetails",
+    "usage",
+    "costDetails",
+    "calculatedTotalCost",
+    "promptName",
+    "promptVersion",
+    "level",
+    "statusMessage",
+    "metadata",
+];
+
+/// Whether a value is an observation.
+pub(super) fn is_observation(value: &Value) -> bool {
+    let has = |name: &str| get(value, name).is_some_and(Value::is_string);
+    has("traceId") && has("startTime") && has("type") && has("id")
+}
+
+/// A trace with its observations: either beside its own fields, or beside a `trace` that has them.
+pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
+    let observations = value.get("observations")?.as_array()?;
+    let (trace, beside) = value.get("trace").map_or((value, None), |trace| (trace, Some(value)));
+    let trace_id = trace.get("id")?.as_str()?;
+    if !observations.iter().all(is_observation) {
+        return None;
+    }
+    let own_id = |value| get(value, "id").and_then(Value::as_str);
+    let ids: HashSet<&str> = observations.iter().filter_map(own_id).collect();
+    // The observation above may be one of another service, which is not in the export.
+    let is_root = |value: &Value| {
+        let parent = get(value, "parentObservationId").and_then(Value::as_str);
+        parent.is_none_or(|parent| !ids.contains(parent))
+    };
+    let roots: HashSet<&str> = observations.iter().filter(|one| is_root(one)).filter_map(own_id).collect();
+    let only_root = roots.iter().next().copied().filter(|_| roots.len() == 1);
+    let made_root = only_root.is_none().then_some(trace_id);
+    let mut scores: HashMap<Option<&str>, Vec<Value>> = HashMap::default();
+    for score in list(trace, "scores").chain(beside.into_iter().flat_map(|beside| list(beside, "scores"))) {
+        let of = get(score, "observationId").and_then(Value::as_str).filter(|of| ids.contains(of));
+        scores.entry(of.or(only_root)).or_default().extend(evaluation(score));
+    }
+    let mut spans: Vec<Value> = Vec::with_capacity(observations.len() + 1);
+    if let Some(root) = made_root {
+        let times = |name: &'static str| observations.iter().filter_map(move |one| get(one, name)?.as_str());
+        let start = get(trace, "timestamp").and_then(Value::as_str).or_else(|| times("startTime").min());
+        let mut attributes = Attributes::default();
+        attributes.text("langfuse.observation.type", "span");
+        about_trace(trace, &mut attributes);
+        spans.push(json!({
+            "traceId": id(trace_id, 32),
+            "spanId": id(root, 16),
+            "name": get(trace, "name").and_then(Value::as_str).unwrap_or("trace"),
+            "startTimeUnixNano": start.and_then(nanos),
+            "endTimeUnixNano": times("endTime").max().or(start).and_then(nanos),
+            "attributes": attributes.0,
+            "events": scores.remove(&None),
+        }));
+    }
+    for observation in observations {
+        let mut span = of_observation(observation)?;
+        if let Some(span) = span.as_object_mut() {
+            let own = own_id(observation);
+            if own == only_root
+                && let Some(Value::Array(list)) = span.get_mut("attributes")
+            {
+                let mut attributes = Attributes::default();
+                about_trace(trace, &mut attributes);
+                list.append(&mut attributes.0);
+            }
+            if let Some(root) = made_root.filter(|_| own.is_some_and(|own| roots.contains(own))) {
+                span.insert("parentSpanId".to_owned(), id(root, 16).into());
+            }
+            span.insert("events".to_owned(), scores.remove(&own).into());
+        }
+        spans.push(span);
+    }
+    Some(vec![json!({"scopeSpans": [{"scope": {"name": "langfuse-sdk"}, "spans": spans}]})])
+}
+
+/// An observation without its trace.
+pub(super) fn of_observation_alone(value: &Value) -> Option<Vec<Value>> {
+    let span = is_observation(value).then(|| of_observation(value))??;
+    Some(vec![json!({"scopeSpans": [{"scope": {"name": "langfuse-sdk"}, "spans": [span]}]})])
+}
+
+fn of_observation(value: &Value) -> Option<Value> {
+    let text = |name: &str| get(value, name).and_then(Value::as_str);
+    let mut attributes = Attributes::default();
+    attributes.text("langfuse.observation.type", &text("type")?.to_ascii_lowercase());
+    for (name, key) in [
+        ("input", "langfuse.observation.input"),
+        ("output", "langfuse.observation.output"),
+        ("modelParameters", "langfuse.observation.model.parameters"),
+        ("promptName", "langfuse.observation.prompt.name"),
+        ("completionStartTime", "langfuse.observation.completion_start_time"),
+        ("level", "langfuse.observation.level"),
+        ("statusMessage", "langfuse.observation.status_message"),
+    ] {
+        attributes.json(key, get(value, name));
+    }
+    attributes.json(
+        "langfuse.observation.model.name",
+        get(value, "model").or_else(|| get(value, "providedModelName")),
+    );
+    attributes.value("langfuse.observation.prompt.version", get(value, "promptVersion"));
+    let is_filled = |value: &&Value| value.as_object().is_some_and(|map| !map.is_empty());
+    let details = |name: &str| get(value, name).filter(is_filled);
+    attributes.json(
+        "langfuse.observation.usage_details",
+        details("usageDetails").or_else(|| details("usage")),
+    );
+    let total = || get(value, "calculatedTotalCost").map(|total| json!({"total": total}));
+    let cost = details("costDetails").cloned().or_else(total);
+    attributes.json("langfuse.observation.cost_details", cost.as_ref());
+    attributes.members("langfuse.observation.metadata.", get(value, "metadata"));
+    with_rest(
+        value,
+        |name| READ.contains(&camel(name).as_str()),
+        "langfuse.observation.",
+        &mut attributes,
+    );
+    let start = text("startTime")?;
+    let is_error = text("level") == Some("ERROR");
+    Some(json!({
+        "traceId": id(text("traceId")?, 32),
+        "spanId": id(text("id")?, 16),
+        "parentSpanId": text("parentObservationId").map(|parent| id(parent, 16)),
+        "name": text("name").or(text("type")),
+        "startTimeUnixNano": nanos(start)?,
+        // An event has no end, and neither has what had not ended when it was exported.
+        "endTimeUnixNano": match text("endTime") {
+            Some(end) => nanos(end),
+            None if text("type") == Some("EVENT") => nanos(start),
+            None => None,
+        },
+        "attributes": attributes.0,
+        "status": {"code": if is_error { status_number("ERROR") } else { 0 }, "message": text("statusMessage").filter(|_| is_error)},
+    }))
+}
+
+fn about_trace(trace: &Value, attributes: &mut Attributes) {
+    for (name, key) in [
+        ("name", "langfuse.trace.name"),
+        ("input", "langfuse.trace.input"),
+        ("output", "langfuse.trace.output"),
+        ("userId", "user.id"),
+        ("sessionId", "session.id"),
+        ("release", "langfuse.release"),
+        ("version", "langfuse.version"),
+        ("environment", "langfuse.environment"),
+    ] {
+        attributes.json(key, get(trace, name));
+    }
+    attributes.value(
+        "langfuse.trace.tags",
+        trace
+            .get("tags")
+            .filter(|tags| tags.as_array().is_some_and(|tags| !tags.is_empty())),
+    );
+    attributes.members("langfuse.trace.metadata.", get(trace, "metadata"));
+}
+
+/// A score as the event that OpenTelemetry has for evaluations.
+fn evaluation(score: &Value) -> Option<Value> {
+    let mut attributes = Attributes::default();
+    attributes.text("gen_ai.evaluation.name", score.get("name")?.as_str()?);
+    match score.get("value") {
+        Some(number @ Value::Number(_)) => attributes.value("gen_ai.evaluation.score.value", Some(number)),
+        other => attributes.json("gen_ai.evaluation.score.label", other.filter(|value| value.is_string())),
+    }
+    attributes.json("gen_ai.evaluation.score.label", get(score, "stringValue"));
+    attributes.json("gen_ai.evaluation.explanation", get(score, "comment"));
+    let time = get(score, "timestamp").and_then(Value::as_str).and_then(nanos);
+    Some(json!({"name": "gen_ai.evaluation.result", "timeUnixNano": time, "attributes": attributes.0}))
+}
+
+/// A member that is not null, in either spelling.
+fn get<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let map: &Map<String, Value> = value.as_object()?;
+    map.get(name).or_else(|| map.get(&snake(name))).filter(|value| !value.is_null())
+}
+
+fn snake(name: &str) -> String {
+    let spaced = name.chars().flat_map(|char| {
+        let before = char.is_ascii_uppercase().then_some('_');
+        before.into_iter().chain(std::iter::once(char.to_ascii_lowercase()))
+    });
+    spaced.collect()
+}
+
+fn camel(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut is_next_upper = false;
+    for char in name.chars() {
+        match char {
+            '_' => is_next_upper = true,
+            _ if is_next_upper => {
+                out.push(char.to_ascii_uppercase());
+                is_next_upper = false;
+            }
+            _ => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,116 @@
+//! Attributes, ids, times and status of OTLP/JSON, from what other forms have.
+
+use serde_json::{Value, json};
+
+use crate::span::json::derived_ids::derived;
+
+/// The attributes of a span that a backend tells in fields of its own.
+#[derive(Default)]
+pub(super) struct Attributes(pub(super) Vec<Value>);
+
+impl Attributes {
+    pub(super) fn text(&mut self, key: &str, text: &str) {
+        self.0.push(pair(key, json!({"stringValue": text})));
+    }
+
+    /// Text as it is, all else as JSON text. Null is nothing.
+    pub(super) fn json(&mut self, key: &str, value: Option<&Value>) {
+        match value {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) => self.text(key, text),
+            Some(other) => self.text(key, &other.to_string()),
+        }
+    }
+
+    /// Of its own type. Null is nothing.
+    pub(super) fn value(&mut self, key: &str, value: Option<&Value>) {
+        let value = value.filter(|value| !value.is_null());
+        self.0.extend(value.map(|value| pair(key, any(value))));
+    }
+
+    /// The members of an object, each under its own key: scalars as they are, others as JSON text.
+    pub(super) fn members(&mut self, prefix: &str, value: Option<&Value>) {
+        let Some(Value::Object(map)) = value else {
+            return self.json(prefix.trim_end_matches('.'), value);
+        };
+        for (name, value) in map {
+            let key = format!("{prefix}{name}");
+            match value {
+                Value::Object(_) | Value::Array(_) => self.json(&key, Some(value)),
+                _ => self.value(&key, Some(value)),
+            }
+        }
+    }
+}
+
+/// Fields that nothing reads stay attributes.
+pub(super) fn with_rest(value: &Value, is_read: impl Fn(&str) -> bool, prefix: &str, attributes: &mut Attributes) {
+    let is_empty = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    };
+    for (name, value) in value.as_object().into_iter().flatten() {
+        if !is_read(name) && !is_empty(value) {
+            attributes.json(&format!("{prefix}{name}"), Some(value));
+        }
+    }
+}
+
+/// An id of so many hexadecimal digits: that of a UUID where it is one, else one that is derived from the text.
+pub(super) fn id(text: &str, digits: usize) -> String {
+    let plain: String = text.chars().filter(|char| *char != '-').collect();
+    let is_hex = plain.bytes().all(|digit| digit.is_ascii_hexdigit());
+    match plain.len() {
+        length if is_hex && (length == digits || length == 32) => plain.get(length - digits..).unwrap_or_default().to_ascii_lowercase(),
+        _ => derived(text, digits),
+    }
+}
+
+/// Nanoseconds since 1970 of a time in ISO 8601; without an offset it is UTC.
+pub(super) fn nanos(text: &str) -> Option<String> {
+    let stamp = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
+    u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(|nanos| nanos.to_string())
+}
+
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+pub(super) fn kind_number(word: &str) -> u32 {
+    let words = ["internal", "server", "client", "producer", "consumer"];
+    let place = words.iter().position(|known| known.eq_ignore_ascii_case(word));
+    place.and_then(|place| u32::try_from(place + 1).ok()).unwrap_or(0)
+}
+
+pub(super) fn status_number(word: &str) -> u32 {
+    match word {
+        "OK" => 1,
+        "ERROR" => 2,
+        _ => 0,
+    }
+}
+
+pub(super) fn pair(key: &str, value: Value) -> Value {
+    json!({"key": key, "value": value})
+}
+
+pub(super) fn pairs(map: Option<&Value>) -> Vec<Value> {
+    let map = map.and_then(Value::as_object);
+    map.into_iter().flatten().map(|(key, value)| pair(key, any(value))).collect()
+}
+
+/// A plain value as OTLP/JSON wraps it.
+pub(super) fn any(value: &Value) -> Value {
+    match value {
+        Value::Null => json!({}),
+        Value::Bool(bool) => json!({"boolValue": bool}),
+        Value::Number(number) if number.is_f64() => json!({"doubleValue": number}),
+        Value::Number(number) => json!({"intValue": number.to_string()}),
+        Value::String(text) => json!({"stringValue": text}),
+        Value::Array(items) => json!({"arrayValue": {"values": items.iter().map(any).collect::<Vec<_>>()}}),
+        Value::Object(_) => json!({"kvlistValue": {"values": pairs(Some(value))}}),
+    }
+}

@@ -1,0 +1,95 @@
+//! What the Python SDK writes to its console, and what Phoenix exports.
+
+use serde_json::{Map, Value, json};
+
+use super::pieces::{any, kind_number, list, pair, pairs, status_number};
+
+/// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
+/// status beside it and may have attributes in one another.
+pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
+    let context = span.get("context")?;
+    let id = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.trim_start_matches("0x").to_owned());
+    let time = |value: &Value, name: &str| {
+        let time: jiff::Timestamp = value.get(name)?.as_str()?.parse().ok()?;
+        u64::try_from(time.as_nanosecond()).ok().map(|nanos| nanos.to_string())
+    };
+    let whole = Value::Object(span.clone());
+    let start = time(&whole, "start_time")?;
+    let parent = span.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x"));
+    let events: Vec<Value> = list(&whole, "events")
+        .map(|event| json!({"name": event.get("name"), "timeUnixNano": time(event, "timestamp"), "attributes": pairs(event.get("attributes"))}))
+        .collect();
+    let links: Vec<Value> = list(&whole, "links")
+        .filter_map(|link| {
+            let context = link.get("context")?;
+            Some(json!({
+                "traceId": id(context, "trace_id")?,
+                "spanId": id(context, "span_id")?,
+                "attributes": pairs(link.get("attributes")),
+            }))
+        })
+        .collect();
+    let status = span.get("status");
+    let status = json!({
+        "code": status.map_or(span.get("status_code"), |status| status.get("status_code")).and_then(Value::as_str).map_or(0, status_number),
+        "message": status.map_or(span.get("status_message"), |status| status.get("description")),
+    });
+    let is_phoenix = span.contains_key("span_kind");
+    let mut attributes = Vec::new();
+    match span.get("attributes").and_then(Value::as_object) {
+        Some(map) if is_phoenix => flatten("", map, &mut attributes),
+        _ => attributes = pairs(span.get("attributes")),
+    }
+    let kind_key = "openinference.span.kind";
+    if let Some(word) = span.get("span_kind").and_then(Value::as_str)
+        && !attributes
+            .iter()
+            .any(|pair| pair.get("key").and_then(Value::as_str) == Some(kind_key))
+    {
+        attributes.push(pair(kind_key, any(&word.into())));
+    }
+    let kind = span.get("kind").and_then(Value::as_str).and_then(|kind| kind.rsplit('.').next());
+    let resource = span.get("resource");
+    let scope = span.get("instrumentation_scope").or_else(|| span.get("instrumentation_info"));
+    let scope = scope.map(|scope| json!({"name": scope.get("name"), "version": scope.get("version")}));
+    Some(json!({
+        "resource": {"attributes": pairs(resource.and_then(|resource| resource.get("attributes")))},
+        "scopeSpans": [{"scope": scope, "spans": [{
+            "traceId": id(context, "trace_id")?,
+            "spanId": id(context, "span_id")?,
+            "parentSpanId": parent,
+            "name": span.get("name"),
+            "kind": kind.map_or(0, kind_number),
+            "startTimeUnixNano": start,
+            "endTimeUnixNano": time(&whole, "end_time"),
+            "attributes": attributes,
+            "events": events,
+            "links": links,
+            "status": status,
+        }]}],
+    }))
+}
+
+/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
+/// the like was sent as one JSON text, which reads the same in both forms.
+fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
+    for (key, value) in map {
+        let key = if prefix.is_empty() {
+            key.clone()
+        } else {
+            format!("{prefix}.{key}")
+        };
+        match value {
+            Value::Object(_) if key == "metadata" => out.push(pair(&key, any(&value.to_string().into()))),
+            Value::Object(inner) => flatten(&key, inner, out),
+            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(inner) = item.as_object() {
+                        flatten(&format!("{key}.{index}"), inner, out);
+                    }
+                }
+            }
+            _ => out.push(pair(&key, any(value))),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Runs as other tools export them: `tests/exports` has recorded cases in the form that Langfuse's and LangSmith's API give them out.
+//! The rows of chat messages are those of the spans that the client sent.
+#![expect(clippy::expect_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::serving::spanbridge;
+
+/// What `convert` writes of these files.
+fn rows(files: &[PathBuf]) -> String {
+    let mut arguments = vec!["convert", "--to", "messages"];
+    arguments.extend(files.iter().map(|file| file.to_str().expect("text")));
+    let output = spanbridge(&arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn an_exported_run_has_the_messages_of_its_spans() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let list = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let mut entries: Vec<PathBuf> = entries.collect();
+        entries.sort();
+        entries
+    };
+    let exports = list(&tests.join("exports"));
+    assert!(exports.len() >= 3, "{} exports", exports.len());
+    for export in exports {
+        let case = export.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let spans = list(&tests.join("corpus").join(case));
+        let spans: Vec<PathBuf> = spans
+            .into_iter()
+            .filter(|file| file.to_string_lossy().ends_with(".traces.json"))
+            .collect();
+        assert_eq!(rows(std::slice::from_ref(&export)), rows(&spans), "{case}");
+    }
+}
