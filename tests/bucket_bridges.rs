@@ -147,10 +147,46 @@ fn read_without_a_bridge(shared: &Bridges, all: &Traces) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).lines().count() >= 5);
     let trace_id = all.keys().next().expect("a trace").to_string();
+    let doctor = shared
+        .command()
+        .args(["doctor", "--only", "bucket", "--store", &shared.url])
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(
+        doctor.status.success() && said.contains("If-None-Match is refused") && said.contains("3 databases"),
+        "{said}"
+    );
     let shown = shared
         .command()
         .args(["show", &trace_id, "--store", &shared.url])
         .output()
         .expect("runs");
     assert!(shown.status.success() && !shown.stdout.is_empty());
+}
+
+#[test]
+fn what_a_bucket_cannot_do_is_refused_before_anything_is_stored() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let (data, url) = (
+        data.to_str().expect("UTF-8"),
+        format!("file://{}/bucket", directory.path().display()),
+    );
+    let serve = ["serve", "--data-dir", data];
+    let cases: [(&[&str], &str); 5] = [
+        (&["--store", &url, "--search"], "pass one of --search and --store"),
+        (&["--store", &url, "--retain-bytes", "1GB"], "--retain-hours works"),
+        (&["--store", "ftp://bucket/a"], "s3://BUCKET/PREFIX"),
+        (&["--store", &url, "--writer", "a/b"], "1 to 64 letters"),
+        (&["--writer", "a"], "pass --store URL too"),
+    ];
+    for (flags, words) in cases {
+        let output = program().args(serve).args(ANY_PORTS).args(flags).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(words), "{flags:?}: {said}");
+    }
+    let nothing = program().args(["ls", "--store", &url]).output().expect("runs");
+    let said = String::from_utf8_lossy(&nothing.stderr);
+    assert!(!nothing.status.success() && said.contains("no server has written there"), "{said}");
 }

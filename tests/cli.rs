@@ -266,6 +266,12 @@ fn calls_at_fault_end_with_two() {
         assert!(stderr(&output).contains(words), "{}", stderr(&output));
         assert_eq!(stdout(&output), "");
     }
+    #[cfg(not(feature = "bucket"))]
+    {
+        let output = spanbridge(&["ls", "--store", "s3://bucket/prefix"]);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains("the feature `bucket`"), "{}", stderr(&output));
+    }
     for command in ["serve", "convert", "export", "formats", "ls", "show", "reindex"] {
         let output = spanbridge(&[command, "--help"]);
         assert_eq!(code(&output), 0);

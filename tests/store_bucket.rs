@@ -258,3 +258,30 @@ fn more_than_may_wait_is_refused_and_nothing_else() {
     }
     assert!(store.append(chunks(&[span(9, 1)])).is_ok());
 }
+
+#[test]
+fn what_is_older_than_retention_is_gone_from_lists_traces_and_arrivals() {
+    let folder = Folder::new();
+    let mut options = folder.options("one");
+    options.retention.age = Some(Duration::from_secs(2));
+    let store = open(&options);
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    assert_eq!(
+        (spans_of(&store, 1).len(), store.list(&Filter::default()).expect("lists").len()),
+        (1, 1)
+    );
+    eventually("it is gone", || spans_of(&store, 1).is_empty());
+    store.append(chunks(&[span(2, 1)])).expect("appends");
+    let listed = store.list(&Filter::default()).expect("lists");
+    assert_eq!(listed.iter().map(|row| row.trace_id).collect::<Vec<_>>(), [trace(2)]);
+    let limits = spanbridge::store::ArrivalLimits {
+        bytes: usize::MAX,
+        latest: u64::MAX,
+    };
+    let arrivals = store.read_arrivals(spanbridge::store::Position::default(), limits).expect("reads");
+    assert_eq!(
+        arrivals.chunks.iter().filter_map(|chunk| chunk.trace_id).collect::<Vec<_>>(),
+        [trace(2)]
+    );
+    assert_eq!(arrivals.next, *store.watch_end().expect("writes").borrow());
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::error::Error;
+use super::examined::Examined;
 use super::local::{Local, Opened};
 use super::options::{BucketOptions, OpenOptions};
 use super::traits::Store;
@@ -49,6 +50,34 @@ pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
     Local::reindex(options).map(Opened::into_store)
 }
 
+/// Tries whether a bucket lets a server do what it must. Writes one small object, and removes it.
+///
+/// # Errors
+///
+/// The first thing that the bucket refuses.
+#[cfg(feature = "bucket")]
+pub fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
+    super::bucket::examine(bucket)
+}
+
+/// Tries nothing.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
+    Err(not_built_in(bucket))
+}
+
+#[cfg(not(feature = "bucket"))]
+fn not_built_in(bucket: &BucketOptions) -> Error {
+    Error::NotBuiltIn {
+        url: bucket.url.clone(),
+        feature: "bucket",
+    }
+}
+
 /// What a store is opened for.
 enum Purpose {
     Read,
@@ -67,8 +96,5 @@ fn open_bucket(options: &OpenOptions, bucket: &BucketOptions, purpose: Purpose) 
 
 #[cfg(not(feature = "bucket"))]
 fn open_bucket(_: &OpenOptions, bucket: &BucketOptions, _: Purpose) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Err(Error::NotBuiltIn {
-        url: bucket.url.clone(),
-        feature: "bucket",
-    })
+    Err(not_built_in(bucket))
 }

@@ -340,6 +340,8 @@ pub(crate) fn arrivals_are_read_in_order_from_a_position_that_lasts(store: &Open
         latest: u64::MAX,
     };
     let mut end = store.watch_end().expect("open for writing");
+    let none = store.read_arrivals(Position::default(), limits).expect("reads");
+    assert!(none.chunks.is_empty() && store.position_at(0).is_ok());
     for of in 1..=5 {
         store.append(chunks(&[span(of, 1)])).expect("appends");
     }

@@ -2,6 +2,7 @@
 //!
 //! It only reads, and takes no lock: a bridge at work, or one that starts meanwhile, does not notice.
 
+mod bucket;
 mod destinations;
 mod directory;
 mod exporters;
@@ -33,7 +34,8 @@ const EXAMPLES: &str = "\
 Without --acknowledge, doctor changes nothing. It can run next to a server. It reads the whole log and compares the index with \
 it, which takes a while if the log is large; use --only to skip this.
 
-Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), log, index, \
+Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), bucket (with --store: \
+rights, conditional writes, clock; writes one small object and removes it), log, index, \
 ports (free, or in use by which process), server (responds, ready), exporters (OTEL_* variables of this shell), forward (whether each destination responds).
 
 Exit status: 0 if nothing is wrong (there may be warnings), 1 if something is, 2 for a usage error.
@@ -71,6 +73,7 @@ pub(super) struct Doctor {
 enum Check {
     Settings,
     Directory,
+    Bucket,
     Log,
     Index,
     Ports,
@@ -164,6 +167,11 @@ impl Doctor {
         let holder = directory::check(directory, &mut found);
         let running = holder.is_some();
         if self.wants(Check::Directory) {
+            all.append(&mut found.list);
+        }
+        if let Some(bucket) = config.bucket.as_ref().filter(|_| self.wants(Check::Bucket)) {
+            let mut found = Findings::of("bucket");
+            bucket::check(bucket, &mut found);
             all.append(&mut found.list);
         }
         let projects = projects_in(directory);

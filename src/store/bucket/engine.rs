@@ -76,7 +76,7 @@ impl Bucket {
         if views.writers() == 0 {
             return Err(Error::Url {
                 url: bucket.url.clone(),
-                fault: "no bridge has written there; check the prefix, or start one with `spanbridge serve --store URL`".to_owned(),
+                fault: "no server has written there; check the prefix, or start one with `spanbridge serve --store URL`".to_owned(),
             });
         }
         Ok(Self {

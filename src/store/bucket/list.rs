@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 use prost::Message as _;
-use slatedb::{DbIterator, IterationOrder, KeyValue};
+use slatedb::{IterationOrder, KeyValue};
 
 use super::keys::{self, Owner};
 use super::records::Came;
 use super::rows::{AT_ONCE, Row, Rows};
-use super::views::{ALL, Range, Source};
+use super::views::{ALL, Range, Scan, Source};
 use crate::span::TraceId;
 use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
 
@@ -20,7 +20,7 @@ type Next = (Vec<u8>, KeyValue);
 
 /// Scans of all databases as one.
 struct Merged {
-    scans: Vec<(DbIterator, Option<Next>)>,
+    scans: Vec<(Scan, Option<Next>)>,
     order: IterationOrder,
     /// By what entries are ordered.
     by: fn(&KeyValue) -> Vec<u8>,
@@ -39,7 +39,7 @@ impl Merged {
 
     async fn next(&mut self) -> Result<Option<KeyValue>> {
         let heads = self.scans.iter_mut().filter(|(_, head)| head.is_some());
-        let place = |(_, head): &&mut (DbIterator, Option<Next>)| head.as_ref().map(|(place, _)| place.clone());
+        let place = |(_, head): &&mut (Scan, Option<Next>)| head.as_ref().map(|(place, _)| place.clone());
         let first = match self.order {
             IterationOrder::Ascending => heads.min_by_key(place),
             IterationOrder::Descending => heads.max_by_key(place),

@@ -13,6 +13,7 @@
 mod claims;
 mod counts;
 mod engine;
+mod examine;
 mod failed;
 mod keys;
 mod list;
@@ -30,3 +31,4 @@ mod views;
 mod writer;
 
 pub(super) use engine::Bucket;
+pub(super) use examine::examine;

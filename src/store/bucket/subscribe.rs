@@ -127,7 +127,9 @@ async fn arrivals(source: &Source, from: Position, end: Position, limits: Arriva
         chunks: Vec::new(),
         next: from,
     };
-    if from >= end {
+    if from.offset >= end.offset {
+        // The beginning of an empty database is before its first chunk's place.
+        found.next = from.max(end);
         return Ok(found);
     }
     let range = (

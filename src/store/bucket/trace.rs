@@ -5,14 +5,14 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use prost::Message as _;
+use slatedb::IterationOrder;
 use slatedb::bytes::Bytes;
-use slatedb::{DbIterator, IterationOrder};
 
 use super::keys::{self, Owner};
 use super::prepare::{DIGEST, unpack};
 use super::records::Head;
 use super::runtime;
-use super::views::{ALL, Source, Views, unread};
+use super::views::{ALL, Scan, Source, Views, unread};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
 
@@ -86,7 +86,7 @@ struct Messages {
     sources: Vec<Source>,
     owner: Owner,
     /// Of each database, once something of it is read.
-    scans: HashMap<usize, DbIterator>,
+    scans: HashMap<usize, Scan>,
     heads: std::vec::IntoIter<Placed>,
 }
 

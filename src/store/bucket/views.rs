@@ -9,12 +9,13 @@ use slatedb::bytes::Bytes;
 use slatedb::config::{DbReaderOptions, ScanOptions};
 use slatedb::db_cache::DbCache;
 use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
-use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder};
+use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder, KeyValue};
 
 use super::failed::failed;
 use super::keys::ByOwner;
 use super::place::Place;
 use super::runtime;
+use crate::store::clock::now;
 use crate::store::error::Error;
 
 /// The folder of all writers' databases.
@@ -25,6 +26,9 @@ const CACHED_BYTES: u64 = 64 << 20;
 
 /// What a reader holds of another writer's database that is not in tables yet.
 const REPLAYED_BYTES: u64 = 32 << 20;
+
+/// Other servers come rarely: to look for them is a request that costs ten times what the others do.
+const POLLS: u32 = 10;
 
 /// A database that is read.
 #[derive(Clone)]
@@ -41,23 +45,55 @@ pub(super) const ALL: Range = (Bound::Unbounded, Bound::Unbounded);
 
 impl Source {
     pub(super) async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, slatedb::Error> {
-        match self {
-            Self::Own(db) => db.get(key).await,
-            Self::Other(reader) => reader.get(key).await,
-        }
+        let found = match self {
+            Self::Own(db) => db.get_key_value(key).await?,
+            Self::Other(reader) => reader.get_key_value(key).await?,
+        };
+        let millis = now_millis();
+        Ok(found.filter(|entry| !is_over(entry, millis)).map(|entry| entry.value))
     }
 
     /// Keys with a prefix, in a range behind it.
-    pub(super) async fn scan(&self, prefix: &[u8], range: Range, order: IterationOrder) -> Result<DbIterator, slatedb::Error> {
+    pub(super) async fn scan(&self, prefix: &[u8], range: Range, order: IterationOrder) -> Result<Scan, slatedb::Error> {
         let options = ScanOptions::default()
             .with_order(order)
             .with_read_ahead_bytes(256 << 10)
             .with_cache_blocks(true);
-        match self {
-            Self::Own(db) => db.scan_prefix_with_options(prefix, range, &options).await,
-            Self::Other(reader) => reader.scan_prefix_with_options(prefix, range, &options).await,
-        }
+        let entries = match self {
+            Self::Own(db) => db.scan_prefix_with_options(prefix, range, &options).await?,
+            Self::Other(reader) => reader.scan_prefix_with_options(prefix, range, &options).await?,
+        };
+        let millis = now_millis();
+        Ok(Scan { entries, millis })
     }
+}
+
+/// Entries of a database without those that retention removes: the engine gives them until it merges their table.
+pub(super) struct Scan {
+    entries: DbIterator,
+    /// When it began, milliseconds since 1970.
+    millis: i64,
+}
+
+impl Scan {
+    pub(super) async fn next(&mut self) -> Result<Option<KeyValue>, slatedb::Error> {
+        while let Some(entry) = self.entries.next().await? {
+            if !is_over(&entry, self.millis) {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The engine's clock.
+pub(super) fn now_millis() -> i64 {
+    i64::try_from(now() / 1_000_000).unwrap_or(i64::MAX)
+}
+
+/// Whether retention removes an entry.
+pub(super) fn is_over(entry: &KeyValue, millis: i64) -> bool {
+    entry.expire_ts.is_some_and(|expires| expires <= millis)
 }
 
 /// The filters of all databases; readers must have those of the writer.
@@ -134,6 +170,11 @@ impl Views {
         others + usize::from(self.own.is_some())
     }
 
+    /// Those of them that can be read.
+    pub(super) fn readable(&self) -> usize {
+        self.sources().len()
+    }
+
     /// What can be read, the own database first.
     pub(super) fn sources(&self) -> Vec<Source> {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
@@ -203,10 +244,10 @@ pub(super) fn database(place: &Place, writer: &str) -> object_store::path::Path 
     place.prefix.clone().join(WRITERS).join(writer)
 }
 
-/// Looks for new writers until the store is gone.
+/// Looks for new writers, every so many polls, until the store is gone.
 async fn follow(views: Weak<Views>, poll: Duration) {
     loop {
-        tokio::time::sleep(poll).await;
+        tokio::time::sleep(poll * POLLS).await;
         let Some(views) = views.upgrade() else { return };
         if let Err(error) = views.look().await {
             tracing::warn!(%error, "cannot look for other writers");

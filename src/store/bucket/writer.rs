@@ -18,6 +18,7 @@ use super::keys::{self, COUNTER};
 use super::prepare::Prepared;
 use super::records::{Came, Counter, Head};
 use super::runtime;
+use super::views::{is_over, now_millis};
 use crate::store::chunk::{Chunk, ChunkKind};
 use crate::store::clock::now;
 use crate::store::error::Error;
@@ -402,8 +403,9 @@ impl Writing {
 async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
     let mut known = HashMap::new();
     for key in keys {
-        if let Some(value) = db.get(&key).await? {
-            known.insert(key, Head::decode(value).unwrap_or_default());
+        let found = db.get_key_value(&key).await?.filter(|entry| !is_over(entry, now_millis()));
+        if let Some(entry) = found {
+            known.insert(key, Head::decode(entry.value).unwrap_or_default());
         }
     }
     Ok(known)
