@@ -14,12 +14,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use serde_json::Value;
 use spanbridge::dialect::Registry;
-use spanbridge::formats::contextforge::ContextForge;
-use spanbridge::formats::invariant::Invariant;
-use spanbridge::formats::openreward::OpenReward;
-use spanbridge::formats::reflex::Reflex;
-use spanbridge::formats::synth::Synth;
-use spanbridge::formats::{FORMATS, Format, Layout, Options, by_id};
+use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{AnyValue, Span, TraceId};
@@ -90,11 +85,9 @@ fn main() {
             });
         };
         of_spans("run", &|runs| drop(black_box(runs)));
-        cost::<ContextForge>(&mut of_spans);
-        cost::<Invariant>(&mut of_spans);
-        cost::<OpenReward>(&mut of_spans);
-        cost::<Reflex>(&mut of_spans);
-        cost::<Synth>(&mut of_spans);
+        for format in FORMATS {
+            cost(format, &mut of_spans);
+        }
     }
     let prost = times.get("prost").cloned().unwrap_or_default();
     println!("\n| stage | us a span | of prost |\n|---|---:|---:|");
@@ -113,16 +106,12 @@ fn values(span: &Span) -> Vec<Value> {
     span.attributes.iter().map(|(_, have)| value(have)).collect()
 }
 
-fn cost<F: Format>(stage: &mut impl FnMut(&str, &dyn Fn(Vec<Run>))) {
-    stage(&format!("{} document", F::ID), &|runs| {
-        drop(black_box(F::assemble(&runs, &Options::default())));
+fn cost(format: &AnyFormat, stage: &mut impl FnMut(&str, &dyn Fn(Vec<Run>))) {
+    stage(&format!("{} document", format.id), &|runs| {
+        drop(black_box(format.documents(&runs, &Options::default())));
     });
-    stage(&format!("{} text", F::ID), &|runs| {
-        drop(black_box(by_id(F::ID).unwrap().assemble(
-            &runs,
-            &Options::default(),
-            Layout::Compact,
-        )));
+    stage(&format!("{} text", format.id), &|runs| {
+        drop(black_box(format.assemble(&runs, &Options::default(), Layout::Compact)));
     });
 }
 

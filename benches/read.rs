@@ -17,8 +17,7 @@ use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
 use spanbridge::dialect::Registry;
-use spanbridge::formats::contextforge::ContextForge;
-use spanbridge::formats::{Format, Options};
+use spanbridge::formats::{Options, by_id};
 use spanbridge::otlp::encode;
 use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
@@ -96,7 +95,7 @@ fn cold(data: &Path, number: u8) {
         let stored = store.read_trace(trace(number)).unwrap().unwrap();
         assert_eq!(stored.spans.len(), 50);
         let runs = run::from_batch(stored.spans, stored.logs, &registry);
-        black_box(ContextForge::assemble(&runs, &Options::default()));
+        black_box(by_id("contextforge").unwrap().documents(&runs, &Options::default()));
         milliseconds(begin)
     };
     let cold = read();

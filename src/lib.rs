@@ -89,7 +89,7 @@ pub mod receiver;
 pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
-pub mod search;
+mod search;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
@@ -100,7 +100,7 @@ pub mod store;
 pub mod trace;
 mod transcript;
 #[cfg(feature = "server")]
-pub mod view;
+mod view;
 #[cfg(feature = "server")]
 pub mod web;
 mod withheld;

@@ -184,7 +184,7 @@ fn tables_are_fresh() {
     writeln!(index, "#[rustfmt::skip]\npub(super) mod frameworks;").unwrap();
     writeln!(
         index,
-        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];\n\n/// The inverse rules, of the dialects that are written.\n#[rustfmt::skip]\npub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[\n{inverse_list}];"
+        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub(super) static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];\n\n/// The inverse rules, of the dialects that are written.\n#[rustfmt::skip]\npub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[\n{inverse_list}];"
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);

@@ -34,7 +34,7 @@ Examples:
 /// The examples, and the formats with their options.
 fn help() -> String {
     let mut help = format!("{EXAMPLES}\n\nFormats and their options (--option NAME=VALUE):\n");
-    for format in formats::FORMATS.iter().chain(&formats::SESSION_FILES) {
+    for format in formats::all() {
         help.push_str(&format!("  {}: {}\n", format.id, format.holds));
         for choice in format.options {
             help.push_str(&format!("    {choice}\n"));

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::format_options::format_of;
 use super::offer::{self, offering};
 use super::out::{self, Style, styled};
-use crate::formats::{AnyFormat, Choice, FORMATS, SESSION_FILES};
+use crate::formats::{self, AnyFormat, Choice};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +32,7 @@ pub(super) struct Formats {
 impl Formats {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let mut first = true;
-        let all = FORMATS.iter().chain(&SESSION_FILES);
+        let all = formats::all();
         for format in all.filter(|format| self.format.is_none_or(|chosen| chosen.id == format.id)) {
             if self.json {
                 print(&as_json(format))?;

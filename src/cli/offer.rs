@@ -39,7 +39,7 @@ where
 
 /// The ids of the formats.
 pub(super) fn formats() -> Vec<PossibleValue> {
-    let formats = formats::FORMATS.iter().chain(&formats::SESSION_FILES);
+    let formats = formats::all();
     formats.map(|format| PossibleValue::new(format.id).help(format.holds)).collect()
 }
 

@@ -18,7 +18,7 @@ pub mod explain;
 pub mod file;
 mod flat;
 pub mod framework;
-pub mod generated;
+mod generated;
 mod interrupt;
 pub(crate) mod mend;
 pub mod messages;

@@ -24,7 +24,7 @@ impl UnknownFormat {
     /// The names that there are.
     #[must_use]
     pub fn known() -> String {
-        let all = formats::FORMATS.iter().chain(&formats::SESSION_FILES);
+        let all = formats::all();
         all.map(|format| format.id).collect::<Vec<_>>().join(", ")
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options};
@@ -49,7 +48,7 @@ pub trait Format {
     /// Whether a rule is about several documents of a file: they are checked together then.
     const CHECKED_TOGETHER: bool = false;
     /// The document; it borrows what the runs hold.
-    type Document<'a>: Serialize + DeserializeOwned;
+    type Document<'a>: Serialize;
 
     /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;

@@ -46,4 +46,4 @@ pub use format::{Assembled, Container, Files, Format};
 pub(crate) use openreward::written::as_conversations;
 pub use options::OptionError;
 pub use recognise::{is_document, is_export_request, recognised};
-pub use registry::{FORMATS, SESSION_FILES, by_id};
+pub use registry::{FORMATS, all, by_id};

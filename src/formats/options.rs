@@ -41,7 +41,7 @@ impl std::error::Error for OptionError {}
 
 /// Every choice of every format.
 pub fn choices() -> impl Iterator<Item = &'static Choice> {
-    FORMATS.into_iter().flat_map(|format| format.options)
+    FORMATS.iter().flat_map(|format| format.options)
 }
 
 impl Options {

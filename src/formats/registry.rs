@@ -4,7 +4,7 @@ use super::any::AnyFormat;
 use super::{adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, session_file, synth, verifiers};
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 11] = [
+pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -19,15 +19,18 @@ pub const FORMATS: [AnyFormat; 11] = [
 ];
 
 /// Session files of coding agents, which are written as documents are and read by `sessions/`.
-pub const SESSION_FILES: [AnyFormat; 2] = [
+static SESSION_FILES: &[AnyFormat] = &[
     AnyFormat::of::<session_file::ClaudeCode>(None),
     AnyFormat::of::<session_file::Codex>(None),
 ];
 
+/// Documents and session files: all that a name stands for.
+pub fn all() -> impl Iterator<Item = &'static AnyFormat> {
+    FORMATS.iter().chain(SESSION_FILES)
+}
+
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 11] = FORMATS;
-    static FILES: [AnyFormat; 2] = SESSION_FILES;
-    LIST.iter().chain(&FILES).find(|format| format.id == id)
+    all().find(|format| format.id == id)
 }

@@ -55,6 +55,36 @@ impl std::error::Error for DocumentsError {
 /// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. At shutdown every run is
 /// written, unfinished ones marked as such; where [`Setup::with_documents`](super::Setup::with_documents) has it, with
 /// the spans that are still open as far as they are known.
+///
+/// ```
+/// use opentelemetry::KeyValue;
+/// use spanbridge::layer::{Documents, Setup};
+/// use tracing_subscriber::layer::SubscriberExt as _;
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let folder = temporary.path();
+/// let documents = Documents::to_directory("contextforge", folder.join("runs"))?.with_memory(10_000, 64 << 20);
+/// let guard = Setup::from_env()
+///     .without_otlp()
+///     .with_resource_attribute(KeyValue::new("deployment.environment.name", "trial"))
+///     .with_documents(documents)
+///     .with_exporter(Documents::to_file("reflex", folder.join("runs.jsonl"))?)
+///     .build()?;
+/// // Without this, `tracing` events become events of the span.
+/// let layer = guard.layer().with_events(false);
+/// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+///     let _call = tracing::info_span!("weather", step_type = "tool_call", tool_name = "weather").entered();
+///     tracing::info!("a detail");
+/// });
+/// drop(guard); // writes what is still to be written
+///
+/// let file = std::fs::read_dir(folder.join("runs"))?.next().expect("one file a run")?;
+/// let document = std::fs::read_to_string(file.path())?;
+/// assert!(document.contains(r#""tool_name": "weather""#) && document.contains("trial"), "{document}");
+/// assert!(!document.contains("a detail"), "{document}");
+/// assert_eq!(std::fs::read_to_string(folder.join("runs.jsonl"))?.lines().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Documents {
     inbox: Inbox,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,

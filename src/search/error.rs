@@ -8,7 +8,7 @@ use crate::store;
 /// Why the index cannot be read or written.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub enum SearchError {
+pub(crate) enum SearchError {
     /// Its folder cannot be used.
     #[error("cannot use the folder {}", folder.display())]
     Folder {

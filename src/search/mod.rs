@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-pub use error::SearchError;
+pub(crate) use error::SearchError;
 
 use crate::span::TraceId;
 use crate::store::Store;
@@ -24,14 +24,14 @@ use feed::Shared;
 use part::Found;
 
 /// The folder beside a store's log.
-pub const FOLDER: &str = "search";
+pub(crate) const FOLDER: &str = "search";
 
 /// Removes the index of a store; it is built anew when the store is served with search.
 ///
 /// # Errors
 ///
 /// A file cannot be removed.
-pub fn remove(store: &Path) -> std::io::Result<()> {
+pub(crate) fn remove(store: &Path) -> std::io::Result<()> {
     match std::fs::remove_dir_all(store.join(FOLDER)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -40,7 +40,7 @@ pub fn remove(store: &Path) -> std::io::Result<()> {
 
 /// The index of one store, and the thread that feeds it.
 #[derive(Debug)]
-pub struct Search {
+pub(crate) struct Search {
     folder: PathBuf,
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
@@ -53,7 +53,7 @@ impl Search {
     /// # Errors
     ///
     /// The folder cannot be made, or the thread cannot be started.
-    pub fn start(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
+    pub(crate) fn start(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
         let folder = directory.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(|source| SearchError::Folder {
             folder: folder.clone(),
@@ -71,7 +71,7 @@ impl Search {
 
     /// About how many bytes of the log are not in the index yet.
     #[must_use]
-    pub fn behind(&self) -> u64 {
+    pub(crate) fn behind(&self) -> u64 {
         let position = *self.shared.position.lock().unwrap_or_else(PoisonError::into_inner);
         self.store.bytes_behind(position)
     }
@@ -81,7 +81,7 @@ impl Search {
     /// # Errors
     ///
     /// The index cannot be read.
-    pub fn find(&self, text: &str) -> Result<Option<Hits>, SearchError> {
+    pub(crate) fn find(&self, text: &str) -> Result<Option<Hits>, SearchError> {
         let terms = words::of_query(text);
         if terms.is_empty() {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Search {
     }
 
     /// Stops the thread, and waits for it.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -115,7 +115,7 @@ impl Drop for Search {
 
 /// The traces that have the words of a query.
 #[derive(Debug)]
-pub struct Hits {
+pub(crate) struct Hits {
     terms: usize,
     parts: Vec<Found>,
 }
@@ -126,7 +126,7 @@ impl Hits {
     /// # Errors
     ///
     /// The index cannot be read.
-    pub fn contains(&self, trace: TraceId) -> Result<bool, SearchError> {
+    pub(crate) fn contains(&self, trace: TraceId) -> Result<bool, SearchError> {
         let mut has = vec![false; self.terms];
         for part in &self.parts {
             let Some(number) = part.number(trace)? else { continue };
@@ -140,7 +140,7 @@ impl Hits {
     /// # Errors
     ///
     /// The index cannot be read.
-    pub fn few(&self, most: usize) -> Result<Option<Vec<TraceId>>, SearchError> {
+    pub(crate) fn few(&self, most: usize) -> Result<Option<Vec<TraceId>>, SearchError> {
         let count = |term: usize| self.parts.iter().map(|part| part.count(term)).sum::<usize>();
         let Some(rarest) = (0..self.terms).min_by_key(|term| count(*term)) else {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::withheld::is_withheld;
 /// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
 /// durations ending in `_nanos` are nanoseconds.
 #[must_use]
-pub fn run(run: &Run, logs: &[LogRecord]) -> Value {
+pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
     let mut out = Object::new();
     out.add("trace_id", run.trace_id.to_string());
     let status = match (&run.failure, run.ended_at) {

@@ -6,7 +6,7 @@
 pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod errors;
-pub mod json;
+pub(crate) mod json;
 pub(crate) mod outline;
 pub(crate) mod step;
 pub(crate) mod text;

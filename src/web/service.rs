@@ -68,7 +68,7 @@ impl Web {
 
     /// An index of words, if there is one.
     #[must_use]
-    pub fn with_search(self, search: Option<Arc<Search>>) -> Self {
+    pub(crate) fn with_search(self, search: Option<Arc<Search>>) -> Self {
         Self { search, ..self }
     }
 

@@ -12,7 +12,7 @@ use fields::{FIELDS, MARK, NUMBER};
 use serde_json::json;
 use spanbridge::dialect::Registry;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options, SESSION_FILES};
+use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
 use spanbridge::operation::{Kind, Message, Operation, Role, ToolCall, ToolCallId};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
@@ -166,7 +166,7 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
             silent.entry(("reading", field)).or_default().push(case());
             continue;
         }
-        for format in FORMATS.iter().chain(&SESSION_FILES) {
+        for format in formats::all() {
             count += 1;
             if is_silent(format, &runs, field) {
                 silent.entry((format.id, field)).or_default().push(case());
@@ -245,7 +245,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
             if !has_marked_field(&runs) {
                 continue;
             }
-            for format in &FORMATS {
+            for format in FORMATS {
                 let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
                 for made in documents.iter().filter(|made| is_marked(&made.document)) {
                     let Ok(read) = formats::disassemble(Some(format), &made.document) else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use allocation_counter::measure as count_allocations;
 use rustix::time::{ClockId, clock_gettime};
 use spanbridge::dialect::Registry;
-use spanbridge::formats::{FORMATS, Layout, Options, SESSION_FILES};
+use spanbridge::formats::{self, Layout, Options};
 use spanbridge::run;
 
 use crate::shapes::Batch;
@@ -137,7 +137,7 @@ fn works(batch: Batch) -> Vec<Work> {
     });
     let of = |list: &[(&str, &str)]| Options::of(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).unwrap();
     for (with, options) in [("", of(&WHOLE)), (" with options", of(&MORE))] {
-        for format in FORMATS.iter().chain(&SESSION_FILES) {
+        for format in formats::all() {
             measure(format!("{}{with}", format.id), &mut || {
                 let documents = format.assemble(&runs, &options, Layout::Compact);
                 documents.iter().map(|assembled| assembled.document.len()).sum()

@@ -149,7 +149,7 @@ pub(super) mod frameworks;
 
 /// The rules, by dialect.
 #[rustfmt::skip]
-pub static TABLES: &[&[crate::dialect::Rule]] = &[
+pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
     agent365::RULES,
     agent_framework_rs::RULES,

@@ -47,13 +47,13 @@
 mod assemble;
 mod assembly;
 mod check;
-pub mod document;
+mod document;
 mod event;
 mod invocation;
 #[cfg(test)]
 mod tests;
 
-pub use document::EvalSet;
+use document::EvalSet;
 
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Adk;
+pub(crate) struct Adk;
 
 impl Format for Adk {
     const ID: &'static str = "adk";

@@ -18,8 +18,6 @@ fn set(run: &Run, options: &[(&str, &str)]) -> Option<(Value, Vec<Loss>)> {
     let document = serde_json::to_value(&one.document).unwrap();
     let found = violations(&document);
     assert_eq!(found.0, 0, "{}", found.1);
-    let again: super::EvalSet<'static> = serde_json::from_value(document.clone()).unwrap();
-    assert_eq!(again, one.document);
     Some((document, one.losses))
 }
 

@@ -1,6 +1,6 @@
 //! ATIF's own types. A value that is not known has no key: readers refuse nulls.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::document::json::{Json, Object, Text};
 
@@ -11,65 +11,65 @@ pub(super) const VERSION: &str = "ATIF-v1.7";
 pub(super) const VERSION_WITH_SOUND: &str = "ATIF-v1.8";
 
 /// What one agent did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trajectory<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Trajectory<'a> {
     /// Stands in embedded trajectories, too.
-    pub schema_version: Text<'a>,
+    pub(crate) schema_version: Text<'a>,
     /// The session.
-    pub session_id: Text<'a>,
+    pub(crate) session_id: Text<'a>,
     /// Unique among trajectories of a trace.
-    pub trajectory_id: Text<'a>,
+    pub(crate) trajectory_id: Text<'a>,
     /// `name`, `version`, `model_name`, `tool_definitions`, `extra`.
-    pub agent: Object<'a>,
+    pub(crate) agent: Object<'a>,
     /// At least one.
-    pub steps: Vec<Step<'a>>,
+    pub(crate) steps: Vec<Step<'a>>,
     /// Sums.
-    pub final_metrics: Object<'a>,
+    pub(crate) final_metrics: Object<'a>,
     /// Agents that tools of this one called.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subagent_trajectories: Vec<Trajectory<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) subagent_trajectories: Vec<Trajectory<'a>>,
     /// What else is known of the run.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub extra: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) extra: Object<'a>,
 }
 
 /// A message, or a model call with its results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Step<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Step<'a> {
     /// 1, 2, 3 without a gap.
-    pub step_id: usize,
+    pub(crate) step_id: usize,
     /// With six digits after the second: older Pythons refuse more. Absent where no time was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamp: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timestamp: Option<Text<'a>>,
     /// `system`, `user` or `agent`.
-    pub source: Text<'a>,
+    pub(crate) source: Text<'a>,
     /// Text, or a list of parts where an image or a sound can be loaded.
-    pub message: Json<'a>,
+    pub(crate) message: Json<'a>,
     /// What the model thought.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_content: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning_content: Option<Text<'a>>,
     /// How much the model was to think: a word or a number.
-    #[serde(default, skip_serializing_if = "Json::is_null")]
-    pub reasoning_effort: Json<'a>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub(crate) reasoning_effort: Json<'a>,
     /// The model that answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_name: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model_name: Option<Text<'a>>,
     /// `tool_call_id`, `function_name`, `arguments`, `extra`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<Object<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tool_calls: Vec<Object<'a>>,
     /// `results`: `source_call_id`, `content`, `subagent_trajectory_ref`, `extra`.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub observation: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) observation: Object<'a>,
     /// Tokens and money; empty for a model call without counts, which readers take for one by this key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metrics: Option<Object<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metrics: Option<Object<'a>>,
     /// The agent said this before the run: no target of training.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub is_copied_context: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) is_copied_context: Option<bool>,
     /// 1 for a model call, 0 for work that no model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub llm_call_count: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) llm_call_count: Option<u32>,
     /// What else is known.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub extra: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) extra: Object<'a>,
 }

@@ -49,14 +49,14 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-pub mod document;
+mod document;
 mod draft;
 mod media;
 mod step;
 #[cfg(test)]
 mod tests;
 
-pub use document::Trajectory;
+use document::Trajectory;
 
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Atif;
+pub(crate) struct Atif;
 
 impl Format for Atif {
     const ID: &'static str = "atif";

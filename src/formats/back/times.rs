@@ -2,14 +2,15 @@
 
 use crate::span::UnixNanos;
 
-/// A time in seconds since 1970, to the microsecond: an `f64` is not more precise. `None` before 1970 and after 2540.
+/// A time in seconds since 1970, to the microsecond: an `f64` is not more precise. `None` before 1970 and where nanoseconds end, in
+/// 2554.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "in range, as the filter has it"
 )]
 pub(in crate::formats) fn seconds(seconds: f64) -> Option<UnixNanos> {
-    let in_range = (0.0..1.8e10).contains(&seconds);
+    let in_range = (0.0..=18_446_744_073.709_553).contains(&seconds);
     in_range.then(|| UnixNanos(((seconds * 1e6).round() as u64).saturating_mul(1_000)))
 }
 

@@ -74,7 +74,6 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
         task_info: task_info(run),
         steps: list.into_iter().map(Draft::write).collect(),
         metadata: Some(metadata),
-        extra: Object::new(),
     };
     Assembled { document, losses }
 }
@@ -206,7 +205,6 @@ fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
         version: run.agent.version.as_deref().map(Text::from),
         framework: run.agent.framework.as_deref().map(Text::from),
         framework_version: run.agent.framework_version.as_deref().map(Text::from),
-        extra: Object::new(),
     }
 }
 
@@ -222,7 +220,6 @@ fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
         input: tasks()
             .find_map(|step| object(step.operation.task.input.as_ref()?))
             .or_else(|| root_input(run).and_then(object)),
-        extra: Object::new(),
     };
     (info != TaskInfo::default()).then_some(info)
 }

@@ -44,7 +44,6 @@ impl<'a> Inputs<'a, '_> {
                 body: Body::UserInput(UserInput {
                     content: words.text,
                     input_type: Some("text".into()),
-                    extra: Object::new(),
                 }),
                 metadata: words.original.map(|original| Object::from([("content", original)])),
             },

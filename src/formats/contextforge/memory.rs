@@ -48,7 +48,6 @@ impl<'a> Making<'a, '_> {
             results,
             relevance_scores: recorded.or_else(of_documents),
             total_available: memory.and_then(|memory| memory.total_available),
-            extra: Object::new(),
         })
     }
 
@@ -101,7 +100,6 @@ impl<'a> Making<'a, '_> {
             data,
             changes,
             triggered_by_step_id: None,
-            extra: Object::new(),
         }))
     }
 
@@ -143,7 +141,6 @@ impl<'a> Making<'a, '_> {
             old_value: state.and_then(|state| state.old_value.as_ref()).into(),
             new_value,
             reason: state.and_then(|state| state.reason.as_deref()).map(Text::from),
-            extra: Object::new(),
         })
     }
 
@@ -178,7 +175,6 @@ impl<'a> Making<'a, '_> {
             prompt,
             response,
             wait_duration_ms: wait,
-            extra: Object::new(),
         })
     }
 }
@@ -203,9 +199,18 @@ fn texts(value: &Value) -> Option<Vec<Text<'_>>> {
 }
 
 fn changes<'a>(value: &Value) -> Option<Vec<FieldChange<'a>>> {
-    value
-        .as_array()?
-        .iter()
-        .map(|item| serde_json::from_value(item.clone()).ok())
-        .collect()
+    value.as_array()?.iter().map(change).collect()
+}
+
+fn change<'a>(value: &Value) -> Option<FieldChange<'a>> {
+    let mut rest = value.as_object()?.clone();
+    let Value::String(path) = rest.shift_remove("path")? else {
+        return None;
+    };
+    Some(FieldChange {
+        path: path.into(),
+        old_value: rest.shift_remove("old_value").unwrap_or_default().into(),
+        new_value: rest.shift_remove("new_value").unwrap_or_default().into(),
+        extra: rest.into(),
+    })
 }

@@ -31,8 +31,7 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-mod deserialize;
-pub mod document;
+mod document;
 mod draft;
 mod input_output;
 mod memory;
@@ -42,7 +41,7 @@ mod step;
 mod tests;
 mod words;
 
-pub use document::TraceRun;
+use document::TraceRun;
 
 use serde_json::Value;
 
@@ -53,7 +52,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct ContextForge;
+pub(crate) struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";

@@ -65,10 +65,7 @@ pub(super) fn make<'a>(
     if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
         making.note("span_name", name.as_str());
     }
-    let has_latency = matches!(
-        body,
-        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_) | Body::Unknown { .. }
-    );
+    let has_latency = matches!(body, Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_));
     if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
         making.note("latency_ms", latency);
     }
@@ -92,7 +89,6 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
     Some(Body::FinalOutput(FinalOutput {
         content,
         format: Some(format.into()),
-        ..FinalOutput::default()
     }))
 }
 
@@ -164,7 +160,6 @@ impl<'a> Making<'a, '_> {
             latency_ms: self.step.latency_ms(),
             cost_estimate: cost.total.or_else(parts).filter(|cost| cost.is_finite()),
             provider: operation.model.provider.as_deref().map(Text::from),
-            extra: Object::new(),
         }))
     }
 
@@ -240,7 +235,6 @@ impl<'a> Making<'a, '_> {
             error: failure.map(|failure| calls::error_text(failure).into()),
             result: Some(result.unwrap_or_default()),
             resource_impact: self.resource_impact(),
-            extra: Object::new(),
         }))
     }
 
@@ -257,12 +251,7 @@ impl<'a> Making<'a, '_> {
                 _ => None,
             };
             self.taken("resource_impact", &["amount", "unit"]);
-            return Some(ResourceImpact {
-                amount,
-                unit,
-                breakdown,
-                extra: Object::new(),
-            });
+            return Some(ResourceImpact { amount, unit, breakdown });
         }
         let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
         self.taken("cost", &["total"]);
@@ -306,7 +295,6 @@ impl<'a> Making<'a, '_> {
             match_count: self.match_count(results.len()),
             results,
             latency_ms: self.step.latency_ms(),
-            extra: Object::new(),
         })
     }
 
@@ -346,7 +334,6 @@ impl<'a> Making<'a, '_> {
         Some(Body::UserInput(UserInput {
             content: spoken.text,
             input_type: Some(operation.content_type.input.as_deref().unwrap_or("text").into()),
-            extra: Object::new(),
         }))
     }
 
@@ -389,6 +376,5 @@ fn result(document: &Document) -> RetrievalResult<'_> {
         content: document.content.as_deref().unwrap_or_default().into(),
         score,
         metadata: (!metadata.is_empty()).then_some(metadata),
-        extra: Object::new(),
     }
 }

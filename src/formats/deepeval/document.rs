@@ -1,13 +1,13 @@
 //! DeepEval's own types, under the names that its dataset readers take without being told.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::document::json::{Json, Object, Text};
 
 /// One case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Case<'a> {
+pub(crate) enum Case<'a> {
     /// Several turns.
     Conversation(Conversation<'a>),
     /// A question and its answer.
@@ -15,67 +15,67 @@ pub enum Case<'a> {
 }
 
 /// `LLMTestCase`, or a `Golden` with an answer.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Single<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Single<'a> {
     /// Each once in a run.
-    pub name: Text<'a>,
+    pub(crate) name: Text<'a>,
     /// What was asked. Readers refuse null.
-    pub input: Text<'a>,
+    pub(crate) input: Text<'a>,
     /// What was answered at last. The key is always there: the JSON reader refuses a case without it.
-    pub actual_output: Option<Text<'a>>,
+    pub(crate) actual_output: Option<Text<'a>>,
     /// What was to be answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_output: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expected_output: Option<Text<'a>>,
     /// `name`, `input_parameters`, `output`, `reasoning`.
-    pub tools_called: Vec<Object<'a>>,
+    pub(crate) tools_called: Vec<Object<'a>>,
     /// What was retrieved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retrieval_context: Vec<Text<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) retrieval_context: Vec<Text<'a>>,
     /// Of all its model calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_token_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input_token_count: Option<u64>,
     /// Of all its model calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_token_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_token_count: Option<u64>,
     /// In US dollars.
-    #[serde(default, skip_serializing_if = "Json::is_null")]
-    pub token_cost: Json<'a>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub(crate) token_cost: Json<'a>,
     /// Seconds from the first operation's start to the last one's end.
-    #[serde(default, skip_serializing_if = "Json::is_null")]
-    pub completion_time: Json<'a>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub(crate) completion_time: Json<'a>,
     /// What else is known.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub additional_metadata: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) additional_metadata: Object<'a>,
 }
 
 /// `ConversationalTestCase`, or a `ConversationalGolden` with turns.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conversation<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Conversation<'a> {
     /// Each once in a run.
-    pub name: Text<'a>,
+    pub(crate) name: Text<'a>,
     /// What the conversation is about, never empty: by it readers tell a conversation from a single case.
-    pub scenario: Text<'a>,
+    pub(crate) scenario: Text<'a>,
     /// In order.
-    pub turns: Vec<Turn<'a>>,
+    pub(crate) turns: Vec<Turn<'a>>,
     /// What else is known.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub additional_metadata: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) additional_metadata: Object<'a>,
 }
 
 /// What one side said.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turn<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Turn<'a> {
     /// `user` or `assistant`.
-    pub role: Text<'a>,
+    pub(crate) role: Text<'a>,
     /// Words; empty where nothing was said. Readers refuse null.
-    pub content: Text<'a>,
+    pub(crate) content: Text<'a>,
     /// Calls before the words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools_called: Vec<Object<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tools_called: Vec<Object<'a>>,
     /// What was retrieved before the words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retrieval_context: Vec<Text<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) retrieval_context: Vec<Text<'a>>,
     /// What else is known.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub additional_metadata: Object<'a>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub(crate) additional_metadata: Object<'a>,
 }

@@ -39,12 +39,12 @@
 
 mod assemble;
 mod check;
-pub mod document;
+mod document;
 mod interaction;
 #[cfg(test)]
 mod tests;
 
-pub use document::Case;
+use document::Case;
 
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct DeepEval;
+pub(crate) struct DeepEval;
 
 impl Format for DeepEval {
     const ID: &'static str = "deepeval";

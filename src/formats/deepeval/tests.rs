@@ -18,8 +18,6 @@ fn cases(run: &Run, mode: &str) -> (Vec<Value>, Vec<Loss>) {
     DeepEval::check(&places, &options, &mut found);
     assert!(found.is_empty(), "{found:?}");
     for case in &cases {
-        let again: super::Case<'static> = serde_json::from_value(case.clone()).unwrap();
-        assert_eq!(&serde_json::to_value(again).unwrap(), case);
         assert_eq!(case.get("turns").is_some(), mode == "conversation");
     }
     (cases, list.into_iter().flat_map(|one| one.losses).collect())

@@ -35,7 +35,7 @@ mod assemble;
 mod check;
 #[cfg(feature = "server")]
 mod container;
-pub mod document;
+mod document;
 mod events;
 mod message;
 mod model;
@@ -43,7 +43,7 @@ mod model;
 mod tests;
 mod threads;
 
-pub use document::EvalLog;
+use document::EvalLog;
 
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Inspect;
+pub(crate) struct Inspect;
 
 impl Format for Inspect {
     const ID: &'static str = "inspect";

@@ -57,7 +57,6 @@ impl<'a> Finished<'a> {
             messages: Self::events(self.events, self.tools),
             annotations: self.annotations,
             metadata: self.metadata,
-            extra: Object::new(),
         };
         Assembled {
             document: Document::Row(row),
@@ -283,7 +282,6 @@ fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Anno
         content: content.into(),
         address: format!("messages[{at}]").into(),
         extra_metadata: Some(facts),
-        extra: Object::new(),
     }
 }
 
@@ -308,8 +306,5 @@ fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
             tools.push(shown);
         }
     }
-    (!tools.is_empty()).then_some(Tools {
-        tools,
-        extra: Object::new(),
-    })
+    (!tools.is_empty()).then_some(Tools { tools })
 }

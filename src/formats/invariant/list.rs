@@ -85,12 +85,7 @@ pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> T
     ToolCall {
         id,
         kind: "function".into(),
-        function: Function {
-            name,
-            arguments,
-            extra: Object::new(),
-        },
-        extra: Object::new(),
+        function: Function { name, arguments },
     }
 }
 
@@ -186,15 +181,11 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, &mut metadata);
-        let mut extra = Object::new();
-        if let Some(name) = &message.name {
-            extra.add("name", name);
-        }
         let event = Message {
             role: message.role.name().into(),
             content: Some(content),
-            tool_calls: tool_calls.map(Some),
-            extra,
+            tool_calls,
+            name: message.name.as_deref().map(Into::into),
             ..Message::default()
         };
         // The message is not the call's own work: facts of the call go to its turn.
@@ -220,7 +211,7 @@ impl<'a, 'o> List<'a, 'o> {
         let event = Message {
             role: "assistant".into(),
             content: Some(content),
-            tool_calls: tool_calls.map(Some),
+            tool_calls,
             timestamp: self.timestamp(entry.step, entry.at),
             ..Message::default()
         };

@@ -41,7 +41,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod content;
-pub mod document;
+mod document;
 mod list;
 mod nearest;
 mod offered;
@@ -52,7 +52,7 @@ mod scopes;
 #[cfg(test)]
 mod tests;
 
-pub use document::Document;
+use document::Document;
 
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Invariant;
+pub(crate) struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";

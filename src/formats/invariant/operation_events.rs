@@ -90,7 +90,7 @@ impl<'a> List<'a, '_> {
         let event = Message {
             role: "assistant".into(),
             content: Some(Json::Null),
-            tool_calls: Some(Some(calls_made)),
+            tool_calls: Some(calls_made),
             timestamp: self.timestamp(list.first().map(|(_, step)| *step), at),
             ..Message::default()
         };
@@ -200,7 +200,7 @@ impl<'a> List<'a, '_> {
         let event = Message {
             role: "assistant".into(),
             content: Some(Json::Null),
-            tool_calls: Some(Some(vec![call(id, "unknown".into(), Object::new())])),
+            tool_calls: Some(vec![call(id, "unknown".into(), Object::new())]),
             ..Message::default()
         };
         let metadata = Object::from([("synthesized", "call".into())]);

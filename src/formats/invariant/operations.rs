@@ -73,7 +73,7 @@ impl<'a> List<'a, '_> {
                     heard.insert(words.trim().to_owned().into());
                 }
             }
-            for call in draft.event.tool_calls.iter().flatten().flatten() {
+            for call in draft.event.tool_calls.iter().flatten() {
                 texts(&Json::Object(call.function.arguments.clone()), heard);
             }
         }

@@ -335,18 +335,6 @@ fn options() {
 }
 
 #[test]
-fn reads_text_arguments_and_bare_calls() {
-    let text = r#"[{"role":"assistant","tool_calls":[{"id":7,"type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},
-        {"id":"b","type":"function","function":{"name":"g","arguments":{}}},{"tools":[{"name":"f"}]},{"role":"user"}]"#;
-    let read: super::Document = serde_json::from_str(text).unwrap();
-    let written = serde_json::to_value(&read).unwrap();
-    let call = &written[0]["tool_calls"][0];
-    assert_eq!((&call["id"], &call["function"]["arguments"]), (&json!("7"), &json!({"a": 1})));
-    assert_eq!(written[1]["function"]["name"], "g");
-    assert_eq!(written[3], json!({"role": "user"}));
-}
-
-#[test]
 fn mixed_up_runs_break_no_rule() {
     for run in mixed_up::mixed_up() {
         for list in with(&run, &[]).0 {

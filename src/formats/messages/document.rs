@@ -1,54 +1,54 @@
 //! A row of training data: messages, and the tools that were offered.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::document::json::{Json, Text};
 
 /// One row.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Row<'a> {
     /// In the order in which a trainer renders them; the last one is the assistant's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub messages: Vec<ChatMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) messages: Vec<ChatMessage<'a>>,
     /// With `messages.split=completion`: all but the last message.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prompt: Vec<ChatMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prompt: Vec<ChatMessage<'a>>,
     /// With `messages.split=completion`: the last message.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub completion: Vec<ChatMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) completion: Vec<ChatMessage<'a>>,
     /// The offered tools: a list in OpenAI's function form, or its JSON text.
-    #[serde(default, skip_serializing_if = "Json::is_null")]
-    pub tools: Json<'a>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub(crate) tools: Json<'a>,
 }
 
 /// One message. Its content is never null: several trainers fail there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ChatMessage<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct ChatMessage<'a> {
     /// `system`, `user`, `assistant` or `tool`.
-    pub role: Text<'a>,
+    pub(crate) role: Text<'a>,
     /// Words; empty where the model only called tools.
-    pub content: Text<'a>,
+    pub(crate) content: Text<'a>,
     /// What the model thought.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_content: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning_content: Option<Text<'a>>,
     /// What the model asked for, in OpenAI's shape; the arguments are an object or its JSON text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<Json<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tool_calls: Vec<Json<'a>>,
     /// Of a tool's message: the call that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_call_id: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_call_id: Option<Text<'a>>,
     /// Of a tool's message: the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<Text<'a>>,
     /// 0: no target of training, in OpenAI's and Mistral's word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weight: Option<u32>,
     /// False: no target of training, in Axolotl's word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub training: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) training: Option<bool>,
     /// False: no target of training, in Tinker's word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trainable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trainable: Option<bool>,
 }
 
 /// The key that tells a trainer to leave a message out.

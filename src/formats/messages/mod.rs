@@ -71,12 +71,12 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-pub mod document;
+mod document;
 mod row;
 #[cfg(test)]
 mod tests;
 
-pub use document::Row;
+use document::Row;
 
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Messages;
+pub(crate) struct Messages;
 
 impl Format for Messages {
     const ID: &'static str = "messages";

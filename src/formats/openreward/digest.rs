@@ -6,13 +6,13 @@ use crate::span::hex;
 
 /// The SHA-256 of the bytes, in hexadecimal digits.
 #[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// `tb_` and 32 digits from trace, span, role and ordinal: the same block has the same id in every export.
 #[must_use]
-pub fn block_id(trace: &str, span: &str, role: &str, ordinal: u32) -> String {
+pub(crate) fn block_id(trace: &str, span: &str, role: &str, ordinal: u32) -> String {
     let mut digest = Sha256::new();
     for part in [trace, "\n", span, "\n", role, "\n", &ordinal.to_string()] {
         digest.update(part);

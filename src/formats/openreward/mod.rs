@@ -1,8 +1,8 @@
 //! OpenReward: a trace as a log of immutable blocks, which a server stitches into conversations.
 //!
-//! A [`Document`](crate::blocks::document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
+//! A document is a JSON array of blocks in insertion order; the page is the public text "How
 //! Traces Work". [`rules`](crate::blocks::rules) checks its rules block by block, [`limits`](crate::blocks::limits) are its byte limits,
-//! [`stitch`](crate::blocks::stitch) makes the tree of `blocks.stitched`, and [`written`] keeps blocks that a client writes one by one.
+//! the server makes the tree of `blocks.stitched`, and keeps blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
@@ -49,7 +49,7 @@
 //! conversation are left out (`NoPlace`). Blank messages have no block. The text of a message names its pictures, but not their
 //! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
-pub mod digest;
+pub(crate) mod digest;
 pub mod written;
 
 mod annotations;
@@ -80,7 +80,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct OpenReward;
+pub(crate) struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";

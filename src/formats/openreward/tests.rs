@@ -31,7 +31,6 @@ fn with(run: &Run, pairs: &[(&str, &str)]) -> (Vec<Value>, Vec<LossReason>) {
 
 fn checked(document: &Document, limits: &Limits) -> Vec<Value> {
     let value = serde_json::to_value(document).unwrap();
-    assert_eq!(&serde_json::from_value::<Document>(value.clone()).unwrap(), document);
     let list = value.as_array().unwrap().clone();
     assert_eq!(check_all(&list, limits), []);
     let times: Vec<&str> = list.iter().map(|block| block["created_at"].as_str().unwrap()).collect();

@@ -60,7 +60,6 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
         nodes: nodes.into_iter().map(|(_, node)| node).collect(),
         ideal: ideal(run, &mut losses),
         metadata: trace_metadata(run, &results, &ids, &judging),
-        tokens: None,
     };
     if rounded {
         losses.push(Loss::new(
@@ -243,7 +242,6 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
         ended_at: ended_at.filter(|_| step.known_end().is_some()).and_then(seconds),
         error: operation.failure.as_ref().map(|failure| calls::error_text(failure).into()),
         metadata,
-        extra: Object::new(),
     }
 }
 

@@ -36,12 +36,12 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-pub mod document;
+mod document;
 mod prompts;
 #[cfg(test)]
 mod tests;
 
-pub use document::AgentTrace;
+use document::AgentTrace;
 
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Reflex;
+pub(crate) struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";

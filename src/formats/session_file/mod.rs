@@ -23,11 +23,11 @@ use crate::run::Run;
 
 /// Claude Code's.
 #[derive(Debug, Clone, Copy)]
-pub struct ClaudeCode;
+pub(crate) struct ClaudeCode;
 
 /// Codex's.
 #[derive(Debug, Clone, Copy)]
-pub struct Codex;
+pub(crate) struct Codex;
 
 const CONTAINER: Option<Container> = Some(Container {
     ending: "jsonl",

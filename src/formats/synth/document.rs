@@ -12,59 +12,59 @@ use crate::document::json::{Json, Object, Text};
 /// Complete record of one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SessionTrace<'a> {
+pub(crate) struct SessionTrace<'a> {
     /// The session's or run's id.
-    pub session_id: Text<'a>,
+    pub(crate) session_id: Text<'a>,
     /// When it began.
-    pub created_at: Text<'a>,
+    pub(crate) created_at: Text<'a>,
     /// Turns, in order.
-    pub session_time_steps: Vec<SessionTimeStep<'a>>,
+    pub(crate) session_time_steps: Vec<SessionTimeStep<'a>>,
     /// All events, in order of time.
-    pub event_history: Vec<Arc<Event<'a>>>,
+    pub(crate) event_history: Vec<Arc<Event<'a>>>,
     /// All messages, in order of time.
-    pub markov_blanket_message_history: Vec<Arc<Message<'a>>>,
+    pub(crate) markov_blanket_message_history: Vec<Arc<Message<'a>>>,
     /// Facts of the session.
-    pub metadata: Object<'a>,
+    pub(crate) metadata: Object<'a>,
     /// Facts that fit no single key.
-    pub session_metadata: Option<Vec<Json<'a>>>,
+    pub(crate) session_metadata: Option<Vec<Json<'a>>>,
 }
 
 /// One turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SessionTimeStep<'a> {
+pub(crate) struct SessionTimeStep<'a> {
     /// Unique in the session.
-    pub step_id: Text<'a>,
+    pub(crate) step_id: Text<'a>,
     /// 0, 1, 2, ...
-    pub step_index: i64,
+    pub(crate) step_index: i64,
     /// When it began.
-    pub timestamp: Text<'a>,
+    pub(crate) timestamp: Text<'a>,
     /// 1, 2, 3, ...
-    pub turn_number: Option<i64>,
+    pub(crate) turn_number: Option<i64>,
     /// What happened in it.
-    pub events: Vec<Arc<Event<'a>>>,
+    pub(crate) events: Vec<Arc<Event<'a>>>,
     /// What was said in it.
-    pub markov_blanket_messages: Vec<Arc<Message<'a>>>,
+    pub(crate) markov_blanket_messages: Vec<Arc<Message<'a>>>,
     /// Facts of the turn.
-    pub step_metadata: Object<'a>,
+    pub(crate) step_metadata: Object<'a>,
     /// When it ended.
-    pub completed_at: Option<Text<'a>>,
+    pub(crate) completed_at: Option<Text<'a>>,
 }
 
 /// When something happened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TimeRecord {
+pub(crate) struct TimeRecord {
     /// Seconds since 1970.
-    pub event_time: f64,
+    pub(crate) event_time: f64,
     /// A message's own time or number.
-    pub message_time: Option<i64>,
+    pub(crate) message_time: Option<i64>,
 }
 
 /// Something that happened inside a subsystem. No tag is written: the three kinds are told apart by their fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// A decision of the runtime.
     Runtime(RuntimeEvent<'a>),
     /// Feedback of the environment.
@@ -76,119 +76,109 @@ pub enum Event<'a> {
 /// A decision of the runtime.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RuntimeEvent<'a> {
+pub(crate) struct RuntimeEvent<'a> {
     /// Who.
-    pub system_instance_id: Text<'a>,
+    pub(crate) system_instance_id: Text<'a>,
     /// When.
-    pub time_record: TimeRecord,
+    pub(crate) time_record: TimeRecord,
     /// Facts.
-    pub metadata: Object<'a>,
+    pub(crate) metadata: Object<'a>,
     /// Facts that fit no single key.
-    pub event_metadata: Option<Vec<Json<'a>>>,
+    pub(crate) event_metadata: Option<Vec<Json<'a>>>,
     /// Indices of the actions taken.
-    pub actions: Vec<i64>,
+    pub(crate) actions: Vec<i64>,
 }
 
 /// Feedback of the environment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct EnvironmentEvent<'a> {
+pub(crate) struct EnvironmentEvent<'a> {
     /// Who.
-    pub system_instance_id: Text<'a>,
+    pub(crate) system_instance_id: Text<'a>,
     /// When.
-    pub time_record: TimeRecord,
+    pub(crate) time_record: TimeRecord,
     /// Facts.
-    pub metadata: Object<'a>,
+    pub(crate) metadata: Object<'a>,
     /// Facts that fit no single key.
-    pub event_metadata: Option<Vec<Json<'a>>>,
+    pub(crate) event_metadata: Option<Vec<Json<'a>>>,
     /// The reward.
-    pub reward: f64,
+    pub(crate) reward: f64,
     /// Whether the episode ended here.
-    pub terminated: bool,
+    pub(crate) terminated: bool,
     /// Whether the episode was cut here.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
     /// The state before.
-    pub system_state_before: Option<Json<'a>>,
+    pub(crate) system_state_before: Option<Json<'a>>,
     /// The state after: a tool's result.
-    pub system_state_after: Option<Json<'a>>,
+    pub(crate) system_state_after: Option<Json<'a>>,
 }
 
 /// A model call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LmcaisEvent<'a> {
+pub(crate) struct LmcaisEvent<'a> {
     /// Who.
-    pub system_instance_id: Text<'a>,
+    pub(crate) system_instance_id: Text<'a>,
     /// When it began.
-    pub time_record: TimeRecord,
+    pub(crate) time_record: TimeRecord,
     /// Facts.
-    pub metadata: Object<'a>,
+    pub(crate) metadata: Object<'a>,
     /// Facts that fit no single key.
-    pub event_metadata: Option<Vec<Json<'a>>>,
+    pub(crate) event_metadata: Option<Vec<Json<'a>>>,
     /// The model.
-    pub model_name: Text<'a>,
+    pub(crate) model_name: Text<'a>,
     /// Its provider.
-    pub provider: Option<Text<'a>>,
+    pub(crate) provider: Option<Text<'a>>,
     /// Tokens in.
-    pub input_tokens: Option<i64>,
+    pub(crate) input_tokens: Option<i64>,
     /// Tokens out.
-    pub output_tokens: Option<i64>,
+    pub(crate) output_tokens: Option<i64>,
     /// Tokens in all.
-    pub total_tokens: Option<i64>,
+    pub(crate) total_tokens: Option<i64>,
     /// Money.
-    pub cost_usd: Option<f64>,
+    pub(crate) cost_usd: Option<f64>,
     /// Duration.
-    pub latency_ms: Option<i64>,
+    pub(crate) latency_ms: Option<i64>,
     /// The span.
-    pub span_id: Option<Text<'a>>,
+    pub(crate) span_id: Option<Text<'a>>,
     /// The trace.
-    pub trace_id: Option<Text<'a>>,
+    pub(crate) trace_id: Option<Text<'a>>,
     /// The state before.
-    pub system_state_before: Option<Json<'a>>,
+    pub(crate) system_state_before: Option<Json<'a>>,
     /// The state after.
-    pub system_state_after: Option<Json<'a>>,
+    pub(crate) system_state_after: Option<Json<'a>>,
     /// What went in and came out.
     #[serde(deserialize_with = "null_as_empty")]
-    pub call_records: Vec<LlmCallRecord<'a>>,
+    pub(crate) call_records: Vec<LlmCallRecord<'a>>,
 }
 
 /// Something that crosses a boundary between systems.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Message<'a> {
+pub(crate) struct Message<'a> {
     /// The words or the payload.
-    pub content: MessageContent<'a>,
+    pub(crate) content: MessageContent<'a>,
     /// `user_input`, `agent_response`, `action`, `result`, `observation`, or the store's words.
-    pub message_type: Text<'a>,
+    pub(crate) message_type: Text<'a>,
     /// When.
-    pub time_record: TimeRecord,
+    pub(crate) time_record: TimeRecord,
     /// Facts.
-    pub metadata: Object<'a>,
+    pub(crate) metadata: Object<'a>,
 }
 
 /// Content of a message: a payload wins over a text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct MessageContent<'a> {
+pub(crate) struct MessageContent<'a> {
     /// Words.
-    pub text: Option<Text<'a>>,
+    pub(crate) text: Option<Text<'a>>,
     /// JSON text.
-    pub json_payload: Option<Text<'a>>,
+    pub(crate) json_payload: Option<Text<'a>>,
 }
 
 impl<'a> Event<'a> {
-    /// When it happened, in seconds.
-    #[must_use]
-    pub fn event_time(&self) -> f64 {
-        match self {
-            Self::Runtime(event) => event.time_record.event_time,
-            Self::Environment(event) => event.time_record.event_time,
-            Self::Model(event) => event.time_record.event_time,
-        }
-    }
-
     /// Its facts.
-    pub fn metadata_mut(&mut self) -> &mut Object<'a> {
+    pub(crate) fn metadata_mut(&mut self) -> &mut Object<'a> {
         match self {
             Self::Runtime(event) => &mut event.metadata,
             Self::Environment(event) => &mut event.metadata,

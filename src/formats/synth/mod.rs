@@ -1,4 +1,4 @@
-//! Synth v3: one [`SessionTrace`](document::SessionTrace) with events (what happened), messages (what crossed a
+//! Synth v3: one `SessionTrace` with events (what happened), messages (what crossed a
 //! boundary) and turns.
 //!
 //! The types are those of the package `synth-ai` 0.2.24, every field written, as its `to_dict()` does. Message types are
@@ -48,12 +48,12 @@
 //! `spanbridge.ended_at_unix_nano`. Inputs and outputs of agents and chains that are not in the conversation are left
 //! out (`NoPlace`), and so are agents that did nothing. System prompts and earlier history are only in the call records.
 
-pub mod document;
+mod document;
 
 mod actions;
 mod assemble;
 pub(in crate::formats) mod back;
-pub mod call;
+mod call;
 mod check;
 mod events;
 mod facts;
@@ -76,7 +76,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Synth;
+pub(crate) struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Build, assistant, call, calling, failure, ms, span, tokens, user};
-use crate::formats::{FORMATS, Format, Layout, Options};
+use crate::formats::{FORMATS, Layout, Options};
 use crate::operation::{Kind, Message, Role, ToolCallId};
 use crate::run::{EntryKind, Id, ResultEntry, Run, ScopeId, StepId};
 
@@ -392,11 +392,11 @@ pub(crate) fn trip_planner() -> Run {
     build.run
 }
 
-/// Every format writes every sample with every option, the same each time, and reads what it wrote.
+/// Every format writes every sample with every option, the same each time.
 ///
 /// With `SPANBRIDGE_SAMPLES=<dir>` the documents are written there, for the checks by the formats' own packages.
 #[test]
-fn samples_are_written_and_read() {
+fn samples_are_written_the_same_each_time() {
     let choices: [&[(&str, &str)]; 5] = [
         &[],
         &[("invariant.container", "jsonl"), ("invariant.subagents", "own")],
@@ -432,19 +432,6 @@ fn samples_are_written_and_read() {
                     }
                 }
             }
-            reads_back::<crate::formats::contextforge::ContextForge>(&run, &options);
-            reads_back::<crate::formats::reflex::Reflex>(&run, &options);
-            reads_back::<crate::formats::invariant::Invariant>(&run, &options);
-            reads_back::<crate::formats::messages::Messages>(&run, &options);
-            reads_back::<crate::formats::atif::Atif>(&run, &options);
         }
-    }
-}
-
-fn reads_back<F: Format>(run: &Run, options: &Options) {
-    for one in F::assemble(std::slice::from_ref(run), options) {
-        let written = serde_json::to_value(&one.document).unwrap();
-        let read: F::Document<'_> = serde_json::from_value(written.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap(), written);
     }
 }

@@ -29,12 +29,12 @@
 mod assemble;
 mod call;
 mod check;
-pub mod document;
+mod document;
 mod node;
 #[cfg(test)]
 mod tests;
 
-pub use document::Episode;
+use document::Episode;
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ use crate::run::Run;
 
 /// The format.
 #[derive(Debug, Clone, Copy)]
-pub struct Verifiers;
+pub(crate) struct Verifiers;
 
 impl Format for Verifiers {
     const ID: &'static str = "verifiers";

@@ -66,7 +66,10 @@ fn corpus(endings: &[&str]) -> Vec<Vec<u8>> {
 /// A format's number stands before its document.
 fn documents() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for (number, format) in ["contextforge", "reflex", "openreward", "synth", "invariant"].iter().enumerate() {
+    for (number, format) in ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"]
+        .iter()
+        .enumerate()
+    {
         let ending = format!(".{format}.json");
         for document in corpus(&[&ending]) {
             seeds.push([&[u8::try_from(number).expect("few")], document.as_slice()].concat());

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::super::deserialize::as_whole;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
 use crate::document::shape::kind_of;
@@ -278,6 +277,18 @@ pub(super) fn whole(at: &At<'_>) -> Result<Option<u64>> {
         },
         other => Err(at.refuse(format!("a whole number is wanted, found {}", kind_of(other)))),
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "only numbers without a fraction and not below zero come here; `as` saturates"
+)]
+fn as_whole(number: &serde_json::Number) -> Option<u64> {
+    number.as_u64().or_else(|| {
+        let float = number.as_f64()?;
+        (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)
+    })
 }
 
 fn number(at: &At<'_>, key: &str) -> Result<Option<f64>> {

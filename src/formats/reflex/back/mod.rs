@@ -166,7 +166,7 @@ fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
     for draft in story.drafts.iter_mut().skip(first) {
         let Some(start) = &mut draft.start else { continue };
         if let Some(last) = last.filter(|last| last.0 >= start.0 && last.0 - start.0 < 100) {
-            *start = UnixNanos(last.0 + 1);
+            *start = UnixNanos(last.0.saturating_add(1));
         }
         last = Some(*start);
         draft.end = draft.end.map(|end| end.max(*start));
