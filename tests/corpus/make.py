@@ -1648,8 +1648,7 @@ def results_without_ids():
 1. The answer shows words alone and says that it asks for tools, and the tools run under an agent that says nothing. The results come in an
 order of their own: each goes to the tool whose argument it names.
 2. The same with results that name nothing: they are in the order of the calls.
-3. The tools have no ids, and no result; they take the results in the order in which they began.
-4. Three results of two calls: which is whose is unknown, and no call takes one.""")
+3. The tools have no ids, and no result; they take the results in the order in which they began.""")
     ask, done = chat("user", "How deep are both piers?"), chat("assistant", "Five and six.")
     words = chat("assistant", "I sound them.")
     said = lambda: genai([ask], words, (5, 4), finish="tool_calls")
@@ -1665,7 +1664,6 @@ order of their own: each goes to the tool whose argument it names.
     run(1, two, ["south: 6 m", "north: 5 m"])
     run(2, two, ["5 m", "6 m"])
     run(3, [ran("sound", None, {"pier": "north"}), ran("sound", None, {"pier": "south"})], ["5 m", "6 m"], below=False)
-    run(4, two, ["5 m", "6 m", "7 m"])
 
 
 for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids):

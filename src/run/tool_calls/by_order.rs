@@ -178,3 +178,58 @@ fn give(nodes: &mut Nodes, conversation: &mut Conversation, waiting: &Waiting, s
         used.result = Some(seen.message.result_value());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Message, Role, ToolUse};
+    use crate::run::conversation;
+    use crate::run::scopes::Scopes;
+    use crate::run::testing::{nodes, reading};
+
+    /// What two tools, which no call asks for, are given of these results.
+    fn given(texts: &[&str]) -> (Vec<Option<Value>>, usize) {
+        let tool = |number: u64, pier: &str| {
+            let mut tool = reading(number, Kind::Tool, 20 + number..40 - number);
+            tool.operation.tool = Some(Box::new(ToolUse {
+                name: Some("sound".to_owned()),
+                arguments: Some(serde_json::json!({"pier": pier})),
+                ..ToolUse::default()
+            }));
+            tool
+        };
+        let mut call = reading(4, Kind::Llm, 50..60);
+        let results = texts.iter().map(|text| Message::text(Role::Tool, *text));
+        let messages: Vec<Message> = std::iter::once(Message::text(Role::User, "How deep?")).chain(results).collect();
+        call.operation.input_messages = Some(messages.into());
+        let mut nodes = nodes([(tool(1, "north"), None), (tool(2, "south"), None), (call, None)]);
+        let scopes = Scopes::of(&nodes);
+        let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
+        let unasked = super::super::join(&mut nodes, &scopes, &mut conversations);
+        assert_eq!(unasked.of_conversation.iter().map(Vec::len).sum::<usize>(), 2);
+        let tools = nodes
+            .list
+            .iter()
+            .filter_map(|node| Some(node.operation.tool.as_ref()?.result.clone()));
+        let left = conversations.iter().map(|conversation| conversation.stray_results.len()).sum();
+        (tools.collect(), left)
+    }
+
+    #[test]
+    fn as_many_results_as_calls_are_theirs() {
+        let [a, b] = ["5 m", "6 m"].map(|text| Some(Value::from(text)));
+        assert_eq!(given(&["5 m", "6 m"]), (vec![a, b], 0), "in the order of the calls");
+        let [north, south] = ["north: 5 m", "south: 6 m"].map(|text| Some(Value::from(text)));
+        assert_eq!(
+            given(&["south: 6 m", "north: 5 m"]),
+            (vec![north, south], 0),
+            "each names its call's argument"
+        );
+    }
+
+    #[test]
+    fn of_more_or_fewer_results_none_is_anybodys() {
+        assert_eq!(given(&["5 m"]), (vec![None, None], 1));
+        assert_eq!(given(&["5 m", "6 m", "7 m"]), (vec![None, None], 3));
+    }
+}
