@@ -69,8 +69,8 @@ pub(super) fn cases() -> Vec<Case> {
     for format in FORMATS {
         let documents = format.assemble(&made, &Options::default(), Layout::Compact);
         let text: String = documents.into_iter().map(|made| made.document + "\n").collect();
-        if formats::disassemble(Some(&format), &text).is_ok() {
-            let work = move || drop(black_box(formats::disassemble(Some(&format), &text)));
+        if formats::disassemble(Some(format), &text).is_ok() {
+            let work = move || drop(black_box(formats::disassemble(Some(format), &text)));
             cases.push((format!("import: {}", format.id), Box::new(work)));
         }
     }
