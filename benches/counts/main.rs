@@ -215,8 +215,18 @@ fn read(text: &str) -> (&str, BTreeMap<&str, u64>) {
     (compiler, counts.collect())
 }
 
-/// The compiler that cargo calls, and the kind of machine.
+/// The compiler that cargo calls, and the kind of machine: libraries choose their instructions by the processor.
 fn this_compiler() -> String {
     let output = Command::new("rustc").arg("--version").output().unwrap();
-    format!("{} {}", String::from_utf8_lossy(&output.stdout).trim(), std::env::consts::ARCH)
+    let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |line: &str| {
+        line.strip_prefix("model name")?
+            .split_once(':')
+            .map(|(_, name)| name.trim().to_owned())
+    };
+    let processor = about.lines().find_map(value).unwrap_or_default();
+    let compiler = String::from_utf8_lossy(&output.stdout);
+    format!("{} {} {processor}", compiler.trim(), std::env::consts::ARCH)
+        .trim_end()
+        .to_owned()
 }
