@@ -143,12 +143,17 @@ mod tests {
                 "parentObservationId": parent, "level": "ERROR", "statusMessage": "no", "usageDetails": {"input": 3}, "latency": 1.5})
         };
         let scores = json!([{"name": "good", "value": 1, "observationId": "b"}, {"name": "whole", "stringValue": "yes", "value": null}]);
-        let trace = json!({"id": "3e28", "name": "ask", "timestamp": "2026-09-21T14:13:19.000Z", "sessionId": "s1", "scores": scores,
+        let trace = json!({"id": "3e28", "name": "ask", "timestamp": "2026-09-21T14:13:19.000Z", "sessionId": "s1", "scores": scores, "htmlPath": "/t",
             "observations": [observation("a", "GENERATION", None), observation("b", "EVENT", None), observation("c", "SPAN", Some("b"))]});
         let spans = spans(&trace);
         let [root, a, b, c] = spans.as_slice() else {
             panic!("a root and three")
         };
+        assert_eq!(
+            root.attributes.text("langfuse.trace.htmlPath"),
+            Some("/t"),
+            "what nothing reads stays"
+        );
         assert_eq!((root.name.as_str(), root.attributes.text("session.id")), ("ask", Some("s1")));
         assert_eq!(
             (a.parent, b.parent, c.parent),
@@ -188,11 +193,13 @@ mod tests {
         let run = |id: &str, kind: &str, below: Value| {
             json!({"id": id, "trace_id": "0196f9a0-0000-7000-8000-00000000000a", "run_type": kind, "name": "n", "start_time": "2026-09-21T14:13:20.000001",
                 "end_time": "2026-09-21T14:13:25", "inputs": {"a": 1}, "outputs": null, "error": "no", "prompt_tokens": 3, "tags": ["x", "y"],
-                "extra": {"metadata": {"ls_model_name": "m", "n": 2}}, "child_runs": below})
+                "extra": {"metadata": {"ls_model_name": "m", "n": 2}, "runtime": {"sdk": "x"}, "invocation_params": {"temperature": 0.5}}, "child_runs": below})
         };
         let child = run("0196f9a0-0000-7000-8000-00000000000c", "llm", json!([]));
         let spans = spans(&run("0196f9a0-0000-7000-8000-00000000000a", "chain", json!([child])));
         let [chain, llm] = spans.as_slice() else { panic!("two") };
+        assert_eq!(llm.attributes.text("langsmith.run.extra.runtime"), Some(r#"{"sdk":"x"}"#));
+        assert_eq!(llm.attributes.text("langsmith.run.invocation_params.temperature"), Some("0.5"));
         assert_eq!(chain.trace_id.to_string(), "0196f9a0000070008000 00000000000a".replace(' ', ""));
         assert_eq!(
             (chain.span_id.to_string().as_str(), chain.start.0 % 1_000_000_000),

@@ -32,6 +32,36 @@ const READ: &[&str] = &[
     "metadata",
 ];
 
+/// The same of a trace; its lists become spans and events.
+const READ_OF_TRACE: &[&str] = &[
+    "id",
+    "timestamp",
+    "name",
+    "input",
+    "output",
+    "userId",
+    "sessionId",
+    "release",
+    "version",
+    "environment",
+    "tags",
+    "metadata",
+    "observations",
+    "scores",
+];
+
+/// The same of a score.
+const READ_OF_SCORE: &[&str] = &[
+    "id",
+    "traceId",
+    "observationId",
+    "name",
+    "value",
+    "stringValue",
+    "comment",
+    "timestamp",
+];
+
 /// Whether a value is an observation.
 pub(super) fn is_observation(value: &Value) -> bool {
     let has = |name: &str| get(value, name).is_some_and(Value::is_string);
@@ -180,6 +210,12 @@ fn about_trace(trace: &Value, attributes: &mut Attributes) {
             .filter(|tags| tags.as_array().is_some_and(|tags| !tags.is_empty())),
     );
     attributes.members("langfuse.trace.metadata.", get(trace, "metadata"));
+    with_rest(
+        trace,
+        |name| READ_OF_TRACE.contains(&camel(name).as_str()),
+        "langfuse.trace.",
+        attributes,
+    );
 }
 
 /// A score as the event that OpenTelemetry has for evaluations.
@@ -192,6 +228,12 @@ fn evaluation(score: &Value) -> Option<Value> {
     }
     attributes.json("gen_ai.evaluation.score.label", get(score, "stringValue"));
     attributes.json("gen_ai.evaluation.explanation", get(score, "comment"));
+    with_rest(
+        score,
+        |name| READ_OF_SCORE.contains(&camel(name).as_str()),
+        "langfuse.score.",
+        &mut attributes,
+    );
     let time = get(score, "timestamp").and_then(Value::as_str).and_then(nanos);
     Some(json!({"name": "gen_ai.evaluation.result", "timeUnixNano": time, "attributes": attributes.0}))
 }

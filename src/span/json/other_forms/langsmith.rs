@@ -87,6 +87,13 @@ fn span(run: &Value) -> Option<Value> {
     let cost = run.get("total_cost").filter(|_| kind == "llm");
     let cost = cost.and_then(|cost| cost.as_f64().or_else(|| cost.as_str()?.parse().ok()));
     attributes.value("gen_ai.usage.cost", cost.map(Value::from).as_ref());
+    let of_extra = |name: &str| ["metadata", "invocation_params"].contains(&name);
+    extra
+        .into_iter()
+        .for_each(|extra| with_rest(extra, of_extra, "langsmith.run.extra.", &mut attributes));
+    invocation
+        .into_iter()
+        .for_each(|given| with_rest(given, |name| name == "tools", "langsmith.run.invocation_params.", &mut attributes));
     with_rest(run, |name| READ.contains(&name), "langsmith.run.", &mut attributes);
     let error = text("error");
     let code = match (error, text("status")) {
