@@ -79,7 +79,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--formats", default=",".join(FORMATS))
-    parser.add_argument("--most", type=int, default=600)
+    parser.add_argument("--most", type=int, default=300)
     parser.add_argument("folders", nargs="*")
     args = parser.parse_args()
     rng, bad, seen, made = random.Random(31), 0, 0, 0

@@ -49,6 +49,7 @@ static SCHEMA: Variants = Variants {
         (Tag::Is("type", &["object", "dict"]), &INPUT),
         (Tag::Is("type", &["array", "list"]), &of_type(&[may("items", OneOf(&SCHEMA))])),
         (Tag::Is("type", SCALARS), &of_type(&[may("enum", Maybe(&List(&Text)))])),
+        (Tag::Has("type"), &of_type(&[need("type", List(&Text))])),
         (Tag::Other, &of_type(&[])),
     ],
 };
