@@ -2,9 +2,6 @@
 //!
 //! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::cut;
@@ -167,41 +164,11 @@ fn is_broken(text: &str) -> bool {
     begins && parse(text).is_none()
 }
 
-/// Whether a text begins as JSON with members does, or as such JSON that was quoted.
-pub(super) fn may_be_json(text: &str) -> bool {
-    let begin = text.trim_start_matches(['\u{feff}', '\0']).trim_start();
-    begin.starts_with(['{', '[', '"'])
-}
-
-/// Whether a JSON text that nobody has read may need mending. A look at its ends, and for what few texts have.
-pub(super) fn may_be_needed(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '['])
-        && (cut::may_be_cut(text) || long_digits(text).is_some() || may_be_non_finite(text) || may_have_half_characters(text))
-}
-
-/// Whether a text has `NaN` or `Infinity`, by their capitals: these are rare.
-fn may_be_non_finite(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let begins = |at: usize| {
-        bytes
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(b"NaN") || rest.starts_with(b"Infinity"))
-    };
-    memchr::memchr2_iter(b'N', b'I', bytes).any(begins)
-}
-
-/// Whether a text escapes a character that needs two escapes.
-fn may_have_half_characters(text: &str) -> bool {
-    static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
-    let bytes = text.as_bytes();
-    ESCAPE.find_iter(bytes).any(|at| matches!(bytes.get(at + 2), Some(b'd' | b'D')))
-}
-
 /// Digits that 64 bits may not hold.
 const LONG: usize = 19;
 
 /// Where a number begins that has so many digits, if one may.
-fn long_digits(text: &str) -> Option<usize> {
+pub(super) fn long_digits(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut begin = 0;
     // So many digits in a row have one at the end of a piece of this length, wherever the pieces begin.

@@ -27,6 +27,7 @@ mod normalize;
 mod plan;
 mod providers;
 mod python;
+mod rare_marks;
 mod raw;
 mod read;
 mod registry;

@@ -36,7 +36,7 @@ pub(super) fn open_json(text: &str) -> Value {
 
 /// The same; `mended` is told what was wrong with the text.
 pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> Value {
-    let opened = super::mend::may_be_json(text)
+    let opened = super::rare_marks::may_be_json(text)
         .then(|| super::mend::parse_noting(text, ends, mended))
         .flatten();
     match opened {
