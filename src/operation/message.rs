@@ -122,7 +122,6 @@ pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool)
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Part {
     /// Words.
     Text(String),

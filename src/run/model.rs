@@ -319,7 +319,6 @@ pub struct Entry {
 
 /// What an entry of a conversation is.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum EntryKind {
     /// A system, developer or user message, or an assistant message that came as input without a call that made it: no
     /// fact of [`Entry::step`] (its tokens, its response id) is this message's. Results of its tool calls follow.

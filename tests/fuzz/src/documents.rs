@@ -88,7 +88,7 @@ fn whole(run: &Run) {
             match &entry.kind {
                 EntryKind::Call(call) => assert!(is_step(Some(call.tool))),
                 EntryKind::Result(result) => assert!(is_step(result.tool)),
-                _ => {}
+                EntryKind::Message(_) | EntryKind::Turn(_) => {}
             }
         }
     }
