@@ -1,5 +1,8 @@
 //! LangChain's dumps of its objects, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`, as what they hold.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 /// How deep dumps are looked for. Seen: a dozen levels of state, messages and blocks.
@@ -7,7 +10,8 @@ const DEEPEST: usize = 32;
 
 /// Whether a text may hold a dump.
 pub(super) fn may_be_in(text: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), b"\"lc\"").is_some()
+    static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"lc\""));
+    KEY.find(text.as_bytes()).is_some()
 }
 
 /// The value with its dumps opened.

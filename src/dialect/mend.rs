@@ -2,6 +2,9 @@
 //!
 //! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::cut;
@@ -164,11 +167,34 @@ fn is_broken(text: &str) -> bool {
     begins && parse(text).is_none()
 }
 
-/// Whether a text that nobody has read may need mending. A look at its ends, and for what few texts have.
+/// Whether a text begins as JSON with members does, or as such JSON that was quoted.
+pub(super) fn may_be_json(text: &str) -> bool {
+    let begin = text.trim_start_matches(['\u{feff}', '\0']).trim_start();
+    begin.starts_with(['{', '[', '"'])
+}
+
+/// Whether a JSON text that nobody has read may need mending. A look at its ends, and for what few texts have.
 pub(super) fn may_be_needed(text: &str) -> bool {
-    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
     text.trim_start().starts_with(['{', '['])
-        && (cut::may_be_cut(text) || long_digits(text).is_some() || has("NaN") || has("Infinity") || has("\\ud") || has("\\uD"))
+        && (cut::may_be_cut(text) || long_digits(text).is_some() || may_be_non_finite(text) || may_have_half_characters(text))
+}
+
+/// Whether a text has `NaN` or `Infinity`, by their capitals: these are rare.
+fn may_be_non_finite(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let begins = |at: usize| {
+        bytes
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with(b"NaN") || rest.starts_with(b"Infinity"))
+    };
+    memchr::memchr2_iter(b'N', b'I', bytes).any(begins)
+}
+
+/// Whether a text escapes a character that needs two escapes.
+fn may_have_half_characters(text: &str) -> bool {
+    static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
+    let bytes = text.as_bytes();
+    ESCAPE.find_iter(bytes).any(|at| matches!(bytes.get(at + 2), Some(b'd' | b'D')))
 }
 
 /// Digits that 64 bits may not hold.
@@ -177,24 +203,25 @@ const LONG: usize = 19;
 /// Where a number begins that has so many digits, if one may.
 fn long_digits(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let mut at = LONG - 1;
-    // So many digits in a row have one at each such step.
-    while at < bytes.len() {
-        if is_digit(at) {
-            let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
-            let begin = at - before;
-            let is_fraction = begin > 0 && bytes.get(begin - 1) == Some(&b'.');
-            if before + behind >= LONG && !is_fraction {
-                let digits = text.get(begin..at + behind).unwrap_or_default();
-                if digits.parse::<u64>().is_err() {
-                    return Some(begin);
-                }
+    let mut begin = 0;
+    // So many digits in a row have one at the end of a piece of this length, wherever the pieces begin.
+    let ends_with_digit = |piece: &[u8]| piece.last().is_some_and(u8::is_ascii_digit);
+    while let Some(pieces) = bytes
+        .get(begin..)
+        .and_then(|rest| rest.chunks_exact(LONG).position(ends_with_digit))
+    {
+        let at = begin + pieces * LONG + LONG - 1;
+        let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+        let first = at - before;
+        let is_fraction = first > 0 && bytes.get(first - 1) == Some(&b'.');
+        if before + behind >= LONG && !is_fraction {
+            let digits = text.get(first..at + behind).unwrap_or_default();
+            if digits.parse::<u64>().is_err() {
+                return Some(first);
             }
-            at += behind;
         }
-        at += LONG;
+        begin = at + behind;
     }
     None
 }

@@ -77,7 +77,7 @@ impl Whole {
                 None => codec::recorded(text),
             },
             // A model call's is long, and its messages say it once more.
-            Some((key, text)) if !is_call && (constructor::may_be_in(&text) || mend::may_be_needed(&text)) => {
+            Some((key, text)) if !is_call && mend::may_be_json(&text) && (constructor::may_be_in(&text) || mend::may_be_needed(&text)) => {
                 let mut mended = Mended::default();
                 let value = super::normalize::open_json_noting(&text, Ends::Cut, &mut mended);
                 let of_span = |detail| Finding::new(Some(span_id), FindingKind::UnreadableValue, detail);
