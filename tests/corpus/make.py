@@ -1666,7 +1666,19 @@ order of their own: each goes to the tool whose argument it names.
     run(3, [ran("sound", None, {"pier": "north"}), ran("sound", None, {"pier": "south"})], ["5 m", "6 m"], below=False)
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids):
+def results_without_calls():
+    c = Case(150, "made-results-without-calls", "Results whose calls were recorded nowhere", """
+A model reads results of calls that no span and no message has: one names its tool, one has an id alone, two have neither. No call is made
+up for them. They stand ahead of the answer that read them; formats in which a result needs a call keep them beside the message before.""")
+    root = c.span("invoke_agent pilot", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, scope="app")
+    read = genai([], chat("assistant", "North wind, low tide."), (40, 4))
+    result = lambda said, **about: {"role": "tool", "parts": [{"type": "tool_call_response", "response": said, **({"id": about.pop("id")} if "id" in about else {})}], **about}
+    asked = {"role": "user", "parts": [{"type": "text", "content": "Wind and tide?"}]}
+    read["gen_ai.input.messages"] = text([asked, result("north", id="call_1", name="wind"), result("low", id="call_2"), result({"fog": False}), result("calm")])
+    c.span("chat gpt-4o", 100, 900, read, root, scope="app")
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls):
     make()
 
 

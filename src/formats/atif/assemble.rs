@@ -112,6 +112,12 @@ impl<'a> Assembly<'a, '_> {
         };
         let (mut written, mut inline) = (Vec::new(), Vec::new());
         for asked in exchange.calls.iter() {
+            if !asked.is_recorded() {
+                let what = format!("tool_calls[{}]: only its result was recorded", asked.id);
+                draft.losses.push(Loss::new(None, what, LossReason::NoPlace));
+                written.extend(step::lone_result(run, &self.results, asked).map(Json::from));
+                continue;
+            }
             let id = draft.ids.numbered(asked.id.clone(), ':');
             let (arguments, wrapped) = chat::arguments(run, asked);
             let span = own.and_then(|own| own.span_id);
@@ -119,11 +125,6 @@ impl<'a> Assembly<'a, '_> {
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
                 (asked.id_is_derived && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
                 (wrapped, "arguments", LossReason::Coerced),
-                (
-                    asked.call.is_none() && asked.tool.is_none(),
-                    "function_name",
-                    LossReason::Synthesized,
-                ),
             ] {
                 if happened {
                     draft

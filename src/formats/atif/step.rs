@@ -241,6 +241,24 @@ fn seconds(at: UnixNanos) -> f64 {
 
 /// The result of a call; `None` where it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
+    let (content, extra) = given(run, results, asked)?;
+    Some(Object::from([
+        ("source_call_id", id.into()),
+        ("content", content),
+        ("extra", extra.into()),
+    ]))
+}
+
+/// A result whose call was recorded nowhere: it names none.
+pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<Object<'a>> {
+    let (content, mut extra) = given(run, results, asked)?;
+    extra.add_filled("tool_call_id", Some(asked.id.clone()).filter(|_| !asked.id_is_derived));
+    extra.add_filled("function_name", chat::known_name(run, asked));
+    Some(Object::from([("content", content), ("extra", extra.into())]))
+}
+
+/// What a tool gave back, and what is known of it.
+fn given<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<(Json<'a>, Object<'a>)> {
     let (last, earlier) = asked.results.split_last()?;
     let (content, failure) = chat::result(run, results, *last);
     let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);
@@ -257,9 +275,5 @@ pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCa
         earlier.add_filled("is_error", failure.map(|_| true));
         extra.push("earlier_results", earlier);
     }
-    Some(Object::from([
-        ("source_call_id", id.into()),
-        ("content", content.into()),
-        ("extra", extra.into()),
-    ]))
+    Some((content.into(), extra))
 }
