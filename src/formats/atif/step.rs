@@ -252,6 +252,7 @@ pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCa
 /// A result whose call was recorded nowhere: it names none.
 pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<Object<'a>> {
     let (content, mut extra) = given(run, results, asked)?;
+    extra.add("role", "tool");
     extra.add_filled("tool_call_id", Some(asked.id.clone()).filter(|_| !asked.id_is_derived));
     extra.add_filled("function_name", chat::known_name(run, asked));
     Some(Object::from([("content", content), ("extra", extra.into())]))

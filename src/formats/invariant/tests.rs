@@ -342,3 +342,15 @@ fn mixed_up_runs_break_no_rule() {
         }
     }
 }
+
+#[test]
+fn lists_one_a_line_are_traces_and_not_explorers_rows() {
+    let said = r#"[{"role":"assistant","content":"Six.","metadata":{"span_id":"00f067aa0ba902b7"}}]"#;
+    let violations = |text: &str| {
+        let format = crate::formats::by_id("invariant");
+        let checked = crate::formats::check(format, text, &Options::default());
+        checked.expect("a document").violations.iter().count()
+    };
+    assert_eq!(violations(&format!("{said}\n{said}\n")), 0);
+    assert_eq!(violations(&format!("{{\"metadata\":{{}}}}\n{said}\n{said}\n")), 2, "Explorer drops the first event of both");
+}
