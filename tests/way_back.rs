@@ -780,6 +780,10 @@ const BESIDE: &[(&str, &str)] = &[
         "a result that names its tool gets a call; those that name neither stand beside the events",
     ),
     (
+        "made-results-without-calls/5b8efff798038103d269000000960001.atif.json",
+        "a result that names its tool gets a call; those that name neither stand beside the steps",
+    ),
+    (
         "made-tools-that-name-their-asker/5b8efff798038103d2690000005a0001.synth.json",
         "a sub-agent without a span of its own has no name beside its tool's",
     ),

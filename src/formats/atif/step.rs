@@ -249,13 +249,11 @@ pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCa
     ]))
 }
 
-/// A result whose call was recorded nowhere: it names none.
-pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<Object<'a>> {
-    let (content, mut extra) = given(run, results, asked)?;
-    extra.add("role", "tool");
-    extra.add_filled("tool_call_id", Some(asked.id.clone()).filter(|_| !asked.id_is_derived));
-    extra.add_filled("function_name", chat::known_name(run, asked));
-    Some(Object::from([("content", content), ("extra", extra.into())]))
+/// A result of which neither the call nor the tool was recorded.
+pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Object<'a> {
+    let mut out = Object::from([("tool_call_id", asked.id.clone().into())]);
+    out.add_filled("content", asked.results.last().map(|last| chat::result(run, results, *last).0));
+    out
 }
 
 /// What a tool gave back, and what is known of it.

@@ -175,19 +175,10 @@ impl Reader<'_> {
     pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
         result.object()?;
         if let Some(content) = result.some("content") {
-            let message = if is_tools(result) {
-                let about = result.object_of("extra")?;
-                Message {
-                    tool_call_id: word(&about, "tool_call_id"),
-                    name: word(&about, "function_name"),
-                    ..answer(result, &ToolCall::default())?
-                }
-            } else {
-                Message {
-                    role: Role::User,
-                    parts: content::parts(&content)?,
-                    ..Message::default()
-                }
+            let message = Message {
+                role: Role::User,
+                parts: content::parts(&content)?,
+                ..Message::default()
             };
             if !message.is_blank() {
                 conversation.wait(message, stamp, result);
@@ -245,8 +236,7 @@ impl Reader<'_> {
         if !on_its_own {
             return self.model_call(at, step_content, &calls, conversation);
         }
-        let is_of_tools = || results(at).is_ok_and(|list| !list.is_empty() && list.iter().all(is_tools));
-        if !step_content.message.is_blank() || calls.is_empty() && !is_of_tools() {
+        if !step_content.message.is_blank() || calls.is_empty() {
             self.own_words(at, &step_content, conversation);
         }
         for (result, call) in self.answers(at, &calls)? {
@@ -405,9 +395,4 @@ fn found(value: &Value) -> String {
         Value::String(text) => format!("{text:?}"),
         other => kind_of(other).to_owned(),
     }
-}
-
-/// Whether a result is a tool's whose call was recorded nowhere.
-fn is_tools(result: &At<'_>) -> bool {
-    result.value.pointer("/extra/role").and_then(Value::as_str) == Some("tool")
 }
