@@ -279,6 +279,21 @@ fn calls_at_fault_end_with_two() {
     }
 }
 
+#[test]
+fn every_format_has_a_schema() {
+    for format in FORMATS {
+        let output = spanbridge(&["formats", format.id, "--schema"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let schema: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert_eq!(schema["title"], format.id);
+        assert_eq!(Some(schema), format.schema());
+    }
+    let output = spanbridge(&["formats", "codex", "--schema"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("codex has no schema"), "{}", stderr(&output));
+}
+
 /// What moves a cursor, rings, or turns the direction of writing.
 const HARMFUL: [char; 8] = ['\u{1b}', '\u{7}', '\r', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200f}'];
 

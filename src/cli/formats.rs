@@ -15,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   spanbridge formats
   spanbridge formats invariant
+  spanbridge formats atif --schema > atif.schema.json
   spanbridge formats --json | jq -r '.options[].name'";
 
 /// List the document formats, what each holds and loses, and its options.
@@ -27,6 +28,9 @@ pub(super) struct Formats {
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
+    /// Print a JSON Schema (draft 2020-12) of the format's documents: the fields and types that `check` demands.
+    #[arg(long, requires = "format", conflicts_with = "json")]
+    schema: bool,
 }
 
 impl Formats {
@@ -34,6 +38,10 @@ impl Formats {
         let mut first = true;
         let all = formats::all();
         for format in all.filter(|format| self.format.is_none_or(|chosen| chosen.id == format.id)) {
+            if self.schema {
+                print(&schema(format)?)?;
+                continue;
+            }
             if self.json {
                 print(&as_json(format))?;
                 continue;
@@ -48,6 +56,13 @@ impl Formats {
         out::flush().map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn schema(format: &AnyFormat) -> Result<String, Failure> {
+    let schema = format.schema().ok_or_else(|| Failure::Usage {
+        message: format!("{} has no schema: its files are those of another program", format.id),
+    })?;
+    Ok(format!("{schema:#}"))
 }
 
 fn print(line: &str) -> Result<(), Failure> {

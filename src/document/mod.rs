@@ -12,6 +12,7 @@ pub(crate) mod loss;
 pub(crate) mod loss_groups;
 pub(crate) mod parsed_size;
 pub(crate) mod repeated_keys;
+pub(crate) mod schema;
 pub(crate) mod shape;
 pub(crate) mod text;
 pub(crate) mod violations;

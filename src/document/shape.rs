@@ -1,4 +1,5 @@
-//! The types of documents as data, for [`check`](crate::formats::check): what a field may hold, which fields an object has.
+//! The types of documents as data: what a field may hold, which fields an object has. [`check`](crate::formats::check) compares
+//! documents with them, and [`schema`](super::schema) writes them as JSON Schema.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use crate::document::violations::{JsonPath, Violations};
 pub(crate) enum Shape {
     /// Any value, null too.
     Any,
+    Null,
     Text,
     Flag,
     Number,
@@ -21,6 +23,8 @@ pub(crate) enum Shape {
     Count,
     /// An object with any keys.
     Object,
+    /// An object with any keys, and values of one shape.
+    MapOf(&'static Shape),
     /// A time in ISO 8601 with a zone.
     Time,
     Word(&'static [&'static str]),
@@ -30,6 +34,31 @@ pub(crate) enum Shape {
     Maybe(&'static Shape),
     /// The first of these whose JSON type fits.
     Either(&'static [Shape]),
+    /// An object of one of several kinds.
+    OneOf(&'static Variants),
+    /// Compared with the first of these at once. The format compares it with the second itself, after other rules or in words of its
+    /// own.
+    Deferred(&'static Shape, &'static Shape),
+}
+
+/// An object whose fields depend on its kind.
+#[derive(Debug)]
+pub(crate) struct Variants {
+    /// The fields of every kind.
+    pub(crate) common: Record,
+    /// An object is of the first kind whose tag it has.
+    pub(crate) of: &'static [(Tag, &'static Record)],
+}
+
+/// By what the kind of an object is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tag {
+    /// The field is one of these words.
+    Is(&'static str, &'static [&'static str]),
+    /// The object has the field.
+    Has(&'static str),
+    /// It has no tag of the kinds before.
+    Other,
 }
 
 /// An object with known fields.
@@ -45,9 +74,9 @@ pub(crate) struct Record {
 /// A field of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
-    name: &'static str,
-    is_needed: bool,
-    shape: Shape,
+    pub(super) name: &'static str,
+    pub(super) is_needed: bool,
+    pub(super) shape: Shape,
 }
 
 /// A field that must stand there.
@@ -73,16 +102,18 @@ impl Shape {
     fn fits(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
+            Self::Null => value.is_null(),
             Self::Text | Self::Time | Self::Word(_) => value.is_string(),
             Self::Flag => value.is_boolean(),
             Self::Number => value.is_number(),
             Self::Int => value.as_f64().is_some_and(|number| number.fract() == 0.0),
             Self::StrictInt => value.is_i64() || value.is_u64() || is_large_integer(value),
             Self::Count => Self::Int.fits(value) && value.as_f64().is_some_and(|number| number >= 0.0),
-            Self::Object | Self::Of(_) => value.is_object(),
+            Self::Object | Self::MapOf(_) | Self::Of(_) | Self::OneOf(_) => value.is_object(),
             Self::List(_) => value.is_array(),
             Self::Maybe(shape) => value.is_null() || shape.fits(value),
             Self::Either(shapes) => shapes.iter().any(|shape| shape.fits(value)),
+            Self::Deferred(now, _) => now.fits(value),
         }
     }
 
@@ -90,19 +121,21 @@ impl Shape {
     fn words(self) -> String {
         match self {
             Self::Any => "any value".to_owned(),
+            Self::Null => "null".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Int | Self::StrictInt => "an integer".to_owned(),
             Self::Count => "an integer of at least 0".to_owned(),
-            Self::Object => "an object".to_owned(),
+            Self::Object | Self::MapOf(_) => "an object".to_owned(),
             Self::Time => "a time in ISO 8601 with a zone, such as 2026-01-01T10:00:00.000Z".to_owned(),
             Self::Word([word]) => format!("{word:?}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::List(_) => "a list".to_owned(),
-            Self::Of(record) => format!("{} (an object)", record.what),
+            Self::Of(record) | Self::OneOf(Variants { common: record, .. }) => format!("{} (an object)", record.what),
             Self::Maybe(shape) => format!("{} or null", shape.words()),
             Self::Either(shapes) => shapes.iter().map(|shape| shape.words()).collect::<Vec<_>>().join(" or "),
+            Self::Deferred(now, _) => now.words(),
         }
     }
 
@@ -125,10 +158,23 @@ impl Shape {
                     shape.check(item, place.item(index), found);
                 }
             }
+            Self::MapOf(shape) => {
+                for (key, value) in value.as_object().into_iter().flatten() {
+                    shape.check(value, place.key(key), found);
+                }
+            }
             Self::Of(record) => {
                 if let Some(object) = value.as_object() {
                     record.check(object, place, found);
                 }
+            }
+            Self::OneOf(variants) => {
+                if let Some(object) = value.as_object() {
+                    variants.check(object, place, found);
+                }
+            }
+            Self::Deferred(now, _) => {
+                now.check(value, place, found);
             }
             Self::Maybe(shape) if !value.is_null() => {
                 shape.check(value, place, found);
@@ -147,12 +193,12 @@ impl Shape {
 impl Record {
     /// Notes which fields are missing, of another shape, or not known.
     pub(crate) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
-        self.check_with(object, &[], place, found);
+        self.check_fields(object, place, found);
+        self.check_names(&[], object, place, found);
     }
 
-    /// The same, with more fields.
-    pub(crate) fn check_with(&self, object: &Map<String, Value>, more: &[Field], place: JsonPath<'_>, found: &mut Violations) {
-        for Field { name, is_needed, shape } in self.fields.iter().chain(more) {
+    fn check_fields(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
+        for Field { name, is_needed, shape } in self.fields {
             match object.get(*name) {
                 Some(value) => {
                     shape.check(value, place.key(name), found);
@@ -161,11 +207,60 @@ impl Record {
                 None => {}
             }
         }
+    }
+
+    fn check_names(&self, common: &[Field], object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
         let Some(others) = self.others else { return };
-        let is_known = |key: &str| self.fields.iter().chain(more).any(|field| field.name == key);
+        let is_known = |key: &str| common.iter().chain(self.fields).any(|field| field.name == key);
         for key in object.keys().filter(|key| !is_known(key)) {
             found.add(place.key(key), format!("{} has no field of this name: {others}", self.what));
         }
+    }
+
+    /// Whether it has a field of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+}
+
+impl Variants {
+    /// The kind of an object, unless it has no tag of any.
+    pub(crate) fn kind(&self, object: &Map<String, Value>) -> Option<&'static Record> {
+        self.of.iter().find(|(tag, _)| tag.is_on(object)).map(|(_, record)| *record)
+    }
+
+    /// Notes which fields are missing, of another shape, or not known. That an object is of no kind is not noted.
+    pub(crate) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
+        self.common.check_fields(object, place, found);
+        if let Some(kind) = self.kind(object) {
+            kind.check_fields(object, place, found);
+            kind.check_names(self.common.fields, object, place, found);
+        }
+    }
+
+    /// The words that tag an object.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
+        let words = |(tag, _): &'static (Tag, &Record)| match tag {
+            Tag::Is(_, words) => *words,
+            Tag::Has(_) | Tag::Other => &[],
+        };
+        self.of.iter().flat_map(words).copied()
+    }
+}
+
+impl Tag {
+    /// Whether an object has it.
+    pub(crate) fn is_on(self, object: &Map<String, Value>) -> bool {
+        match self {
+            Self::Is(field, words) => object.get(field).and_then(Value::as_str).is_some_and(|word| words.contains(&word)),
+            Self::Has(field) => object.contains_key(field),
+            Self::Other => true,
+        }
+    }
+
+    /// Whether no object has both: they are different words of one field.
+    pub(super) fn excludes(self, other: Self) -> bool {
+        matches!((self, other), (Self::Is(field, _), Self::Is(of, _)) if field == of)
     }
 }
 

@@ -36,6 +36,7 @@ pub struct AnyFormat {
     pub(super) gather: Option<Gather>,
     /// Whether a rule is about several documents of a file.
     pub(super) checked_together: bool,
+    schema: fn() -> Option<Value>,
     pub(super) check: fn(&[(JsonPath<'_>, &Value)], &Options, &mut Violations),
 }
 
@@ -53,6 +54,7 @@ impl AnyFormat {
             read,
             gather: None,
             checked_together: F::CHECKED_TOGETHER,
+            schema: F::schema,
             check: F::check,
         }
     }
@@ -67,6 +69,13 @@ impl AnyFormat {
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.read.is_some()
+    }
+
+    /// A JSON Schema (draft 2020-12) of one document, if the format has one: which fields there are, and of which type.
+    /// [`check`](super::check()) compares documents with the same tables, and with rules about several fields.
+    #[must_use]
+    pub fn schema(&self) -> Option<Value> {
+        (self.schema)()
     }
 
     /// The documents as JSON values, without what was kept of those that the runs were imported from.

@@ -53,6 +53,12 @@ pub trait Format {
     /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
 
+    /// A JSON Schema (draft 2020-12) of one document: which fields there are, and of which type. `check` knows more rules.
+    #[must_use]
+    fn schema() -> Option<Value> {
+        None
+    }
+
     /// Notes which rules of the format these documents of one file break, each with its place. A format without rules of
     /// its own finds nothing.
     fn check(documents: &[(JsonPath<'_>, &Value)], options: &Options, found: &mut Violations) {

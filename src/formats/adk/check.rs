@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{Any, Count, Flag, List, Maybe, Number, Object, Of, Text};
-use crate::document::shape::{Record, may, need, repeated, shown};
+use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
+use crate::document::shape::{Record, Tag, Variants, may, need, repeated, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-const SET: Record = Record {
+static SET: Record = Record {
     what: "an eval set",
     fields: &[
         need("eval_set_id", Text),
@@ -18,7 +18,7 @@ const SET: Record = Record {
     others: None,
 };
 
-const CASE: Record = Record {
+static CASE: Record = Record {
     what: "an eval case",
     fields: &[
         need("eval_id", Text),
@@ -31,19 +31,19 @@ const CASE: Record = Record {
     others: None,
 };
 
-const SESSION: Record = Record {
+static SESSION: Record = Record {
     what: "a session",
     fields: &[need("app_name", Text), need("user_id", Text), may("state", Object)],
     others: None,
 };
 
-const INVOCATION: Record = Record {
+static INVOCATION: Record = Record {
     what: "an invocation",
     fields: &[
         need("user_content", Of(&CONTENT)),
         may("invocation_id", Text),
         may("final_response", Maybe(&Of(&CONTENT))),
-        may("intermediate_data", Maybe(&Object)),
+        may("intermediate_data", Maybe(&Deferred(&Object, &OneOf(&DATA)))),
         may("creation_timestamp", Number),
         may("duration", Maybe(&Number)),
         may("model_duration", Maybe(&Number)),
@@ -54,40 +54,65 @@ const INVOCATION: Record = Record {
     others: Some("ADK refuses the whole file; leave it out"),
 };
 
-const EVENTS: Record = Record {
-    what: "a list of events",
-    fields: &[need("invocation_events", List(&Of(&EVENT)))],
-    others: Some("events stand alone, without the lists of calls and responses"),
+static DATA: Variants = Variants {
+    common: Record {
+        what: "intermediate data",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (
+            Tag::Has("invocation_events"),
+            &Record {
+                what: "a list of events",
+                fields: &[need("invocation_events", List(&Of(&EVENT)))],
+                others: Some("events stand alone, without the lists of calls and responses"),
+            },
+        ),
+        (
+            Tag::Other,
+            &Record {
+                what: "intermediate data",
+                fields: &[
+                    may("tool_uses", List(&Of(&CALL))),
+                    may("tool_responses", List(&Of(&RESPONSE))),
+                    may("intermediate_responses", List(&List(&Any))),
+                ],
+                others: Some("ADK refuses the whole file; leave it out"),
+            },
+        ),
+    ],
 };
 
-const EVENT: Record = Record {
+static EVENT: Record = Record {
     what: "an event",
     fields: &[
         need("author", Text),
         may("content", Maybe(&Of(&CONTENT))),
-        may("usage_metadata", Maybe(&Object)),
+        may("usage_metadata", Maybe(&Deferred(&Object, &Of(&USAGE)))),
         may("model_version", Maybe(&Text)),
     ],
     others: None,
 };
 
-const LISTS: Record = Record {
-    what: "intermediate data",
+static USAGE: Record = Record {
+    what: "usage metadata",
     fields: &[
-        may("tool_uses", List(&Of(&CALL))),
-        may("tool_responses", List(&Of(&RESPONSE))),
-        may("intermediate_responses", List(&List(&Any))),
+        may("prompt_token_count", Maybe(&Count)),
+        may("candidates_token_count", Maybe(&Count)),
+        may("cached_content_token_count", Maybe(&Count)),
+        may("total_token_count", Maybe(&Count)),
     ],
-    others: Some("ADK refuses the whole file; leave it out"),
+    others: None,
 };
 
-const CONTENT: Record = Record {
+static CONTENT: Record = Record {
     what: "a content",
     fields: &[may("role", Maybe(&Text)), may("parts", Maybe(&List(&Of(&PART))))],
     others: Some("a content has a role and parts"),
 };
 
-const PART: Record = Record {
+static PART: Record = Record {
     what: "a part",
     fields: &[
         may("text", Maybe(&Text)),
@@ -98,24 +123,20 @@ const PART: Record = Record {
     others: None,
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a function call",
     fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("args", Maybe(&Object))],
     others: None,
 };
 
-const RESPONSE: Record = Record {
+static RESPONSE: Record = Record {
     what: "a function response",
     fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("response", Maybe(&Object))],
     others: None,
 };
 
-const USAGE: [&str; 4] = [
-    "prompt_token_count",
-    "candidates_token_count",
-    "cached_content_token_count",
-    "total_token_count",
-];
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&SET);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(set) = document.as_object() else {
@@ -161,10 +182,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
 }
 
 fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
-    if !data.contains_key("invocation_events") {
-        return LISTS.check(data, place, found);
-    }
-    EVENTS.check(data, place, found);
+    DATA.check(data, place, found);
     let place = place.key("invocation_events");
     for (at, event) in data
         .get("invocation_events")
@@ -174,11 +192,8 @@ fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Viol
         .enumerate()
     {
         let place = place.item(at);
-        let place = place.key("usage_metadata");
-        for key in USAGE {
-            if let Some(count) = event.get("usage_metadata").and_then(|usage| usage.get(key)) {
-                Maybe(&Count).check(count, place.key(key), found);
-            }
+        if let Some(usage) = event.get("usage_metadata").and_then(Value::as_object) {
+            USAGE.check(usage, place.key("usage_metadata"), found);
         }
     }
 }

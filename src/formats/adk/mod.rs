@@ -58,6 +58,7 @@ use document::EvalSet;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, Values};
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -91,6 +92,10 @@ impl Format for Adk {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Record, Tag, Variants, may, need};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::time;
 
 const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
 
-const TRAJECTORY: Record = Record {
+static TRAJECTORY: Record = Record {
     what: "a trajectory",
     fields: &[
         need("schema_version", Text),
@@ -23,12 +23,12 @@ const TRAJECTORY: Record = Record {
         may("final_metrics", Maybe(&Of(&FINAL_METRICS))),
         may("continued_trajectory_ref", Maybe(&Text)),
         may("extra", Maybe(&Object)),
-        may("subagent_trajectories", Maybe(&List(&Object))),
+        may("subagent_trajectories", Maybe(&List(&Deferred(&Object, &Of(&TRAJECTORY))))),
     ],
     others: Some(REFUSED),
 };
 
-const AGENT: Record = Record {
+static AGENT: Record = Record {
     what: "an agent",
     fields: &[
         need("name", Text),
@@ -40,7 +40,7 @@ const AGENT: Record = Record {
     others: Some(REFUSED),
 };
 
-const STEP: Record = Record {
+static STEP: Record = Record {
     what: "a step",
     fields: &[
         need("step_id", Int),
@@ -60,9 +60,9 @@ const STEP: Record = Record {
     others: Some(REFUSED),
 };
 
-const CONTENT: Shape = Either(&[Text, List(&Of(&PART))]);
+const CONTENT: Shape = Either(&[Text, List(&Deferred(&Of(&PART), &OneOf(&PARTS)))]);
 
-const PART: Record = Record {
+static PART: Record = Record {
     what: "a content part",
     fields: &[
         need("type", Word(&["text", "image", "audio"])),
@@ -72,13 +72,40 @@ const PART: Record = Record {
     others: Some(REFUSED),
 };
 
-const SOURCE: Record = Record {
+/// What a part of each type has.
+static PARTS: Variants = Variants {
+    common: Record {
+        what: "a content part",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (
+            Tag::Is("type", &["text"]),
+            &Record {
+                what: "a text part",
+                fields: &[need("text", Text), may("source", Null)],
+                others: Some(REFUSED),
+            },
+        ),
+        (
+            Tag::Is("type", &["image", "audio"]),
+            &Record {
+                what: "a media part",
+                fields: &[may("text", Null), need("source", Of(&SOURCE))],
+                others: Some(REFUSED),
+            },
+        ),
+    ],
+};
+
+static SOURCE: Record = Record {
     what: "a source",
     fields: &[need("media_type", Text), need("path", Text), may("duration_sec", Maybe(&Number))],
     others: Some(REFUSED),
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[
         need("tool_call_id", Text),
@@ -89,13 +116,13 @@ const CALL: Record = Record {
     others: Some(REFUSED),
 };
 
-const OBSERVATION: Record = Record {
+static OBSERVATION: Record = Record {
     what: "an observation",
     fields: &[need("results", List(&Of(&RESULT)))],
     others: Some("readers refuse the document for it; put it into the `extra` of a result"),
 };
 
-const RESULT: Record = Record {
+static RESULT: Record = Record {
     what: "a result",
     fields: &[
         may("source_call_id", Maybe(&Text)),
@@ -106,7 +133,7 @@ const RESULT: Record = Record {
     others: Some(REFUSED),
 };
 
-const REFERENCE: Record = Record {
+static REFERENCE: Record = Record {
     what: "a reference to a sub-agent's trajectory",
     fields: &[
         may("trajectory_id", Maybe(&Text)),
@@ -117,7 +144,7 @@ const REFERENCE: Record = Record {
     others: Some(REFUSED),
 };
 
-const METRICS: Record = Record {
+static METRICS: Record = Record {
     what: "metrics",
     fields: &[
         may("prompt_tokens", Maybe(&Int)),
@@ -132,7 +159,7 @@ const METRICS: Record = Record {
     others: Some(REFUSED),
 };
 
-const FINAL_METRICS: Record = Record {
+static FINAL_METRICS: Record = Record {
     what: "final metrics",
     fields: &[
         may("total_prompt_tokens", Maybe(&Int)),
@@ -173,12 +200,12 @@ const AUDIO: &[&str] = &[
     "audio/x-aiff",
 ];
 
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&TRAJECTORY);
+
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(trajectory) = document.as_object() else {
-        found.add(place, format!("expected a trajectory (an object), found {}", shown(document)));
-        return;
-    };
-    TRAJECTORY.check(trajectory, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(trajectory) = document.as_object() else { return };
     let version = trajectory.get("schema_version").and_then(Value::as_str);
     if version.is_some_and(|version| !version.starts_with("ATIF-v1.")) {
         found.add(place.key("schema_version"), "expected ATIF-v1.0 to ATIF-v1.8; write ATIF-v1.7");

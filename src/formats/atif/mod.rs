@@ -61,6 +61,7 @@ use document::Trajectory;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, Values};
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Files, Format};
 use crate::run::Run;
@@ -101,6 +102,10 @@ impl Format for Atif {
             .filter(|run| run.has_agent_work())
             .flat_map(|run| assemble::of_run(run, options))
             .collect()
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

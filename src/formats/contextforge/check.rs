@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use super::document::ALIASES;
 use super::read::known_type;
-use crate::document::shape::Shape::{self, Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::document::shape::{Field, Record, cycles, may, need, repeated, shown, time};
+use crate::document::shape::Shape::{self, Any, Deferred, Either, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word};
+use crate::document::shape::{Field, Record, Tag, Variants, cycles, may, need, repeated, time};
 use crate::document::violations::{JsonPath, Violations};
 
 const DROPPED: &str = "readers drop it; put it into `metadata`";
 
-const RUN: Record = Record {
+static RUN: Record = Record {
     what: "a run",
     fields: &[
         need("run_id", Text),
@@ -22,13 +22,13 @@ const RUN: Record = Record {
         may("ended_at", Maybe(&Time)),
         need("agent_info", Of(&AGENT)),
         may("task_info", Maybe(&Of(&TASK))),
-        need("steps", List(&Object)),
+        need("steps", List(&Deferred(&Object, &OneOf(&STEPS)))),
         may("metadata", Maybe(&Object)),
     ],
     others: Some(DROPPED),
 };
 
-const AGENT: Record = Record {
+static AGENT: Record = Record {
     what: "agent_info",
     fields: &[
         need("name", Text),
@@ -39,7 +39,7 @@ const AGENT: Record = Record {
     others: Some(DROPPED),
 };
 
-const TASK: Record = Record {
+static TASK: Record = Record {
     what: "task_info",
     fields: &[
         may("description", Maybe(&Text)),
@@ -49,123 +49,138 @@ const TASK: Record = Record {
     others: Some(DROPPED),
 };
 
-const STEP: Record = Record {
-    what: "a step",
-    fields: &[
-        need("step_id", Text),
-        need("step_type", Text),
-        need("timestamp", Time),
-        may("parent_step_id", Maybe(&Text)),
-        may("metadata", Maybe(&Object)),
-    ],
-    others: Some(DROPPED),
-};
-
-const IMPACT: Record = Record {
+static IMPACT: Record = Record {
     what: "resource_impact",
     fields: &[need("amount", Number), need("unit", Text), may("breakdown", Maybe(&Object))],
     others: None,
 };
 
-const RESULT: Record = Record {
+static RESULT: Record = Record {
     what: "a result of a retrieval",
     fields: &[need("content", Text), may("score", Maybe(&Number)), may("metadata", Maybe(&Object))],
     others: Some("readers drop it; put it into the result's `metadata`"),
 };
 
-const CHANGE: Record = Record {
+static CHANGE: Record = Record {
     what: "a change",
     fields: &[need("path", Text), may("old_value", Any), may("new_value", Any)],
     others: None,
 };
 
 /// The steps, each with its own fields.
-const STEPS: [(&str, &[Field]); 9] = [
-    ("user_input", &[need("content", Text), may("input_type", Maybe(&Text))]),
-    (
-        "llm_call",
-        &[
-            need("model", Text),
-            need("input", Either(&[Text, List(&Object)])),
-            need("output", Either(&[Text, Object])),
-            may("tokens_in", Maybe(&Int)),
-            may("tokens_out", Maybe(&Int)),
-            may("tokens_total", Maybe(&Int)),
-            may("latency_ms", Maybe(&Int)),
-            may("cost_estimate", Maybe(&Number)),
-            may("provider", Maybe(&Text)),
+static STEPS: Variants = Variants {
+    common: Record {
+        what: "a step",
+        fields: &[
+            need("step_id", Text),
+            need("step_type", Text),
+            need("timestamp", Time),
+            may("parent_step_id", Maybe(&Text)),
+            may("metadata", Maybe(&Object)),
         ],
-    ),
-    (
-        "tool_call",
-        &[
-            need("tool_name", Text),
-            need("arguments", Object),
-            may("result", Any),
-            may("latency_ms", Maybe(&Int)),
-            may("success", Maybe(&Shape::Flag)),
-            may("error", Maybe(&Text)),
-            may("resource_impact", Maybe(&Of(&IMPACT))),
-        ],
-    ),
-    (
-        "retrieval",
-        &[
-            need("query", Text),
-            need("results", List(&Of(&RESULT))),
-            need("match_count", Int),
-            may("latency_ms", Maybe(&Int)),
-        ],
-    ),
-    (
-        "memory_read",
-        &[
-            need("query", Either(&[Text, Object])),
-            need("results", List(&Any)),
-            need("match_count", Int),
-            may("relevance_scores", Maybe(&List(&Number))),
-            may("total_available", Maybe(&Int)),
-        ],
-    ),
-    (
-        "memory_write",
-        &[
-            need("operation", Word(&["add", "update", "delete", "put"])),
-            need("data", Object),
-            may("entity_type", Maybe(&Text)),
-            may("entity_id", Maybe(&Text)),
-            may("namespace", Maybe(&List(&Text))),
-            may("key", Maybe(&Text)),
-            may("changes", Maybe(&List(&Of(&CHANGE)))),
-            may("triggered_by_step_id", Maybe(&Text)),
-        ],
-    ),
-    (
-        "state_change",
-        &[
-            need("state_key", Text),
-            need("new_value", Any),
-            may("old_value", Any),
-            may("reason", Maybe(&Text)),
-        ],
-    ),
-    (
-        "interrupt",
-        &[
-            need("prompt", Text),
-            need("response", Either(&[Text, Object])),
-            need("wait_duration_ms", Int),
-        ],
-    ),
-    ("final_output", &[need("content", Any), may("format", Maybe(&Text))]),
-];
+        others: Some(DROPPED),
+    },
+    of: &[
+        (
+            Tag::Is("step_type", &["user_input"]),
+            &step(&[need("content", Text), may("input_type", Maybe(&Text))]),
+        ),
+        (
+            Tag::Is("step_type", &["llm_call"]),
+            &step(&[
+                need("model", Text),
+                need("input", Either(&[Text, List(&Object)])),
+                need("output", Either(&[Text, Object])),
+                may("tokens_in", Maybe(&Int)),
+                may("tokens_out", Maybe(&Int)),
+                may("tokens_total", Maybe(&Int)),
+                may("latency_ms", Maybe(&Int)),
+                may("cost_estimate", Maybe(&Number)),
+                may("provider", Maybe(&Text)),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["tool_call"]),
+            &step(&[
+                need("tool_name", Text),
+                need("arguments", Object),
+                may("result", Any),
+                may("latency_ms", Maybe(&Int)),
+                may("success", Maybe(&Shape::Flag)),
+                may("error", Maybe(&Text)),
+                may("resource_impact", Maybe(&Of(&IMPACT))),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["retrieval"]),
+            &step(&[
+                need("query", Text),
+                need("results", List(&Of(&RESULT))),
+                need("match_count", Int),
+                may("latency_ms", Maybe(&Int)),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["memory_read"]),
+            &step(&[
+                need("query", Either(&[Text, Object])),
+                need("results", List(&Any)),
+                need("match_count", Int),
+                may("relevance_scores", Maybe(&List(&Number))),
+                may("total_available", Maybe(&Int)),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["memory_write"]),
+            &step(&[
+                need("operation", Word(&["add", "update", "delete", "put"])),
+                need("data", Object),
+                may("entity_type", Maybe(&Text)),
+                may("entity_id", Maybe(&Text)),
+                may("namespace", Maybe(&List(&Text))),
+                may("key", Maybe(&Text)),
+                may("changes", Maybe(&List(&Of(&CHANGE)))),
+                may("triggered_by_step_id", Maybe(&Text)),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["state_change"]),
+            &step(&[
+                need("state_key", Text),
+                need("new_value", Any),
+                may("old_value", Any),
+                may("reason", Maybe(&Text)),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["interrupt"]),
+            &step(&[
+                need("prompt", Text),
+                need("response", Either(&[Text, Object])),
+                need("wait_duration_ms", Int),
+            ]),
+        ),
+        (
+            Tag::Is("step_type", &["final_output"]),
+            &step(&[need("content", Any), may("format", Maybe(&Text))]),
+        ),
+    ],
+};
+
+const fn step(fields: &'static [Field]) -> Record {
+    Record {
+        what: "a step",
+        fields,
+        others: Some(DROPPED),
+    }
+}
+
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&RUN);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(run) = document.as_object() else {
-        found.add(place, format!("expected a run (an object), found {}", shown(document)));
-        return;
-    };
-    RUN.check(run, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(run) = document.as_object() else { return };
     if let Some(id) = run.get("run_id").and_then(Value::as_str).filter(|id| !is_uuid_v4(id)) {
         let message = format!("{id:?} is not a UUID v4 in its usual form (small letters, version 4): 5b8efff7-9803-4103-9269-b633813fc60c");
         found.add(place.key("run_id"), message);
@@ -278,18 +293,18 @@ fn with_plain_names(step: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
 
 fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violations) {
     let Some(step_type) = step.get("step_type").and_then(Value::as_str) else {
-        STEP.check(step, place, found);
+        STEPS.common.check(step, place, found);
         return;
     };
-    let Some((_, own)) = STEPS.iter().find(|(name, _)| *name == step_type) else {
-        let words: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+    if STEPS.kind(step).is_none() {
+        let words: Vec<&str> = STEPS.words().collect();
         found.add(
             place.key("step_type"),
             format!("expected one of {}, found {step_type:?}", words.join(", ")),
         );
         return;
-    };
-    STEP.check_with(step, own, place, found);
+    }
+    STEPS.check(step, place, found);
     // Null fields are left out where the package writes, and then the document cannot be loaded again.
     let never_null = match step_type {
         "state_change" => Some("new_value"),

@@ -2,11 +2,25 @@
 
 use serde_json::Value;
 
-use crate::document::shape::Shape::{Any, Count, Either, List, Maybe, Number, Object, Of, Text, Word};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Number, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-const SINGLE: Record = Record {
+/// A conversation has turns or a scenario.
+static CASE: Variants = Variants {
+    common: Record {
+        what: "a test case",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (Tag::Has("turns"), &CONVERSATION),
+        (Tag::Has("scenario"), &CONVERSATION),
+        (Tag::Other, &SINGLE),
+    ],
+};
+
+static SINGLE: Record = Record {
     what: "a test case",
     fields: &[
         need("input", Text),
@@ -27,7 +41,7 @@ const SINGLE: Record = Record {
     others: None,
 };
 
-const CONVERSATION: Record = Record {
+static CONVERSATION: Record = Record {
     what: "a conversation",
     fields: &[
         need("scenario", Text),
@@ -40,7 +54,7 @@ const CONVERSATION: Record = Record {
     others: None,
 };
 
-const TURN: Record = Record {
+static TURN: Record = Record {
     what: "a turn",
     fields: &[
         need("role", Word(&["user", "assistant"])),
@@ -52,7 +66,7 @@ const TURN: Record = Record {
     others: None,
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[
         need("name", Text),
@@ -64,6 +78,9 @@ const CALL: Record = Record {
     ],
     others: None,
 };
+
+/// A document.
+pub(super) const DOCUMENT: Shape = Either(&[List(&OneOf(&CASE)), OneOf(&CASE)]);
 
 pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let mut first: Option<bool> = None;
@@ -93,11 +110,8 @@ fn case(place: JsonPath<'_>, document: &Value, first: &mut Option<bool>, found: 
             "single test cases and conversations stand in one file: DeepEval refuses that; write two files",
         );
     }
-    if !many {
-        return SINGLE.check(case, place, found);
-    }
-    CONVERSATION.check(case, place, found);
-    if case.get("scenario").and_then(Value::as_str).is_some_and(str::is_empty) {
+    CASE.check(case, place, found);
+    if many && case.get("scenario").and_then(Value::as_str).is_some_and(str::is_empty) {
         found.add(
             place.key("scenario"),
             "the scenario is empty: readers take the case for a single one; say what the conversation is about",

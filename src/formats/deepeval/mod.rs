@@ -49,6 +49,7 @@ use document::Case;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, Values};
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -77,6 +78,10 @@ impl Format for DeepEval {
             .filter(|run| run.has_agent_work())
             .flat_map(|run| assemble::of_run(run, options))
             .collect()
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

@@ -4,11 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::document::shape::Shape::{self, Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{
+    self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
+};
+use crate::document::shape::{Record, Tag, Variants, may, need};
 use crate::document::violations::{JsonPath, Violations};
 
-const LOG: Record = Record {
+static LOG: Record = Record {
     what: "an eval log",
     fields: &[
         may("version", Int),
@@ -23,7 +25,7 @@ const LOG: Record = Record {
     others: None,
 };
 
-const SPEC: Record = Record {
+static SPEC: Record = Record {
     what: "an eval",
     fields: &[
         may("eval_id", Text),
@@ -41,19 +43,19 @@ const SPEC: Record = Record {
     others: None,
 };
 
-const STATS: Record = Record {
+static STATS: Record = Record {
     what: "stats",
     fields: &[may("started_at", Text), may("completed_at", Text), may("model_usage", Object)],
     others: None,
 };
 
-const ERROR: Record = Record {
+static ERROR: Record = Record {
     what: "an error",
     fields: &[need("message", Text), need("traceback", Text), need("traceback_ansi", Text)],
     others: None,
 };
 
-const SAMPLE: Record = Record {
+static SAMPLE: Record = Record {
     what: "a sample",
     fields: &[
         need("id", Either(&[Int, Text])),
@@ -64,7 +66,7 @@ const SAMPLE: Record = Record {
         may("output", Of(&OUTPUT)),
         may("scores", Maybe(&Object)),
         may("metadata", Object),
-        may("events", List(&Object)),
+        may("events", List(&Deferred(&Object, &OneOf(&EVENTS)))),
         may("model_usage", Object),
         may("started_at", Maybe(&Time)),
         may("completed_at", Maybe(&Time)),
@@ -76,13 +78,13 @@ const SAMPLE: Record = Record {
     others: None,
 };
 
-const POOL: Record = Record {
+static POOL: Record = Record {
     what: "pooled data",
     fields: &[need("messages", List(&Of(&MESSAGE))), need("calls", List(&Any))],
     others: None,
 };
 
-const MESSAGE: Record = Record {
+static MESSAGE: Record = Record {
     what: "a message",
     fields: &[
         need("role", Word(&["system", "user", "assistant", "tool"])),
@@ -98,7 +100,7 @@ const MESSAGE: Record = Record {
     others: None,
 };
 
-const PART: Record = Record {
+static PART: Record = Record {
     what: "a part",
     fields: &[need(
         "type",
@@ -107,13 +109,13 @@ const PART: Record = Record {
     others: None,
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[need("id", Text), need("function", Text), need("arguments", Object)],
     others: None,
 };
 
-const TOOL_ERROR: Record = Record {
+static TOOL_ERROR: Record = Record {
     what: "a tool's error",
     fields: &[
         need(
@@ -138,7 +140,7 @@ const TOOL_ERROR: Record = Record {
     others: None,
 };
 
-const OUTPUT: Record = Record {
+static OUTPUT: Record = Record {
     what: "an output",
     fields: &[
         may("model", Text),
@@ -150,7 +152,7 @@ const OUTPUT: Record = Record {
     others: None,
 };
 
-const CHOICE: Record = Record {
+static CHOICE: Record = Record {
     what: "a choice",
     fields: &[
         need("message", Of(&MESSAGE)),
@@ -162,7 +164,7 @@ const CHOICE: Record = Record {
     others: None,
 };
 
-const USAGE: Record = Record {
+static USAGE: Record = Record {
     what: "usage",
     fields: &[
         may("input_tokens", Int),
@@ -176,123 +178,132 @@ const USAGE: Record = Record {
     others: None,
 };
 
-/// What every event may have.
-const EVENT: Record = Record {
-    what: "an event",
-    fields: &[
-        may("uuid", Maybe(&Text)),
-        may("span_id", Maybe(&Text)),
-        may("timestamp", Time),
-        may("working_start", Number),
-        may("completed", Maybe(&Time)),
-        may("metadata", Maybe(&Object)),
-        may("pending", Maybe(&Flag)),
+/// Events by their name.
+static EVENTS: Variants = Variants {
+    common: Record {
+        what: "an event",
+        fields: &[
+            may("uuid", Maybe(&Text)),
+            may("span_id", Maybe(&Text)),
+            may("timestamp", Time),
+            may("working_start", Number),
+            may("completed", Maybe(&Time)),
+            may("metadata", Maybe(&Object)),
+            may("pending", Maybe(&Flag)),
+        ],
+        others: None,
+    },
+    of: &[
+        (
+            Tag::Is("event", &["model"]),
+            &Record {
+                what: "a model event",
+                fields: &[
+                    need("model", Text),
+                    need("input", List(&Of(&MESSAGE))),
+                    may("input_refs", Maybe(&List(&List(&Count)))),
+                    need("tools", List(&Of(&TOOL))),
+                    need("tool_choice", TOOL_CHOICE),
+                    need("config", Object),
+                    need("output", Of(&OUTPUT)),
+                    may("error", Maybe(&Text)),
+                ],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["tool"]),
+            &Record {
+                what: "a tool event",
+                fields: &[
+                    need("id", Text),
+                    need("function", Text),
+                    need("arguments", Object),
+                    may("error", Maybe(&Of(&TOOL_ERROR))),
+                    may("failed", Maybe(&Flag)),
+                    may("agent_span_id", Maybe(&Text)),
+                ],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["span_begin"]),
+            &Record {
+                what: "the beginning of a span",
+                fields: &[
+                    need("id", Text),
+                    may("parent_id", Maybe(&Text)),
+                    may("type", Maybe(&Text)),
+                    need("name", Text),
+                ],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["span_end"]),
+            &Record {
+                what: "the end of a span",
+                fields: &[need("id", Text)],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["info"]),
+            &Record {
+                what: "an info event",
+                fields: &[may("source", Maybe(&Text)), need("data", Any)],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["score"]),
+            &Record {
+                what: "a score event",
+                fields: &[need("score", Object), may("intermediate", Flag)],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("event", &["error"]),
+            &Record {
+                what: "an error event",
+                fields: &[need("error", Of(&ERROR))],
+                others: None,
+            },
+        ),
+        // Events that other writers use.
+        (
+            Tag::Is(
+                "event",
+                &[
+                    "sample_init",
+                    "sample_limit",
+                    "sandbox",
+                    "state",
+                    "store",
+                    "anchor",
+                    "approval",
+                    "branch",
+                    "checkpoint",
+                    "compaction",
+                    "input",
+                    "interrupt",
+                    "score_edit",
+                    "logger",
+                    "step",
+                    "subtask",
+                ],
+            ),
+            &Record {
+                what: "another event",
+                fields: &[],
+                others: None,
+            },
+        ),
     ],
-    others: None,
 };
 
-/// Events whose fields are known, by their name.
-const EVENTS: [(&str, Record); 7] = [
-    (
-        "model",
-        Record {
-            what: "a model event",
-            fields: &[
-                need("model", Text),
-                need("input", List(&Of(&MESSAGE))),
-                may("input_refs", Maybe(&List(&List(&Count)))),
-                need("tools", List(&Of(&TOOL))),
-                need("tool_choice", TOOL_CHOICE),
-                need("config", Object),
-                need("output", Of(&OUTPUT)),
-                may("error", Maybe(&Text)),
-            ],
-            others: None,
-        },
-    ),
-    (
-        "tool",
-        Record {
-            what: "a tool event",
-            fields: &[
-                need("id", Text),
-                need("function", Text),
-                need("arguments", Object),
-                may("error", Maybe(&Of(&TOOL_ERROR))),
-                may("failed", Maybe(&Flag)),
-                may("agent_span_id", Maybe(&Text)),
-            ],
-            others: None,
-        },
-    ),
-    (
-        "span_begin",
-        Record {
-            what: "the beginning of a span",
-            fields: &[
-                need("id", Text),
-                may("parent_id", Maybe(&Text)),
-                may("type", Maybe(&Text)),
-                need("name", Text),
-            ],
-            others: None,
-        },
-    ),
-    (
-        "span_end",
-        Record {
-            what: "the end of a span",
-            fields: &[need("id", Text)],
-            others: None,
-        },
-    ),
-    (
-        "info",
-        Record {
-            what: "an info event",
-            fields: &[may("source", Maybe(&Text)), need("data", Any)],
-            others: None,
-        },
-    ),
-    (
-        "score",
-        Record {
-            what: "a score event",
-            fields: &[need("score", Object), may("intermediate", Flag)],
-            others: None,
-        },
-    ),
-    (
-        "error",
-        Record {
-            what: "an error event",
-            fields: &[need("error", Of(&ERROR))],
-            others: None,
-        },
-    ),
-];
-
-/// Kinds of events that other writers use.
-const MORE: [&str; 16] = [
-    "sample_init",
-    "sample_limit",
-    "sandbox",
-    "state",
-    "store",
-    "anchor",
-    "approval",
-    "branch",
-    "checkpoint",
-    "compaction",
-    "input",
-    "interrupt",
-    "score_edit",
-    "logger",
-    "step",
-    "subtask",
-];
-
-const TOOL: Record = Record {
+static TOOL: Record = Record {
     what: "a tool",
     fields: &[need("name", Text), need("description", Text), may("parameters", Object)],
     others: None,
@@ -300,12 +311,12 @@ const TOOL: Record = Record {
 
 const TOOL_CHOICE: Shape = Either(&[Text, Object]);
 
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&LOG);
+
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(log) = document.as_object() else {
-        found.add(place, format!("expected an eval log (an object), found {}", shown(document)));
-        return;
-    };
-    LOG.check(log, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(log) = document.as_object() else { return };
     if log.get("version").and_then(Value::as_f64).is_some_and(|version| version > 2.0) {
         found.add(place.key("version"), "readers know versions up to 2: write 2");
     }
@@ -325,12 +336,10 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
 
 fn one_event<'v>(place: JsonPath<'_>, event: &'v Value, pool: usize, open: &mut HashSet<&'v str>, found: &mut Violations) {
     let Some(map) = event.as_object() else { return };
-    EVENT.check(map, place, found);
+    EVENTS.check(map, place, found);
     let kind = map.get("event").and_then(Value::as_str).unwrap_or_default();
-    match EVENTS.iter().find(|(name, _)| *name == kind) {
-        Some((_, record)) => record.check(map, place, found),
-        None if MORE.contains(&kind) => {}
-        None => found.add(place.key("event"), format!("readers know no event of the kind {kind:?}")),
+    if EVENTS.kind(map).is_none() {
+        found.add(place.key("event"), format!("readers know no event of the kind {kind:?}"));
     }
     let refs = map.get("input_refs").and_then(Value::as_array);
     for (index, range) in refs.into_iter().flatten().enumerate() {

@@ -48,6 +48,7 @@ use document::EvalLog;
 use serde_json::Value;
 
 use crate::document::choice::Options;
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -69,6 +70,10 @@ impl Format for Inspect {
 
     fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<EvalLog<'a>>> {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

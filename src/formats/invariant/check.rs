@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::offered;
-use crate::document::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-const MESSAGE: Record = Record {
+static MESSAGE: Record = Record {
     what: "a message",
     fields: &[
         need("role", Text),
-        may("content", Maybe(&Either(&[Text, List(&Object)]))),
+        may("content", Maybe(&CONTENT)),
         may("tool_calls", Maybe(&List(&Of(&CALL)))),
         may("metadata", Of(&METADATA)),
         may("server", Maybe(&Text)),
@@ -22,29 +22,57 @@ const MESSAGE: Record = Record {
 };
 
 /// The software takes the server of an event from here.
-const METADATA: Record = Record {
+static METADATA: Record = Record {
     what: "metadata",
     fields: &[may("server", Maybe(&Text))],
     others: None,
 };
 
-const PART: Record = Record {
-    what: "a part",
-    fields: &[may("metadata", Maybe(&Object)), may("server", Maybe(&Text))],
+const CONTENT: Shape = Either(&[Text, List(&Deferred(&Object, &OneOf(&PARTS)))]);
+
+static PARTS: Variants = Variants {
+    common: Record {
+        what: "a part",
+        fields: &[may("metadata", Maybe(&Object)), may("server", Maybe(&Text))],
+        others: None,
+    },
+    of: &[
+        (
+            Tag::Is("type", &["text"]),
+            &Record {
+                what: "a text part",
+                fields: &[need("text", Text)],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("type", &["image_url"]),
+            &Record {
+                what: "an image part",
+                fields: &[need("image_url", Of(&IMAGE))],
+                others: None,
+            },
+        ),
+    ],
+};
+
+static IMAGE: Record = Record {
+    what: "an image",
+    fields: &[need("url", Text)],
     others: None,
 };
 
-const ANNOTATION: Record = Record {
+static ANNOTATION: Record = Record {
     what: "an annotation",
     fields: &[need("content", Text), need("address", Text), may("extra_metadata", Maybe(&Object))],
     others: None,
 };
 
-const OUTPUT: Record = Record {
+static OUTPUT: Record = Record {
     what: "a tool output",
     fields: &[
         need("role", Text),
-        need("content", Maybe(&Either(&[Text, List(&Object)]))),
+        need("content", Maybe(&CONTENT)),
         may("tool_call_id", Maybe(&Text)),
         may("metadata", Of(&METADATA)),
         may("server", Maybe(&Text)),
@@ -52,7 +80,7 @@ const OUTPUT: Record = Record {
     others: None,
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[
         need("id", Text),
@@ -64,10 +92,58 @@ const CALL: Record = Record {
     others: None,
 };
 
-const FUNCTION: Record = Record {
+static FUNCTION: Record = Record {
     what: "a function",
     fields: &[need("name", Text), need("arguments", Object)],
     others: None,
+};
+
+/// A list of events, a row with them, a request to push several, or what a row says of those after it.
+pub(super) const DOCUMENT: Shape = Either(&[List(&EVENT), Of(&ROW), Of(&PUSH), Of(&ABOUT)]);
+
+const EVENT: Shape = OneOf(&EVENTS);
+
+static ROW: Record = Record {
+    what: "a row",
+    fields: &[
+        need("messages", List(&EVENT)),
+        may("metadata", Maybe(&Object)),
+        may("annotations", Maybe(&ANNOTATIONS)),
+    ],
+    others: None,
+};
+
+static PUSH: Record = Record {
+    what: "a push request",
+    fields: &[
+        need("messages", List(&List(&EVENT))),
+        may("annotations", Maybe(&List(&Maybe(&ANNOTATIONS)))),
+        may("metadata", Maybe(&List(&Maybe(&Object)))),
+        may("dataset", Maybe(&Text)),
+    ],
+    others: None,
+};
+
+static ABOUT: Record = Record {
+    what: "a row of metadata",
+    fields: &[need("metadata", Any)],
+    others: Some("the other rows have them"),
+};
+
+const ANNOTATIONS: Shape = List(&Of(&ANNOTATION));
+
+static EVENTS: Variants = Variants {
+    common: Record {
+        what: "an event",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (Tag::Is("role", &["tool"]), &OUTPUT),
+        (Tag::Has("role"), &MESSAGE),
+        (Tag::Has("tools"), &offered::TOOLS),
+        (Tag::Has("type"), &CALL),
+    ],
 };
 
 /// Each is a trace of its own, or a row of a file of several.
@@ -98,7 +174,7 @@ pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations
                         Object.check(metadata, place.key("metadata"), found);
                     }
                     if let Some(annotations) = about("annotations") {
-                        List(&Of(&ANNOTATION)).check(annotations, place.key("annotations"), found);
+                        ANNOTATIONS.check(annotations, place.key("annotations"), found);
                     }
                     trace(place.key("messages"), events, 0, found);
                 }
@@ -184,7 +260,7 @@ fn push(place: JsonPath<'_>, request: &Map<String, Value>, lists: &[Value], foun
     for (index, events) in lists.iter().enumerate() {
         trace(all.item(index), events.as_array().map_or(&[], Vec::as_slice), 0, found);
     }
-    for (name, shape) in [("annotations", List(&Of(&ANNOTATION))), ("metadata", Object)] {
+    for (name, shape) in [("annotations", ANNOTATIONS), ("metadata", Object)] {
         match request.get(name) {
             None | Some(Value::Null) => {}
             Some(Value::Array(list)) if list.len() == lists.len() => {
@@ -288,7 +364,7 @@ fn parts(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations
         let place = content.item(index);
         let is_text = |value: Option<&Value>| value.is_some_and(Value::is_string);
         if let Some(part) = part.as_object() {
-            PART.check(part, place, found);
+            PARTS.common.check(part, place, found);
         }
         match part.get("type").and_then(Value::as_str) {
             Some("text") if !is_text(part.get("text")) => found.add(place, "`text` is missing: a part of type \"text\" holds text"),

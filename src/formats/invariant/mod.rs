@@ -57,6 +57,7 @@ use document::Document;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, Values};
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -113,6 +114,10 @@ impl Format for Invariant {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

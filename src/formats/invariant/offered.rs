@@ -2,11 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Text};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-const TOOL: Record = Record {
+pub(super) static TOOLS: Record = Record {
+    what: "a list of offered tools",
+    fields: &[need("tools", List(&Of(&TOOL)))],
+    others: None,
+};
+
+static TOOL: Record = Record {
     what: "an offered tool",
     fields: &[
         need("name", Text),
@@ -17,26 +23,47 @@ const TOOL: Record = Record {
     others: None,
 };
 
-const METADATA: Record = Record {
+static METADATA: Record = Record {
     what: "metadata",
     fields: &[may("server", Maybe(&Text))],
     others: None,
 };
 
-const INPUT: Record = Record {
+static INPUT: Record = Record {
     what: "an input schema",
-    fields: &[may("properties", Object), may("required", List(&Any))],
+    fields: &[
+        may("properties", Deferred(&Object, &MapOf(&OneOf(&SCHEMA)))),
+        may("required", List(&Any)),
+    ],
     others: None,
 };
 
-const SCHEMA: Record = Record {
-    what: "a schema",
-    fields: &[may("type", Either(&[Text, List(&Text)])), may("description", Maybe(&Text))],
-    others: None,
+/// The schema of a parameter. One without a type is text.
+static SCHEMA: Variants = Variants {
+    common: Record {
+        what: "a schema",
+        fields: &[may("type", Either(&[Text, List(&Text)])), may("description", Maybe(&Text))],
+        others: None,
+    },
+    of: &[
+        (Tag::Is("type", &["object", "dict"]), &INPUT),
+        (Tag::Is("type", &["array", "list"]), &of_type(&[may("items", OneOf(&SCHEMA))])),
+        (Tag::Is("type", SCALARS), &of_type(&[may("enum", Maybe(&List(&Text)))])),
+        (Tag::Has("type"), &of_type(&[need("type", List(&Text))])),
+        (Tag::Other, &of_type(&[])),
+    ],
 };
 
+const fn of_type(fields: &'static [Field]) -> Record {
+    Record {
+        what: "a schema",
+        fields,
+        others: None,
+    }
+}
+
+const SCALARS: &[&str] = &["string", "number", "integer", "boolean", "int", "long", "float", "bool", "str"];
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
-const ALIASES: [&str; 7] = ["int", "long", "float", "bool", "str", "dict", "list"];
 
 /// No schema is read deeper than this.
 const DEEPEST: usize = 100;
@@ -69,14 +96,14 @@ fn properties(place: JsonPath<'_>, schema: &Map<String, Value>, depth: usize, fo
 }
 
 fn one(place: JsonPath<'_>, schema: &Value, depth: usize, found: &mut Violations) {
-    if depth > DEEPEST || !Of(&SCHEMA).check(schema, place, found) {
+    if depth > DEEPEST || !Of(&SCHEMA.common).check(schema, place, found) {
         return;
     }
     let Some(schema) = schema.as_object() else { return };
     let kind = schema.get("type").map_or(Some("string"), Value::as_str);
     match kind {
         Some("object" | "dict") => {
-            Of(&INPUT).check(&Value::from(schema.clone()), place, found);
+            INPUT.check(schema, place, found);
             properties(place, schema, depth + 1, found);
         }
         Some("array" | "list") => {
@@ -84,7 +111,7 @@ fn one(place: JsonPath<'_>, schema: &Value, depth: usize, found: &mut Violations
                 one(place.key("items"), items, depth + 1, found);
             }
         }
-        Some(kind) if TYPES.contains(&kind) || ALIASES.contains(&kind) => {
+        Some(kind) if SCALARS.contains(&kind) => {
             if let Some(words) = schema.get("enum") {
                 Maybe(&List(&Text)).check(words, place.key("enum"), found);
             }

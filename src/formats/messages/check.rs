@@ -4,22 +4,43 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text, Word};
-use crate::document::shape::{Record, may, need, shown};
+use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-const ROW: Record = Record {
-    what: "a row",
-    fields: &[
-        may("messages", List(&Of(&MESSAGE))),
-        may("prompt", List(&Of(&MESSAGE))),
-        may("completion", List(&Of(&MESSAGE))),
-        may("tools", Maybe(&Either(&[Text, List(&Object)]))),
+/// A row without `messages` has them in two parts.
+static ROWS: Variants = Variants {
+    common: Record {
+        what: "a row",
+        fields: &[
+            may("messages", List(&Of(&MESSAGE))),
+            may("prompt", List(&Of(&MESSAGE))),
+            may("completion", List(&Of(&MESSAGE))),
+            may("tools", Maybe(&Either(&[Text, List(&Object)]))),
+        ],
+        others: None,
+    },
+    of: &[
+        (
+            Tag::Has("messages"),
+            &Record {
+                what: "a row",
+                fields: &[],
+                others: None,
+            },
+        ),
+        (
+            Tag::Other,
+            &Record {
+                what: "a row in two parts",
+                fields: &[need("prompt", List(&Of(&MESSAGE))), need("completion", List(&Of(&MESSAGE)))],
+                others: None,
+            },
+        ),
     ],
-    others: None,
 };
 
-const MESSAGE: Record = Record {
+static MESSAGE: Record = Record {
     what: "a message",
     fields: &[
         need("role", Word(&["system", "user", "assistant", "tool"])),
@@ -29,17 +50,20 @@ const MESSAGE: Record = Record {
     others: None,
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[need("id", Text), need("function", Of(&FUNCTION))],
     others: None,
 };
 
-const FUNCTION: Record = Record {
+static FUNCTION: Record = Record {
     what: "a function",
     fields: &[may("name", Text), need("arguments", Any)],
     others: None,
 };
+
+/// A document.
+pub(super) const DOCUMENT: Shape = Deferred(&Of(&ROWS.common), &OneOf(&ROWS));
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(row) = document.as_object() else {
@@ -49,7 +73,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         );
         return;
     };
-    ROW.check(row, place, found);
+    ROWS.common.check(row, place, found);
     if let Some(text) = row.get("tools").and_then(Value::as_str)
         && !serde_json::from_str::<Value>(text).is_ok_and(|tools| tools.is_array() || tools.is_null())
     {

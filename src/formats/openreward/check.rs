@@ -5,24 +5,108 @@ use serde_json::Value;
 use crate::blocks::limits::Limits;
 use crate::blocks::rules::{self, Code};
 use crate::document::choice::Options;
-use crate::document::shape::Shape::{Maybe, Text};
-use crate::document::shape::shown;
+use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-/// The table's columns.
-const COLUMNS: [&str; 11] = [
-    "id",
-    "trace_id",
-    "block_type",
-    "sub_type",
-    "payload",
-    "parent_block_id",
-    "metadata",
-    "raw",
-    "extra",
-    "created_at",
-    "updated_at",
-];
+/// Blocks in order, alone or in an object.
+pub(super) const DOCUMENT: Shape = Either(&[List(&BLOCK), Of(&LIST)]);
+
+const BLOCK: Shape = OneOf(&BLOCKS);
+
+static LIST: Record = Record {
+    what: "a list of blocks",
+    fields: &[need("blocks", List(&BLOCK))],
+    others: None,
+};
+
+/// The table's columns, and the payload of each sub type. [`rules`] demands the same fields in the server's words.
+static BLOCKS: Variants = Variants {
+    common: Record {
+        what: "a block",
+        fields: &[
+            may("id", Maybe(&Text)),
+            may("trace_id", Maybe(&Text)),
+            need("block_type", Text),
+            need("sub_type", Text),
+            need("payload", Object),
+            may("parent_block_id", Maybe(&Text)),
+            may("metadata", Maybe(&Object)),
+            may("raw", Any),
+            may("extra", Maybe(&Object)),
+            may("created_at", Maybe(&Text)),
+            may("updated_at", Maybe(&Text)),
+        ],
+        others: Some(NO_COLUMN),
+    },
+    of: &[
+        (Tag::Is("sub_type", &["MESSAGE"]), &block(&[need("payload", Of(&MESSAGE))])),
+        (
+            Tag::Is("sub_type", &["THINK"]),
+            &block(&[need("payload", Of(&THINK)), need("parent_block_id", Text)]),
+        ),
+        (
+            Tag::Is("sub_type", &["TOOL_CALL"]),
+            &block(&[need("payload", Of(&CALL)), need("parent_block_id", Text)]),
+        ),
+        (
+            Tag::Is("sub_type", &["TOOL_RESULT"]),
+            &block(&[need("payload", OneOf(&RESULT)), need("parent_block_id", Text)]),
+        ),
+    ],
+};
+
+const NO_COLUMN: &str = "put it into `extra`";
+
+const fn block(fields: &'static [Field]) -> Record {
+    Record {
+        what: "a block",
+        fields,
+        others: Some(NO_COLUMN),
+    }
+}
+
+static MESSAGE: Record = Record {
+    what: "the payload of a message",
+    fields: &[need("role", Word(&["system", "user", "assistant"])), need("content", Any)],
+    others: None,
+};
+
+static THINK: Record = Record {
+    what: "the payload of a thought",
+    fields: &[need("text", Text)],
+    others: None,
+};
+
+static CALL: Record = Record {
+    what: "the payload of a tool call",
+    fields: &[
+        need("call_id", Text),
+        need("name", Text),
+        need("arguments", Either(&[Text, Object])),
+    ],
+    others: None,
+};
+
+static RESULT: Variants = Variants {
+    common: Record {
+        what: "the payload of a tool result",
+        fields: &[need("call_id", Text), may("seq", Maybe(&Count))],
+        others: None,
+    },
+    of: &[
+        (Tag::Has("output"), &result(&[may("output", Any)])),
+        (Tag::Has("delta"), &result(&[may("delta", Any)])),
+    ],
+};
+
+const fn result(fields: &'static [Field]) -> Record {
+    Record {
+        what: "the payload of a tool result",
+        fields,
+        others: None,
+    }
+}
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, found: &mut Violations) {
     let wrapped = place.key("blocks");
@@ -40,10 +124,10 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, fo
     };
     for (index, block) in blocks.iter().enumerate() {
         let others = block.as_object().into_iter().flat_map(|block| block.keys());
-        for key in others.filter(|key| !COLUMNS.contains(&key.as_str())) {
+        for key in others.filter(|key| !BLOCKS.common.has(key)) {
             found.add(
                 place.item(index).key(key),
-                "the table has no column of this name: put it into `extra`",
+                format!("the table has no column of this name: {NO_COLUMN}"),
             );
         }
         for name in ["created_at", "updated_at"] {

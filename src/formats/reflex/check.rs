@@ -4,20 +4,24 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{Any, Count, Flag, Int, List, Maybe, Number, Object, Text, Word};
-use crate::document::shape::{Record, cycles, may, need, repeated, shown};
+use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::document::shape::{Record, cycles, may, need, repeated};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::seconds as time_of_seconds;
 
 const REFUSED: &str = "the published schema refuses it; put it into `metadata`";
 
-const TRACE: Record = Record {
+static TRACE: Record = Record {
     what: "a trace",
-    fields: &[need("nodes", List(&Object)), may("ideal", Maybe(&Text)), may("metadata", Object)],
+    fields: &[
+        need("nodes", List(&Deferred(&Object, &Of(&NODE)))),
+        may("ideal", Maybe(&Text)),
+        may("metadata", Object),
+    ],
     others: Some("the published schema refuses it (readers count `tokens` themselves); leave it out"),
 };
 
-const NODE: Record = Record {
+static NODE: Record = Record {
     what: "a node",
     fields: &[
         need("name", Text),
@@ -33,12 +37,12 @@ const NODE: Record = Record {
         may("started_at", Maybe(&Number)),
         may("ended_at", Maybe(&Number)),
         may("error", Maybe(&Text)),
-        may("metadata", Object),
+        may("metadata", Deferred(&Object, &Of(&METADATA))),
     ],
     others: Some(REFUSED),
 };
 
-const METADATA: Record = Record {
+static METADATA: Record = Record {
     what: "the metadata of a node",
     fields: &[
         may("mcp_server", Text),
@@ -49,12 +53,12 @@ const METADATA: Record = Record {
     others: None,
 };
 
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&TRACE);
+
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(trace) = document.as_object() else {
-        found.add(place, format!("expected a trace (an object), found {}", shown(document)));
-        return;
-    };
-    TRACE.check(trace, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(trace) = document.as_object() else { return };
     let Some(all) = trace.get("nodes").and_then(Value::as_array) else {
         return;
     };

@@ -46,6 +46,7 @@ use document::AgentTrace;
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, Values};
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -81,6 +82,10 @@ impl Format for Reflex {
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

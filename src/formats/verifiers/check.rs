@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::document::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::document::shape::{Field, Record, may, need, shown};
+use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Word};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need};
 use crate::document::violations::{JsonPath, Violations};
 
-const EPISODE: Record = Record {
+static EPISODE: Record = Record {
     what: "an episode",
     fields: &[
         may("id", Text),
@@ -19,19 +19,19 @@ const EPISODE: Record = Record {
     others: None,
 };
 
-const TASK: Record = Record {
+static TASK: Record = Record {
     what: "a task",
     fields: &[need("type", Text), need("data", Object)],
     others: None,
 };
 
-const ERROR: Record = Record {
+static ERROR: Record = Record {
     what: "an error",
     fields: &[need("type", Text), need("message", Text), may("traceback", Maybe(&Text))],
     others: None,
 };
 
-const TRACE: Record = Record {
+static TRACE: Record = Record {
     what: "a trace",
     fields: &[
         may("version", Int),
@@ -54,25 +54,25 @@ const TRACE: Record = Record {
     others: None,
 };
 
-const AGENT: Record = Record {
+static AGENT: Record = Record {
     what: "an agent",
     fields: &[need("config", Object), may("name", Text)],
     others: None,
 };
 
-const TOOL: Record = Record {
+static TOOL: Record = Record {
     what: "a tool",
     fields: &[need("name", Text), may("description", Text), may("parameters", Object)],
     others: None,
 };
 
-const NODE: Record = Record {
+static NODE: Record = Record {
     what: "a node",
     fields: &[
         may("parent", Maybe(&Count)),
         may("tools", List(&Of(&TOOL))),
         may("semantic_parents", List(&Of(&LINK))),
-        need("message", Object),
+        need("message", Deferred(&Object, &OneOf(&MESSAGES))),
         may("sampled", Flag),
         may("timestamp", Number),
         may("token_ids", List(&Int)),
@@ -82,13 +82,13 @@ const NODE: Record = Record {
     others: None,
 };
 
-const LINK: Record = Record {
+static LINK: Record = Record {
     what: "a link",
     fields: &[need("node", Count), need("type", Text)],
     others: Some("readers refuse the link for it"),
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a model call",
     fields: &[
         may("node", Maybe(&Count)),
@@ -102,7 +102,7 @@ const CALL: Record = Record {
     others: None,
 };
 
-const USAGE: Record = Record {
+static USAGE: Record = Record {
     what: "usage",
     fields: &[
         need("prompt_tokens", Int),
@@ -114,7 +114,7 @@ const USAGE: Record = Record {
     others: None,
 };
 
-const TIME: Record = Record {
+static TIME: Record = Record {
     what: "a time",
     fields: &[may("start", Number), may("end", Number)],
     others: None,
@@ -122,7 +122,7 @@ const TIME: Record = Record {
 
 const PARTS: Shape = Either(&[Text, List(&Of(&PART))]);
 
-const PART: Record = Record {
+static PART: Record = Record {
     what: "a part",
     fields: &[
         need("type", Word(&["text", "image_url"])),
@@ -133,31 +133,38 @@ const PART: Record = Record {
 };
 
 /// Messages by their role.
-const MESSAGES: [(&str, Record); 4] = [
-    ("system", words_of("a system message")),
-    ("user", words_of("a user message")),
-    (
-        "assistant",
-        Record {
-            what: "an assistant message",
-            fields: &[
-                may("content", Maybe(&Text)),
-                may("reasoning_content", Maybe(&Text)),
-                may("tool_calls", Maybe(&List(&Of(&TOOL_CALL)))),
-                may("provider_state", Maybe(&List(&Object))),
-            ],
-            others: None,
-        },
-    ),
-    (
-        "tool",
-        Record {
-            what: "a tool message",
-            fields: &[need("tool_call_id", Text), need("content", PARTS), may("name", Maybe(&Text))],
-            others: None,
-        },
-    ),
-];
+static MESSAGES: Variants = Variants {
+    common: Record {
+        what: "a message",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (Tag::Is("role", &["system"]), &words_of("a system message")),
+        (Tag::Is("role", &["user"]), &words_of("a user message")),
+        (
+            Tag::Is("role", &["assistant"]),
+            &Record {
+                what: "an assistant message",
+                fields: &[
+                    may("content", Maybe(&Text)),
+                    may("reasoning_content", Maybe(&Text)),
+                    may("tool_calls", Maybe(&List(&Of(&TOOL_CALL)))),
+                    may("provider_state", Maybe(&List(&Object))),
+                ],
+                others: None,
+            },
+        ),
+        (
+            Tag::Is("role", &["tool"]),
+            &Record {
+                what: "a tool message",
+                fields: &[need("tool_call_id", Text), need("content", PARTS), may("name", Maybe(&Text))],
+                others: None,
+            },
+        ),
+    ],
+};
 
 const SAID: &[Field] = &[need("content", PARTS)];
 
@@ -169,7 +176,7 @@ const fn words_of(what: &'static str) -> Record {
     }
 }
 
-const TOOL_CALL: Record = Record {
+static TOOL_CALL: Record = Record {
     what: "a tool call",
     fields: &[
         need("id", Text),
@@ -180,12 +187,12 @@ const TOOL_CALL: Record = Record {
     others: None,
 };
 
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&EPISODE);
+
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(episode) = document.as_object() else {
-        found.add(place, format!("expected an episode (an object), found {}", shown(document)));
-        return;
-    };
-    EPISODE.check(episode, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(episode) = document.as_object() else { return };
     let traces = place.key("traces");
     let list = episode.get("traces").and_then(Value::as_array);
     for (index, trace) in list.into_iter().flatten().enumerate() {
@@ -245,12 +252,12 @@ fn one_trace(place: JsonPath<'_>, trace: &Value, found: &mut Violations) {
 }
 
 fn one_message(place: JsonPath<'_>, message: &serde_json::Map<String, Value>, found: &mut Violations) {
-    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-    match MESSAGES.iter().find(|(name, _)| *name == role) {
-        Some((_, record)) => record.check(message, place, found),
-        None => found.add(
+    MESSAGES.check(message, place, found);
+    if MESSAGES.kind(message).is_none() {
+        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+        found.add(
             place.key("role"),
             format!("expected system, user, assistant or tool, found {role:?}"),
-        ),
+        );
     }
 }

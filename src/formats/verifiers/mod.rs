@@ -39,6 +39,7 @@ use document::Episode;
 use serde_json::Value;
 
 use crate::document::choice::Options;
+use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
@@ -57,6 +58,10 @@ impl Format for Verifiers {
 
     fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Episode<'a>>> {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
+    }
+
+    fn schema() -> Option<Value> {
+        Some(schema::of(Self::ID, check::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::document::shape::{Record, repeated, shown, time};
+use crate::document::shape::Shape::{self, Of};
+use crate::document::shape::{repeated, shown, time};
 use crate::document::violations::{JsonPath, Violations};
-use types::{ENVIRONMENT, MODEL_CALL, RUNTIME, SESSION};
+use types::{EVENT, SESSION};
 
 /// The flat lists, and the lists of a step whose items are in them.
 const HISTORIES: [(&str, &str); 2] = [
@@ -17,12 +18,12 @@ const HISTORIES: [(&str, &str); 2] = [
     ("markov_blanket_message_history", "markov_blanket_messages"),
 ];
 
+/// A document.
+pub(super) const DOCUMENT: Shape = Of(&SESSION);
+
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
-    let Some(session) = document.as_object() else {
-        found.add(place, format!("expected a session (an object), found {}", shown(document)));
-        return;
-    };
-    SESSION.check(session, place, found);
+    DOCUMENT.check(document, place, found);
+    let Some(session) = document.as_object() else { return };
     if session.get("session_id").and_then(Value::as_str) == Some("") {
         found.add(place.key("session_id"), "it is empty: the store finds a session by it");
     }
@@ -106,26 +107,17 @@ fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
     }
 }
 
-/// The class of an event: nothing but its fields tells.
-fn class(event: &Map<String, Value>) -> Option<&'static Record> {
-    const CLASSES: [(&str, &Record); 3] = [("actions", &RUNTIME), ("reward", &ENVIRONMENT), ("call_records", &MODEL_CALL)];
-    let mut fit = CLASSES.iter().filter(|(field, _)| event.contains_key(*field));
-    match (fit.next(), fit.next()) {
-        (Some((_, record)), None) => Some(record),
-        _ => None,
-    }
-}
-
 fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
     let Some(event) = value.as_object() else { return };
-    let Some(record) = class(event) else {
+    let classes = EVENT.of.iter().filter(|(tag, _)| tag.is_on(event)).count();
+    if classes != 1 {
         found.add(
             place,
             "exactly one of `actions`, `reward` and `call_records` must stand in an event: they tell its class",
         );
         return;
-    };
-    record.check(event, place, found);
+    }
+    EVENT.check(event, place, found);
     let number = |name: &str| event.get(name).and_then(Value::as_u64);
     if let (Some(total), Some(input), Some(output)) = (number("total_tokens"), number("input_tokens"), number("output_tokens"))
         && total < input.max(output)

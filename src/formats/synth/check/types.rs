@@ -1,17 +1,17 @@
 //! The classes of the package with all their fields: `to_dict` writes every one.
 
-use crate::document::shape::Shape::{Any, Flag, List, Maybe, Number, Object, Of, StrictInt, Text, Time, Word};
-use crate::document::shape::{Record, need};
+use crate::document::shape::Shape::{Any, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, StrictInt, Text, Time, Word};
+use crate::document::shape::{Record, Tag, Variants, need};
 
 const UNKNOWN: &str = "the package cannot rebuild it; put it into `metadata`";
 
-pub(super) const SESSION: Record = Record {
+pub(super) static SESSION: Record = Record {
     what: "a session",
     fields: &[
         need("session_id", Text),
         need("created_at", Time),
         need("session_time_steps", List(&Of(&STEP))),
-        need("event_history", List(&Object)),
+        need("event_history", List(&Deferred(&Object, &OneOf(&EVENT)))),
         need("markov_blanket_message_history", List(&Of(&MESSAGE))),
         need("metadata", Object),
         need("session_metadata", Maybe(&List(&Object))),
@@ -19,14 +19,14 @@ pub(super) const SESSION: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const STEP: Record = Record {
+static STEP: Record = Record {
     what: "a time step",
     fields: &[
         need("step_id", Text),
         need("step_index", StrictInt),
         need("timestamp", Time),
         need("turn_number", Maybe(&StrictInt)),
-        need("events", List(&Object)),
+        need("events", List(&Deferred(&Object, &OneOf(&EVENT)))),
         need("markov_blanket_messages", List(&Of(&MESSAGE))),
         need("step_metadata", Object),
         need("completed_at", Maybe(&Time)),
@@ -48,7 +48,7 @@ const MESSAGE_TYPES: &[&str] = &[
     "tool_result",
 ];
 
-const MESSAGE: Record = Record {
+static MESSAGE: Record = Record {
     what: "a message",
     fields: &[
         need("content", Of(&CONTENT)),
@@ -59,19 +59,33 @@ const MESSAGE: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const CONTENT: Record = Record {
+static CONTENT: Record = Record {
     what: "the content of a message",
     fields: &[need("text", Maybe(&Text)), need("json_payload", Maybe(&Text))],
     others: Some("the package cannot rebuild it; put it into the message's `metadata`"),
 };
 
-const TIME: Record = Record {
+static TIME: Record = Record {
     what: "a time record",
     fields: &[need("event_time", Number), need("message_time", Maybe(&StrictInt))],
     others: Some("the package cannot rebuild it"),
 };
 
-pub(super) const RUNTIME: Record = Record {
+/// The classes of events: nothing but its fields tells an event's.
+pub(super) static EVENT: Variants = Variants {
+    common: Record {
+        what: "an event",
+        fields: &[],
+        others: None,
+    },
+    of: &[
+        (Tag::Has("actions"), &RUNTIME),
+        (Tag::Has("reward"), &ENVIRONMENT),
+        (Tag::Has("call_records"), &MODEL_CALL),
+    ],
+};
+
+static RUNTIME: Record = Record {
     what: "a RuntimeEvent",
     fields: &[
         need("system_instance_id", Text),
@@ -83,7 +97,7 @@ pub(super) const RUNTIME: Record = Record {
     others: Some(UNKNOWN),
 };
 
-pub(super) const ENVIRONMENT: Record = Record {
+static ENVIRONMENT: Record = Record {
     what: "an EnvironmentEvent",
     fields: &[
         need("system_instance_id", Text),
@@ -99,7 +113,7 @@ pub(super) const ENVIRONMENT: Record = Record {
     others: Some(UNKNOWN),
 };
 
-pub(super) const MODEL_CALL: Record = Record {
+static MODEL_CALL: Record = Record {
     what: "an LMCAISEvent",
     fields: &[
         need("system_instance_id", Text),
@@ -122,7 +136,7 @@ pub(super) const MODEL_CALL: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const RECORD: Record = Record {
+static RECORD: Record = Record {
     what: "a call record",
     fields: &[
         need("call_id", Text),
@@ -163,7 +177,7 @@ const RECORD: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const PARAMS: Record = Record {
+static PARAMS: Record = Record {
     what: "request_params",
     fields: &[
         need("temperature", Maybe(&Number)),
@@ -185,7 +199,7 @@ const PARAMS: Record = Record {
     others: Some("the package cannot rebuild it; put it into `raw_params`"),
 };
 
-const CHAT: Record = Record {
+static CHAT: Record = Record {
     what: "a message of a call",
     fields: &[
         need("role", Text),
@@ -197,7 +211,7 @@ const CHAT: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const PART: Record = Record {
+static PART: Record = Record {
     what: "a part",
     fields: &[
         need("type", Text),
@@ -218,7 +232,7 @@ const PART: Record = Record {
     others: Some("the package cannot rebuild it; put it into `data`"),
 };
 
-const CALL: Record = Record {
+static CALL: Record = Record {
     what: "a tool call",
     fields: &[
         need("name", Text),
@@ -232,7 +246,7 @@ const CALL: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const RESULT: Record = Record {
+static RESULT: Record = Record {
     what: "a tool result",
     fields: &[
         need("call_id", Maybe(&Text)),
@@ -248,7 +262,7 @@ const RESULT: Record = Record {
     others: Some(UNKNOWN),
 };
 
-const USAGE: Record = Record {
+static USAGE: Record = Record {
     what: "usage",
     fields: &[
         need("input_tokens", Maybe(&StrictInt)),
@@ -266,7 +280,7 @@ const USAGE: Record = Record {
     others: Some("the package cannot rebuild it; put it into the record's `metadata`"),
 };
 
-const CHUNK: Record = Record {
+static CHUNK: Record = Record {
     what: "a chunk",
     fields: &[
         need("sequence_index", StrictInt),
