@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 
+use crate::document::choice::Values;
 use crate::formats;
-use crate::formats::options::Values;
 
 /// Parses as the function does, and offers these values. Values that are not offered may be right too.
 #[derive(Clone)]

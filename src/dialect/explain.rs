@@ -11,7 +11,7 @@ use crate::span::Span;
 
 /// What became of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explained {
+pub(crate) struct Explained {
     /// Which of the span's attributes.
     pub index: usize,
     /// What became of it.
@@ -20,7 +20,7 @@ pub struct Explained {
 
 /// What becomes of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// A rule of a dialect reads it.
     Mapped {
         /// The field that it feeds, as `semconv/` spells it.
@@ -40,7 +40,7 @@ pub enum Fate {
 /// What became of each attribute of a span that was read as this operation. Where several rules read a key, the one is named that comes
 /// first; another attribute may say the same field better.
 #[must_use]
-pub fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
+pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
     let conditions = Conditions::of(registry.index(), span);
     let decide = |number: usize, rule: &Rule| {
         let has = |(key, value): &(&str, &str)| span.attributes.text(key).is_some_and(|text| fits(value, text));

@@ -13,6 +13,7 @@ mod conditions;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;
+#[cfg(feature = "server")]
 pub mod explain;
 #[cfg(feature = "server")]
 pub mod file;

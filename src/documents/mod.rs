@@ -14,7 +14,9 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::trace::Finding;
 
-pub use vocabulary::{Vocabulary, awaits_root};
+pub use vocabulary::Vocabulary;
+#[cfg(feature = "server")]
+pub(crate) use vocabulary::awaits_root;
 
 /// There is no format with this name.
 #[derive(Debug, Clone, PartialEq, Eq)]

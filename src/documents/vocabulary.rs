@@ -63,8 +63,9 @@ impl Vocabulary {
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// Whether nobody knows yet if a run has ended: its root may come.
+#[cfg(feature = "server")]
 #[must_use]
-pub fn awaits_root(run: &Run) -> bool {
+pub(crate) fn awaits_root(run: &Run) -> bool {
     run.ended_at.is_none() && lacks_root(run)
 }
 

@@ -17,7 +17,7 @@ pub mod inspect;
 pub mod invariant;
 pub mod messages;
 pub mod openreward;
-pub mod options;
+pub(crate) mod options;
 mod recognise;
 pub mod reflex;
 mod registry;
@@ -30,7 +30,7 @@ pub mod verifiers;
 #[cfg(test)]
 mod testing_blocks;
 
-pub use crate::document::choice::{Choice, Options};
+pub use crate::document::choice::{Choice, Options, Values};
 pub use crate::document::layout::{Layout, Sequence};
 pub use crate::document::loss::{Loss, LossReason};
 pub use crate::document::parsed_size::{DocumentSizes, ParsedSize};
@@ -44,6 +44,6 @@ pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format};
 pub(crate) use openreward::written::as_conversations;
-pub use options::OptionError;
-pub use recognise::{is_document, is_export_request, recognised};
+pub use options::{OptionError, choices};
+pub use recognise::{is_export_request, recognised};
 pub use registry::{FORMATS, all, by_id};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::registry::FORMATS;
 
-pub use crate::document::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, Values};
 
 /// A choice that no format declares, or a value that it does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]

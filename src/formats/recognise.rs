@@ -60,12 +60,6 @@ pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
     value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
 }
 
-/// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
-#[must_use]
-pub fn is_document(text: &[u8]) -> bool {
-    !is_export_request(text) && recognised(text).is_some()
-}
-
 /// The format of the first document of a JSON text, as far as its content tells. The document is parsed for it.
 #[must_use]
 pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
@@ -156,7 +150,8 @@ mod tests {
             r#"{"run_id": "r", "started_at": "2026-01-01T00:00:00Z", "metadata": {"resourceSpans": []}}"#,
             r#"[{"role": "user", "content": "what is \"resourceSpans\"?"}]"#,
         ] {
-            assert!(is_document(document.as_bytes()), "{document}");
+            assert!(!is_export_request(document.as_bytes()), "{document}");
+            assert!(recognised(document.as_bytes()).is_some(), "{document}");
         }
         for request in [
             r#"{"resourceSpans": []}"#,
@@ -164,7 +159,7 @@ mod tests {
             r#"[{"resourceMetrics": []}]"#,
             r#"{"resourceSpans": [cut"#,
         ] {
-            assert!(!is_document(request.as_bytes()), "{request}");
+            assert!(is_export_request(request.as_bytes()), "{request}");
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct SampleText {
 
 /// The choice of one destination.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
+pub(crate) struct Choice {
     services: Vec<Regex>,
     sessions: Vec<Regex>,
     kinds: Vec<Kind>,
@@ -74,7 +74,7 @@ impl Choice {
     /// # Errors
     ///
     /// A kind is none, a pattern is too large, or a number makes no sense.
-    pub fn new(choose: &ChooseText, sample: Option<&SampleText>) -> Result<Self, ConfigError> {
+    pub(crate) fn new(choose: &ChooseText, sample: Option<&SampleText>) -> Result<Self, ConfigError> {
         let globs = |key: &'static str, list: &[String]| {
             let read = |text: &String| {
                 glob(text).map_err(|_| ConfigError::Pattern {

@@ -121,7 +121,7 @@ pub struct Destination {
     /// The project whose spans are sent.
     pub project: Project,
     /// What is sent.
-    pub choice: Choice,
+    pub(crate) choice: Choice,
     /// What is taken out before it is sent.
     pub redaction: Option<Arc<Rules>>,
     /// Where it begins when it is new.

@@ -11,7 +11,7 @@
 //! - What becomes of an answer: [`export`] tells what it means, `delivery` waits, splits or gives a span up. A span that is given up
 //!   is a [`DeadLetter`], with the reason; it can be sent again as long as the log has it.
 //! - What another process asks of the task: [`order`].
-//! - Loops are found by the header [`via::HEADER`].
+//! - Loops are found by the header `via::HEADER`.
 
 mod attempt;
 mod batch;
@@ -48,8 +48,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use crate::store::{backlog_bytes, removed_segments};
-pub use choice::{Choice, ChooseText, SampleText};
+pub(crate) use crate::store::backlog_bytes;
+pub use crate::store::removed_segments;
+pub use choice::{ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
 pub use destination::{Destination, DestinationText, resolve_all};

@@ -4,7 +4,7 @@ use super::settings::{Compression, Dialect, Logs, Protocol, Unfinished};
 
 /// The settings of a kind of backend; a setting of the destination goes before them.
 #[derive(Debug, Clone, Copy)]
-pub struct Preset {
+pub(crate) struct Preset {
     /// Its name.
     pub name: &'static str,
     /// The transport; `None`: gRPC for a port that ends in 4317, else HTTP.
@@ -28,7 +28,7 @@ pub struct Preset {
 }
 
 /// Any OTLP backend.
-pub const OTLP: Preset = Preset {
+pub(crate) const OTLP: Preset = Preset {
     name: "otlp",
     protocol: None,
     compression: Compression::Gzip,
@@ -42,7 +42,7 @@ pub const OTLP: Preset = Preset {
 };
 
 /// All presets.
-pub const ALL: &[Preset] = &[
+pub(crate) const ALL: &[Preset] = &[
     OTLP,
     // It keeps the first write of a span, reads OpenInference, and asks for patience with RESOURCE_EXHAUSTED and no hint.
     Preset {
@@ -89,7 +89,7 @@ pub const ALL: &[Preset] = &[
 
 /// The preset of this name.
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static Preset> {
+pub(crate) fn by_name(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 

@@ -15,10 +15,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use super::error::ForwardError;
 
 /// The header: instances of bridges, with commas between.
-pub const HEADER: &str = "spanbridge-via";
+pub(crate) const HEADER: &str = "spanbridge-via";
 
 /// The header with the number of bridges that a request passed.
-pub const HOPS: &str = "spanbridge-hops";
+pub(crate) const HOPS: &str = "spanbridge-hops";
 
 /// A request that passed more bridges is in a loop.
 const MOST_HOPS: u64 = 16;

@@ -6,7 +6,7 @@ use crate::span::Signal;
 
 /// How many values a message holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Census {
+pub(crate) struct Census {
     /// Spans and log records.
     pub items: usize,
     /// Events, links, resources, scopes, and the groups of spans and records by these; of metrics everything but attributes.
@@ -25,7 +25,7 @@ pub struct Census {
 
 /// Counts what a message holds, up to where it breaks.
 #[must_use]
-pub fn census(message: &[u8], signal: Signal) -> Census {
+pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
     let kind = match signal {
         Signal::Traces => Type::TracesRequest,
@@ -38,7 +38,7 @@ pub fn census(message: &[u8], signal: Signal) -> Census {
 
 /// The same for one span or log record without what stands around it.
 #[must_use]
-pub fn census_of_item(message: &[u8], signal: Signal) -> Census {
+pub(crate) fn census_of_item(message: &[u8], signal: Signal) -> Census {
     let mut census = Census {
         items: 1,
         ..Census::default()

@@ -100,7 +100,7 @@ impl Header {
 
 /// Length of a field with its header.
 #[must_use]
-pub fn with_header(length: usize) -> usize {
+pub(crate) fn with_header(length: usize) -> usize {
     let mut size = 2;
     let mut rest = length;
     while rest >= 0x80 {

@@ -216,7 +216,7 @@ fn pair_from(pair: common::KeyValue) -> (String, AnyValue) {
     (pair.key, pair.value.map_or(AnyValue::Empty, value_from))
 }
 
-/// Recursion is bounded: prost refuses messages nested deeper than [`super::DEPTH_LIMIT`].
+/// Recursion is bounded: prost refuses messages nested deeper than `DEPTH_LIMIT`.
 fn value_from(value: common::AnyValue) -> AnyValue {
     match value.value {
         None => AnyValue::Empty,

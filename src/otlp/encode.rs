@@ -93,17 +93,20 @@ fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Ar
 }
 
 /// Adds a span as the field with this number.
+#[cfg(feature = "server")]
 pub(super) fn put_span(number: u32, span: &Span, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &span_to(span), out);
 }
 
 /// Adds a log record as the field with this number.
+#[cfg(feature = "server")]
 pub(super) fn put_record(number: u32, record: &LogRecord, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &record_to(record), out);
 }
 
 /// What is added to the message of a span: attributes behind its own, and a status in the place of its own.
-pub fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], status: Option<&Status>) {
+#[cfg(feature = "server")]
+pub(crate) fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], status: Option<&Status>) {
     for pair in attributes {
         prost::encoding::message::encode(9, &pair_to(pair), message);
     }
@@ -113,6 +116,7 @@ pub fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], sta
 }
 
 /// The fields of a `ResourceSpans` or `ResourceLogs` around its scopes: those before them, and those behind.
+#[cfg(feature = "server")]
 pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
     prost::encoding::message::encode(1, &resource_to(resource), &mut before);
@@ -120,12 +124,14 @@ pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
 }
 
 /// The fields of a `ScopeSpans` or `ScopeLogs` around its items: those before them, and those behind.
+#[cfg(feature = "server")]
 pub(super) fn around_items(scope: &Scope) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
     prost::encoding::message::encode(1, &scope_to(scope), &mut before);
     [before, schema_url(&scope.schema_url)]
 }
 
+#[cfg(feature = "server")]
 fn schema_url(url: &String) -> Vec<u8> {
     let mut out = Vec::new();
     if !url.is_empty() {

@@ -10,7 +10,7 @@ const LISTED: usize = 100;
 
 /// A message that was JSON.
 #[derive(Debug, Default)]
-pub struct Transcoded {
+pub(crate) struct Transcoded {
     /// The same, as protobuf, without what was refused.
     pub protobuf: Vec<u8>,
     /// How many spans or log records it has, or data points.
@@ -69,7 +69,7 @@ impl Items for Encoded {
 /// # Errors
 ///
 /// It is not JSON, or carries another signal.
-pub fn transcode(text: &[u8], signal: Signal) -> Result<Transcoded, JsonError> {
+pub(crate) fn transcode(text: &[u8], signal: Signal) -> Result<Transcoded, JsonError> {
     let fault = match MessageOf::<Encoded>::parse(text) {
         Ok(message) => return transcoded(message, signal),
         Err(fault) => fault,

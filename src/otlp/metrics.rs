@@ -18,7 +18,7 @@ const NO_RECORDED_VALUE: u32 = 1;
 /// # Errors
 ///
 /// The text is no request of metrics, or a data point cannot be read.
-pub fn from_json(text: &[u8], points: usize) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn from_json(text: &[u8], points: usize) -> Result<Vec<u8>, serde_json::Error> {
     let request: ExportMetricsServiceRequest = serde_json::from_slice(text)?;
     let lacks_value = |point: &NumberDataPoint| point.value.is_none() && point.flags & NO_RECORDED_VALUE == 0;
     let metrics = request

@@ -5,11 +5,13 @@
 
 #[cfg(feature = "server")]
 pub(crate) mod answers;
+#[cfg(feature = "server")]
 pub mod census;
 pub mod cut;
 pub mod decode;
 pub mod encode;
 pub mod items;
+#[cfg(feature = "server")]
 pub mod json;
 mod layout;
 mod member;
@@ -25,4 +27,4 @@ mod wire;
 
 pub use cut::Cuts;
 pub use decode::DecodeError;
-pub use wire::{DEPTH_LIMIT, Fault, FaultKind};
+pub use wire::{Fault, FaultKind};

@@ -78,7 +78,9 @@ pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mu
 /// # Errors
 ///
 /// As [`scan`].
-pub fn part_of<'a>(
+#[cfg(feature = "server")]
+#[cfg(feature = "server")]
+pub(crate) fn part_of<'a>(
     pieces: impl Iterator<Item = (&'a [u8], &'a Names)>,
     signal: Signal,
     session_keys: &[&str],
@@ -99,7 +101,7 @@ pub fn part_of<'a>(
 /// # Errors
 ///
 /// They are not those of a resource.
-pub fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, Fault> {
+pub(crate) fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, Fault> {
     let keys = SessionKeys::new(session_keys);
     let mut said = ItemNames::default();
     let mut fields = Cursor::new(envelope);

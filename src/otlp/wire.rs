@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::schema::{Kind, Type};
 
 /// How deep messages may nest, the limit of prost's decoder.
-pub const DEPTH_LIMIT: usize = 100;
+pub(super) const DEPTH_LIMIT: usize = 100;
 
 /// Where and how bytes break the wire format or a field's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

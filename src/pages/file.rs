@@ -53,7 +53,7 @@ pub fn page(run: &Run) -> String {
 
 /// The page of a session: its runs, one below the other, behind a list of what was asked in each. It has no scripts.
 #[must_use]
-pub fn session_page(session: &str, runs: &[Run]) -> String {
+pub(crate) fn session_page(session: &str, runs: &[Run]) -> String {
     let around = Around::default();
     let asked = |run: &Run| {
         run.question

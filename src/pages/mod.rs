@@ -58,7 +58,8 @@ mod value;
 mod words;
 
 pub use clients::Addresses;
-pub use file::{is_page, page, session_page};
+pub(crate) use file::session_page;
+pub use file::{is_page, page};
 pub(crate) use reply::page_reply;
-pub use reply::{addressed, dressed};
+pub(crate) use reply::{addressed, dressed};
 pub use routes::routes;

@@ -30,7 +30,7 @@ pub(crate) fn page_reply(status: StatusCode, page: Markup) -> Response {
 
 /// Where the front page is, if a browser asks for it: other programs get the list of paths as text.
 #[must_use]
-pub fn addressed<B>(request: &Request<B>) -> Option<Uri> {
+pub(crate) fn addressed<B>(request: &Request<B>) -> Option<Uri> {
     let accepts = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
     let is_front = request.uri().path() == "/" && accepts.is_some_and(|accept| accept.contains("text/html"));
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -38,7 +38,7 @@ pub fn addressed<B>(request: &Request<B>) -> Option<Uri> {
 }
 
 /// Gives every answer of the pages its headers, and turns a problem of the API into a page.
-pub async fn dressed(request: Request<Body>, next: Next) -> Response {
+pub(crate) async fn dressed(request: Request<Body>, next: Next) -> Response {
     let accepts = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
     let wants_page = accepts.is_none_or(|accept| accept.contains("text/html") || accept.contains("*/*"));
     let address = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();

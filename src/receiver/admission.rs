@@ -7,7 +7,7 @@ use super::reject::Rejection;
 
 /// The bytes that all requests in progress may take together.
 #[derive(Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     limit: usize,
     in_flight: AtomicUsize,
     shut: AtomicBool,
@@ -16,7 +16,7 @@ pub struct Budget {
 impl Budget {
     /// A budget of this many bytes.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             in_flight: AtomicUsize::new(0),
@@ -26,19 +26,19 @@ impl Budget {
 
     /// Bytes of requests in progress.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
     }
 
     /// Admits no further request.
-    pub fn shut(&self) {
+    pub(crate) fn shut(&self) {
         self.shut.store(true, Ordering::Relaxed);
     }
 }
 
 /// The bytes of one request in progress; released when dropped.
 #[derive(Debug)]
-pub struct Reservation {
+pub(crate) struct Reservation {
     budget: Arc<Budget>,
     bytes: usize,
     /// What this request may take by itself.
@@ -61,7 +61,7 @@ impl Reservation {
     /// # Errors
     ///
     /// The receiver is shutting down.
-    pub fn new(budget: &Arc<Budget>) -> Result<Self, Rejection> {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Result<Self, Rejection> {
         if budget.shut.load(Ordering::Relaxed) {
             return Err(Rejection::ShuttingDown);
         }
@@ -73,7 +73,7 @@ impl Reservation {
     }
 
     /// Sets the length of the request after decompression. From now on it may take a multiple of that and no more.
-    pub fn is_of(&mut self, bytes: usize) {
+    pub(crate) fn is_of(&mut self, bytes: usize) {
         self.most = bytes.saturating_mul(TIMES).saturating_add(BESIDE);
     }
 
@@ -83,7 +83,7 @@ impl Reservation {
     ///
     /// The request takes more than the budget, or too much for its length, so it can never succeed; or the requests in progress take
     /// too much right now.
-    pub fn grow(&mut self, bytes: usize) -> Result<(), Rejection> {
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Rejection> {
         let own = self.bytes.saturating_add(bytes);
         if own > self.budget.limit || own > self.most {
             return Err(Rejection::Costly {
@@ -110,12 +110,12 @@ impl Reservation {
 
     /// Bytes that it has taken.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Releases some of its bytes.
-    pub fn shrink(&mut self, bytes: usize) {
+    pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.budget.in_flight.fetch_sub(bytes, Ordering::Relaxed);

@@ -55,7 +55,7 @@ const CONNECTION_WATCHES: usize = 8;
 
 /// How many `Watch` calls are open: those of the process, or those of one connection.
 #[derive(Debug, Clone, Default)]
-pub struct OpenWatches(Arc<AtomicUsize>);
+pub(crate) struct OpenWatches(Arc<AtomicUsize>);
 
 impl OpenWatches {
     fn open(&self, limit: usize) -> Option<OpenWatch> {

@@ -36,9 +36,9 @@ use hyper::{Method, Request, Response, Version};
 
 pub use cors::Cors;
 pub use documents::{Cost, Document, Stored};
-pub use health::OpenWatches;
+pub(crate) use health::OpenWatches;
 pub use limits::Limits;
-pub use refusals::Refusals;
+pub(crate) use refusals::Refusals;
 pub use reject::Rejection;
 pub use response_body::Body;
 pub use service::Receiver;

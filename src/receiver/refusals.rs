@@ -9,7 +9,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// Refused requests by reason.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
+pub(crate) struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
 
 #[derive(Debug, Default)]
 struct Reason {
@@ -20,7 +20,7 @@ struct Reason {
 
 impl Refusals {
     /// Counts a request, and logs the reason. Content and token of the request are not logged.
-    pub fn add(&self, port: &'static str, reason: &'static str) {
+    pub(crate) fn add(&self, port: &'static str, reason: &'static str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of = reasons.entry(reason).or_default();
         of.count += 1;
@@ -34,14 +34,14 @@ impl Refusals {
     }
 
     /// Counts a request without logging it.
-    pub fn count(&self, reason: &'static str) {
+    pub(crate) fn count(&self, reason: &'static str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reasons.entry(reason).or_default().count += 1;
     }
 
     /// How many, by reason.
     #[must_use]
-    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
         let reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reasons.iter().map(|(reason, of)| (*reason, of.count)).collect()
     }

@@ -191,7 +191,7 @@ async fn connect<A, F, B>(
 }
 
 /// What a port with TLS answers to plain HTTP begins with this.
-pub const SPEAKS_TLS: &str = "this port speaks TLS";
+pub(crate) const SPEAKS_TLS: &str = "this port speaks TLS";
 
 /// Whether the first byte is a letter: methods of HTTP begin so, and TLS does not.
 async fn speaks_http(stream: &TcpStream, patience: Duration) -> bool {

@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub use config::{COMPRESSION, Config, Connections, HashKey, Security, StartError};
-pub use listen::SPEAKS_TLS;
+pub(crate) use listen::SPEAKS_TLS;
 pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;

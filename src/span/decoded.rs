@@ -199,8 +199,9 @@ pub enum IdFault {
 }
 
 /// The fault of id bytes that are not an id of `want` bytes.
+#[cfg(feature = "protobuf")]
 #[must_use]
-pub fn id_fault(bytes: &[u8], want: usize) -> IdFault {
+pub(crate) fn id_fault(bytes: &[u8], want: usize) -> IdFault {
     if bytes.is_empty() {
         IdFault::Missing
     } else if bytes.len() == want {

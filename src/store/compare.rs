@@ -16,7 +16,7 @@ use crate::span::TraceId;
 
 /// What is different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Compared {
+pub(crate) struct Compared {
     /// Traces that the index lacks, that it alone has, that it does not find by their id, or of which it says something else: where
     /// their chunks are, counts, times, names.
     pub traces: Vec<TraceId>,
@@ -47,7 +47,7 @@ struct Digest {
 /// # Errors
 ///
 /// The index or the log cannot be read.
-pub fn compare(directory: &Path, session_keys: &[String]) -> Result<Compared, Error> {
+pub(crate) fn compare(directory: &Path, session_keys: &[String]) -> Result<Compared, Error> {
     let disk = Directory::read_only(directory);
     let connection = index::open_to_compare(directory)?;
     let covered = index::covered(&connection)?;

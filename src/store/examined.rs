@@ -2,7 +2,7 @@
 
 /// One thing that was tried with a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examined {
+pub(crate) struct Examined {
     /// What was tried, and what came of it.
     pub what: String,
     /// Whether a server cannot work so.

@@ -125,7 +125,7 @@ pub(super) fn with_records(mut found: Vec<Lost>, others: Vec<Lost>) -> Vec<Lost>
 /// # Errors
 ///
 /// The index or the segment cannot be read.
-pub fn lost_in(directory: &Path, number: u64) -> Result<Option<Lost>, Error> {
+pub(crate) fn lost_in(directory: &Path, number: u64) -> Result<Option<Lost>, Error> {
     let connection = index::open_to_inspect(directory)?;
     index::check_version(&connection)?;
     let file = match Directory::read_only(directory).open(&file_name(number)) {

@@ -56,7 +56,7 @@ pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
 ///
 /// The first thing that the bucket refuses.
 #[cfg(feature = "bucket")]
-pub fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
+pub(crate) fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
     super::bucket::examine(bucket)
 }
 
@@ -66,7 +66,7 @@ pub fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
 ///
 /// This program was built without buckets.
 #[cfg(not(feature = "bucket"))]
-pub fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
+pub(crate) fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
     Err(not_built_in(bucket))
 }
 

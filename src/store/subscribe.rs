@@ -183,7 +183,7 @@ impl Local {
 /// About how many bytes of the log's files are behind a position. A position is an offset in the raw segment, so too few bytes are
 /// counted of a compressed one.
 #[must_use]
-pub fn backlog_bytes(store: &Path, position: Position) -> u64 {
+pub(crate) fn backlog_bytes(store: &Path, position: Position) -> u64 {
     let segments = log::segments(store).unwrap_or_default();
     let behind = segments.into_iter().filter(|segment| *segment >= position.segment);
     let sizes = behind.map(|segment| {

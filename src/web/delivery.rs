@@ -22,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Cuts a connection whose client does not take its answers.
 #[derive(Debug, Clone, Default)]
-pub struct SlowClient(Arc<Notify>);
+pub(crate) struct SlowClient(Arc<Notify>);
 
 impl SlowClient {
     /// Waits until a client of this connection is too slow.
-    pub async fn found(&self) {
+    pub(crate) async fn found(&self) {
         self.0.notified().await;
     }
 }

@@ -32,12 +32,12 @@ const SHORT: usize = 200;
 /// Bytes of a note.
 const NOTE: usize = 64 << 10;
 /// Bytes of a body: a note with the escapes of JSON or of a form, and the rest.
-pub const EVALUATION_BYTES: usize = 512 << 10;
+pub(crate) const EVALUATION_BYTES: usize = 512 << 10;
 
 /// What is said. At least one of score, label and explanation is there.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NewEvaluation {
+pub(crate) struct NewEvaluation {
     /// The span that is judged, in hexadecimal digits; without it the run.
     pub span_id: Option<String>,
     /// What is judged, for example `helpfulness`.
@@ -54,7 +54,7 @@ pub struct NewEvaluation {
 
 /// An evaluation as it is stored.
 #[derive(Debug)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// An `ExportTraceServiceRequest` with its span.
     pub message: Vec<u8>,
     answer: Value,
@@ -63,7 +63,7 @@ pub struct Judged {
 impl Judged {
     /// The answer to a program.
     #[must_use]
-    pub fn created(&self) -> Response<Body> {
+    pub(crate) fn created(&self) -> Response<Body> {
         let mut response = json_reply(self.answer.to_string());
         *response.status_mut() = StatusCode::CREATED;
         response
@@ -71,7 +71,7 @@ impl Judged {
 
     /// The span that is judged.
     #[must_use]
-    pub fn evaluates(&self) -> Option<&str> {
+    pub(crate) fn evaluates(&self) -> Option<&str> {
         self.answer.get("evaluates").and_then(Value::as_str)
     }
 }
@@ -136,7 +136,7 @@ impl Web {
     /// # Errors
     ///
     /// The answer that refuses it: it says nothing, or there is no such trace or span.
-    pub async fn evaluated(
+    pub(crate) async fn evaluated(
         self: Arc<Self>,
         asked: Reading,
         trace: String,

@@ -14,7 +14,7 @@ use crate::span::{Span, TraceId, UnixNanos};
 
 /// Documents that were read.
 #[derive(Debug)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// An `ExportTraceServiceRequest` of each trace of a document: the same document gives the same bytes, whatever else comes
     /// with it.
     pub messages: Vec<Vec<u8>>,
@@ -56,7 +56,7 @@ pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) ->
 
 /// Bytes that reading documents takes.
 #[must_use]
-pub fn cost_of_documents(text: &[u8]) -> usize {
+pub(crate) fn cost_of_documents(text: &[u8]) -> usize {
     DocumentSizes::of(text).reading()
 }
 
@@ -81,7 +81,7 @@ fn refused(error: DisassembleError) -> Problem {
 impl Imported {
     /// The answer, once the spans are on the disk.
     #[must_use]
-    pub fn answer(&self, stored: usize, duplicates: usize) -> Response<Body> {
+    pub(crate) fn answer(&self, stored: usize, duplicates: usize) -> Response<Body> {
         let traces: Vec<String> = self.traces.iter().map(ToString::to_string).collect();
         let notes = self
             .notes

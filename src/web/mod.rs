@@ -50,13 +50,17 @@ pub(crate) mod single;
 pub(crate) mod url;
 mod write;
 
-pub use blocks::cost_of_blocks;
-pub use delivery::{GivenUp, SlowClient};
-pub use evaluation::{EVALUATION_BYTES, Judged, NewEvaluation};
-pub use import::{Imported, cost_of_documents};
+pub(crate) use blocks::cost_of_blocks;
+pub use delivery::GivenUp;
+pub(crate) use delivery::SlowClient;
+pub(crate) use evaluation::EVALUATION_BYTES;
+pub(crate) use evaluation::{Judged, NewEvaluation};
+pub(crate) use import::Imported;
+pub(crate) use import::cost_of_documents;
 pub use readers::{ReadLimits, Readers};
 pub use request::{Named, Reading};
-pub use routes::{BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, Route, elsewhere_route, normalized, routes};
+pub use routes::{BLOCKS, Route, routes};
+pub(crate) use routes::{EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, elsewhere_route, normalized};
 pub use service::{Metrics, Web};
 pub use url::{percent_decoded, percent_encoded};
 

@@ -35,16 +35,16 @@ pub struct Route {
 pub const BLOCKS: &str = "/v1/organizations/{org}/traces/{trace_id}/blocks";
 
 /// Where documents of a format are written with POST.
-pub const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
+pub(crate) const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
 
 /// The same where each document tells its format.
-pub const IMPORT: &str = "/api/v1/import";
+pub(crate) const IMPORT: &str = "/api/v1/import";
 
 /// Where people's notes, labels and scores are written with POST.
-pub const EVALUATIONS: &str = "/api/v1/traces/{trace_id}/evaluations";
+pub(crate) const EVALUATIONS: &str = "/api/v1/traces/{trace_id}/evaluations";
 
-/// All routes that read. Those that write are [`BLOCKS`], [`IMPORT`] and [`IMPORT_OF_FORMAT`], which take [`Right::Ingest`], and
-/// [`EVALUATIONS`], which takes [`Right::Annotate`].
+/// All routes that read. Those that write are [`BLOCKS`], `IMPORT` and `IMPORT_OF_FORMAT`, which take [`Right::Ingest`], and
+/// `EVALUATIONS`, which takes [`Right::Annotate`].
 #[must_use]
 pub fn routes() -> Vec<Route> {
     let route = |path, right, methods: MethodRouter| Route { path, right, methods };
@@ -70,7 +70,7 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// What is answered where there is no route; it takes the right to read.
-pub fn elsewhere_route() -> MethodRouter {
+pub(crate) fn elsewhere_route() -> MethodRouter {
     any(elsewhere)
 }
 
@@ -91,7 +91,7 @@ impl Web {
 /// The same with the letters, digits, `-`, `.`, `_` and `~` of the path as themselves (RFC 3986, 6.2.2.2): axum compares paths
 /// as they are written, and a path has its right however it is written.
 #[must_use]
-pub fn normalized(uri: &Uri) -> Uri {
+pub(crate) fn normalized(uri: &Uri) -> Uri {
     let mut parts = uri.path().split('%');
     let mut path = parts.next().unwrap_or_default().to_owned();
     for part in parts {

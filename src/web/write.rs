@@ -75,7 +75,7 @@ impl Web {
     /// # Errors
     ///
     /// The answer that refuses them.
-    pub async fn read_documents(&self, format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
+    pub(crate) async fn read_documents(&self, format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
         let (store, now) = (Arc::clone(&self.store), UnixNanos(crate::store::now()));
         // A document that was stored before begins when that does: sending it again changes nothing.
         let begin = move |trace_id| match store.row(trace_id) {

@@ -92,7 +92,7 @@ fn holds_objects(printed: &Value) -> bool {
 
 /// A bare text as one message.
 #[must_use]
-pub fn of_text(text: &str, direction: Direction) -> Vec<Message> {
+pub(crate) fn of_text(text: &str, direction: Direction) -> Vec<Message> {
     vec![Message::text(direction.role(), text)]
 }
 

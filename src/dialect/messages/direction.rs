@@ -4,7 +4,7 @@ use crate::operation::Role;
 
 /// Which way the messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Into the model: bare text is the user's.
     Input,
     /// Out of the model: bare text is the model's.

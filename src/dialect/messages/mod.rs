@@ -25,14 +25,13 @@ use crate::span::AnyValue;
 use crate::withheld::is_withheld;
 
 pub(crate) use arguments::parse_deep;
-pub use containers::of_text;
 pub(in crate::dialect) use containers::{answers, merge_thinking};
-pub use direction::Direction;
+pub(crate) use direction::Direction;
 pub use system::system;
 
 /// The messages in a value; `None` if nothing in it looks like a message.
 #[must_use]
-pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
+pub(crate) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     let mut messages = containers::read(value, direction)?;
     messages.retain_mut(says_something);
     messages.shrink_to_fit();

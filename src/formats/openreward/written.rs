@@ -2,7 +2,7 @@
 //!
 //! Each block is a span of its trace: it has the block's JSON text in one attribute, starts and ends at the block's
 //! `created_at`, and has the parent block's span as parent. A list of such spans is turned into the spans of the whole
-//! conversation before a run is built of it ([`as_conversations`]), so a written trace is in every format what an imported
+//! conversation before a run is built of it (`as_conversations`), so a written trace is in every format what an imported
 //! document with the same blocks is.
 
 use std::borrow::Cow;
@@ -28,10 +28,10 @@ use crate::hash::{HashMap, HashSet};
 use crate::span::{Scope, Span, SpanId, TraceId, UnixNanos};
 
 /// The instrumentation scope of spans that are blocks.
-pub const SCOPE: &str = "spanbridge.openreward";
+pub(crate) const SCOPE: &str = "spanbridge.openreward";
 
 /// The attribute that holds a block's JSON text.
-pub const BLOCK: &str = "spanbridge.openreward.block";
+pub(crate) const BLOCK: &str = "spanbridge.openreward.block";
 
 /// The OTLP trace of a trace with this id: for `tr_` and 32 hexadecimal digits those, else a hash.
 #[must_use]
@@ -320,7 +320,7 @@ fn with(object: &str, fields: &[(&str, String)]) -> String {
 /// The spans with those that are blocks replaced by the spans of their conversation. Blocks that cannot be read as one, because
 /// some of them are missing, stay as they are.
 #[must_use]
-pub fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
+pub(crate) fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
     let Some(format) = by_id(OpenReward::ID) else { return spans };
     if !spans.iter().any(|span| text_of(span).is_some()) {
         return spans;

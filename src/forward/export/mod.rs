@@ -24,7 +24,7 @@ pub use outcome::{Accepted, Class, Failure};
 
 /// Sends requests to one destination.
 #[derive(Debug)]
-pub struct Exporter(Connection);
+pub(crate) struct Exporter(Connection);
 
 impl Exporter {
     /// An exporter; it connects with the first request.
@@ -32,7 +32,7 @@ impl Exporter {
     /// # Errors
     ///
     /// A certificate or key cannot be used.
-    pub fn new(destination: Arc<Destination>, via: Arc<Via>) -> Result<Self, ConfigError> {
+    pub(crate) fn new(destination: Arc<Destination>, via: Arc<Via>) -> Result<Self, ConfigError> {
         Connection::new(destination, via).map(Self)
     }
 
@@ -41,7 +41,7 @@ impl Exporter {
     /// # Errors
     ///
     /// It was not accepted.
-    pub async fn export(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
+    pub(crate) async fn export(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
         let Self(connection) = self;
         let timeout = connection.destination.timeout;
         let answer = async {
@@ -66,7 +66,7 @@ impl Exporter {
     /// # Errors
     ///
     /// It was not accepted.
-    pub async fn probe(&self, signal: Signal) -> Result<Accepted, Failure> {
+    pub(crate) async fn probe(&self, signal: Signal) -> Result<Accepted, Failure> {
         self.export(signal, Bytes::new()).await
     }
 }

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 /// The same message with derived ids, and how many of its ids were none; `None` if all are hexadecimal digits, or it is no JSON. Base64,
 /// which a plain protobuf printer writes, counts as text, too.
 #[must_use]
-pub fn with_derived_ids(text: &[u8]) -> Option<(String, usize)> {
+pub(crate) fn with_derived_ids(text: &[u8]) -> Option<(String, usize)> {
     let mut message: Value = serde_json::from_slice(text).ok()?;
     let mut derived = 0;
     for (groups, scopes, items) in [

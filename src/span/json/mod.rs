@@ -4,21 +4,27 @@
 //! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
 
+#[cfg(feature = "server")]
 mod derived_ids;
 mod error;
 mod fields;
 mod mend;
 mod number;
+#[cfg(feature = "server")]
 mod other_forms;
 mod read;
 mod write;
 
-pub use derived_ids::with_derived_ids;
+#[cfg(feature = "server")]
+pub(crate) use derived_ids::with_derived_ids;
 pub use error::JsonError;
 pub use mend::{Mended, mend};
-pub use other_forms::as_otlp;
+#[cfg(feature = "server")]
+pub(crate) use other_forms::as_otlp;
 pub use read::{Items, Kept, Message, MessageOf, OfResource};
-pub use write::{log_records, spans, write_trace};
+#[cfg(feature = "server")]
+pub(crate) use write::write_trace;
+pub use write::{log_records, spans};
 
 use super::{Decoded, LogRecord, Signal, Span};
 

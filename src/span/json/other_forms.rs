@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// The same as one export request in OTLP/JSON; `None` where the value is in none of these forms.
 #[must_use]
-pub fn as_otlp(value: &Value) -> Option<Value> {
+pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
     let resource_spans: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?

@@ -1,6 +1,7 @@
 //! Spans and log records to OTLP/JSON, grouped by resource and scope in the order of first appearance.
 
 use std::collections::HashMap;
+#[cfg(feature = "server")]
 use std::io;
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ pub fn log_records(records: &[LogRecord]) -> Value {
 /// # Errors
 ///
 /// `out` takes no more.
-pub fn write_trace(spans: &[Span], records: &[LogRecord], damaged: &[String], out: impl io::Write) -> io::Result<()> {
+#[cfg(feature = "server")]
+pub(crate) fn write_trace(spans: &[Span], records: &[LogRecord], damaged: &[String], out: impl io::Write) -> io::Result<()> {
     let message = Message {
         spans: Some(spans),
         records: Some(records),

@@ -27,7 +27,7 @@ pub(super) use connection::{check_version, covered, is_corrupt, make_durable, op
 pub(super) use former::Former;
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
-pub use places::last_records;
+pub(crate) use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};
 pub(super) use query::{ChunkLocation, chunks_of, sessions, summary, traces_in};
 pub(super) use reading::Reading;

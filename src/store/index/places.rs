@@ -53,7 +53,7 @@ pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u6
 /// # Errors
 ///
 /// There is no index, or it cannot be read.
-pub fn last_records(directory: &Path) -> Result<BTreeMap<u64, u64>, Error> {
+pub(crate) fn last_records(directory: &Path) -> Result<BTreeMap<u64, u64>, Error> {
     let connection = open_to_inspect(directory)?;
     check_version(&connection)?;
     let row = |row: &Row<'_>| position(row, 0).map(|at| (at.segment, at.offset));

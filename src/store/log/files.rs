@@ -19,7 +19,7 @@ pub fn file_name(segment: u64) -> String {
 
 /// The segment that a file name means.
 #[must_use]
-pub fn segment_of(name: &str) -> Option<u64> {
+pub(crate) fn segment_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".log")?;
     (digits.len() == 10 && digits.bytes().all(|digit| digit.is_ascii_digit()))
         .then(|| digits.parse().ok())

@@ -41,8 +41,9 @@ mod table;
 mod writer;
 
 pub(super) use compress::{Compressed, compress};
+pub(crate) use files::segment_of;
 pub(super) use files::segments_of;
-pub use files::{SEGMENT_HEAD, VERSION, file_name, segment_of};
+pub use files::{SEGMENT_HEAD, VERSION, file_name};
 pub use form::Form;
 pub(super) use form::form_of;
 pub use inspect::{Inspected, inspect, segments};

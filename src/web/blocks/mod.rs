@@ -13,5 +13,5 @@ mod state;
 
 pub(super) use name::Name;
 pub(super) use post::Posted;
-pub use post::cost_of_blocks;
+pub(crate) use post::cost_of_blocks;
 pub(super) use read::blocks;

@@ -16,7 +16,7 @@ use super::name::Name;
 /// Bytes that reading and storing blocks takes: their text in the request, by itself, as it is stored, in the span, in the message to
 /// the store and in the answer, what the rules must know of each, and the largest as a value.
 #[must_use]
-pub fn cost_of_blocks(text: &[u8]) -> usize {
+pub(crate) fn cost_of_blocks(text: &[u8]) -> usize {
     const COPIES: usize = 6;
     const FACTS: usize = 2_500;
     let text = text.trim_ascii_start();
