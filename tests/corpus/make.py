@@ -1703,7 +1703,6 @@ def keys_of_more_clients():
     c.span("chat qwen-max", 20, 700, {"gen_ai.span.kind": "LLM", **genai([ask], chat("assistant", "Six."), (9, 1))}, step, trace=2, scope="loongsuite")
     thread = {"gen_ai.system": "az.ai.agents", "gen_ai.thread.id": "thread_1"}
     told = lambda name, at, content: (at, name, {"gen_ai.system": "az.ai.agents", "gen_ai.event.content": text(content)})
-    c.span("create_message", 0, 50, {**thread, "gen_ai.operation.name": "create_message", "gen_ai.message.id": "m1"}, trace=3, scope="azure.ai.agents", events=[told("gen_ai.user.message", 10, {"content": "How deep?", "role": "user"})])
     c.span("process_thread_run", 100, 900, {**thread, "gen_ai.operation.name": "process_thread_run", "gen_ai.agent.id": "asst_1", "gen_ai.thread.run.id": "r1", "gen_ai.thread.run.status": "completed", "gen_ai.response.model": "gpt-4o", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 1},
            trace=3, scope="azure.ai.agents", events=[told("gen_ai.assistant.message", 800, {"content": {"text": {"value": "Six."}}, "role": "assistant"})])
     top = c.span("invoke_agent pilot", 0, 900, {**root, "ag2.span.type": "agent"}, trace=4, scope="ag2")

@@ -167,7 +167,10 @@ fn arguments_are_objects_and_outputs_text() {
     let outputs: Vec<&Value> = (2..6).map(|at| &events[at]["content"]).collect();
     assert_eq!(outputs, ["[1,\"two\",null]", "", "0.5", "false"]);
     let stray = json!([{"tool_call_id": "nobody", "content": "stray"}]);
-    assert_eq!(events[5]["metadata"]["results_without_call"], stray, "neither its call nor its tool is known");
+    assert_eq!(
+        events[5]["metadata"]["results_without_call"], stray,
+        "neither its call nor its tool is known"
+    );
     assert!(
         losses
             .iter()
