@@ -45,6 +45,7 @@ pub struct Accepted {
 /// A refusal's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
 pub enum Code {
     /// Missing fields, wrong parent, invalid role.
     Validation,

@@ -4,7 +4,6 @@ use std::cell::{OnceCell, RefCell};
 
 use super::rule::{Rule, fits};
 use super::rule_index::RuleIndex;
-use crate::hash::{HashMap, HashSet};
 use crate::span::Span;
 
 /// The conditions of rules on one span. A condition may ask every key, and many keys ask for the same rule, so each rule is decided
@@ -12,9 +11,10 @@ use crate::span::Span;
 pub(super) struct Conditions<'a> {
     rules: &'a RuleIndex,
     span: &'a Span,
-    decided: RefCell<HashMap<usize, bool>>,
-    /// The keys, once a rule asks for some.
-    keys: OnceCell<HashSet<&'a str>>,
+    /// By the numbers of the rules.
+    decided: RefCell<Vec<Option<bool>>>,
+    /// The keys in order, once a rule asks for some.
+    keys: OnceCell<Vec<&'a str>>,
 }
 
 impl<'a> Conditions<'a> {
@@ -22,17 +22,19 @@ impl<'a> Conditions<'a> {
         Self {
             rules,
             span,
-            decided: RefCell::default(),
+            decided: RefCell::new(vec![None; rules.rules().len()]),
             keys: OnceCell::new(),
         }
     }
 
     /// Whether the rule with this number holds for all spans with this one's scope and keys, as far as those decide it.
     pub(super) fn hold(&self, index: usize) -> bool {
-        let known = self.decided.borrow().get(&index).copied();
+        let known = self.decided.borrow().get(index).copied().flatten();
         known.unwrap_or_else(|| {
             let holds = self.rules.rule(index).is_some_and(|rule| self.decide(rule));
-            let _ = self.decided.borrow_mut().insert(index, holds);
+            if let Some(decided) = self.decided.borrow_mut().get_mut(index) {
+                *decided = Some(holds);
+            }
             holds
         })
     }
@@ -45,19 +47,30 @@ impl<'a> Conditions<'a> {
 
     /// Whether the span has one of the keys whose values the rule asks for, or the rule asks for none.
     fn have_asked_key(&self, rule: &Rule) -> bool {
-        rule.when.attribute.is_empty() || rule.when.attribute.iter().any(|(key, _)| self.keys().contains(key))
+        rule.when.attribute.is_empty() || rule.when.attribute.iter().any(|(key, _)| self.has_key(key))
     }
 
-    fn keys(&self) -> &HashSet<&'a str> {
-        self.keys
-            .get_or_init(|| self.span.attributes.iter().map(|(key, _)| key.as_str()).collect())
+    fn keys(&self) -> &[&'a str] {
+        self.keys.get_or_init(|| {
+            let mut keys: Vec<&str> = self.span.attributes.iter().map(|(key, _)| key.as_str()).collect();
+            keys.sort_unstable();
+            keys
+        })
+    }
+
+    /// Whether a key has this form.
+    fn has_key(&self, pattern: &str) -> bool {
+        let keys = self.keys();
+        let first_from = |start: &str| keys.get(keys.partition_point(|key| *key < start));
+        match pattern.strip_suffix('*') {
+            Some(start) if !start.contains('*') => first_from(start).is_some_and(|key| key.starts_with(start)),
+            None if !pattern.contains('*') => first_from(pattern).is_some_and(|key| *key == pattern),
+            _ => keys.iter().any(|key| fits(pattern, key)),
+        }
     }
 
     fn decide(&self, rule: &Rule) -> bool {
-        let has = |pattern: &&str| match pattern.contains('*') {
-            true => self.keys().iter().any(|key| fits(pattern, key)),
-            false => self.keys().contains(*pattern),
-        };
+        let has = |pattern: &&str| self.has_key(pattern);
         let when = &rule.when;
         (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
             && (when.has.is_empty() || when.has.iter().any(has))

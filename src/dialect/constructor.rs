@@ -5,11 +5,6 @@ use serde_json::{Map, Value};
 /// How deep dumps are looked for. Seen: a dozen levels of state, messages and blocks.
 const DEEPEST: usize = 32;
 
-/// Whether a text may hold a dump.
-pub(super) fn may_be_in(text: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), b"\"lc\"").is_some()
-}
-
 /// The value with its dumps opened.
 pub(crate) fn open(value: Value) -> Value {
     opened(value, 0)

@@ -164,37 +164,31 @@ fn is_broken(text: &str) -> bool {
     begins && parse(text).is_none()
 }
 
-/// Whether a text that nobody has read may need mending. A look at its ends, and for what few texts have.
-pub(super) fn may_be_needed(text: &str) -> bool {
-    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    text.trim_start().starts_with(['{', '['])
-        && (cut::may_be_cut(text) || long_digits(text).is_some() || has("NaN") || has("Infinity") || has("\\ud") || has("\\uD"))
-}
-
 /// Digits that 64 bits may not hold.
 const LONG: usize = 19;
 
 /// Where a number begins that has so many digits, if one may.
-fn long_digits(text: &str) -> Option<usize> {
+pub(super) fn long_digits(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let mut at = LONG - 1;
-    // So many digits in a row have one at each such step.
-    while at < bytes.len() {
-        if is_digit(at) {
-            let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
-            let begin = at - before;
-            let is_fraction = begin > 0 && bytes.get(begin - 1) == Some(&b'.');
-            if before + behind >= LONG && !is_fraction {
-                let digits = text.get(begin..at + behind).unwrap_or_default();
-                if digits.parse::<u64>().is_err() {
-                    return Some(begin);
-                }
+    let mut begin = 0;
+    // So many digits in a row have one at the end of a piece of this length, wherever the pieces begin.
+    let ends_with_digit = |piece: &[u8]| piece.last().is_some_and(u8::is_ascii_digit);
+    while let Some(pieces) = bytes
+        .get(begin..)
+        .and_then(|rest| rest.chunks_exact(LONG).position(ends_with_digit))
+    {
+        let at = begin + pieces * LONG + LONG - 1;
+        let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+        let first = at - before;
+        let is_fraction = first > 0 && bytes.get(first - 1) == Some(&b'.');
+        if before + behind >= LONG && !is_fraction {
+            let digits = text.get(first..at + behind).unwrap_or_default();
+            if digits.parse::<u64>().is_err() {
+                return Some(first);
             }
-            at += behind;
         }
-        at += LONG;
+        begin = at + behind;
     }
     None
 }

@@ -3,6 +3,23 @@
 //! A [`Rule`] says: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
 //! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
 //! may mix dialects: among rules for one field the lowest rank that has a value wins.
+//!
+//! ```
+//! use spanbridge::dialect::{self, Registry};
+//! use spanbridge::{operation::Kind, span::json};
+//!
+//! # let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
+//! #     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
+//! #     "startTimeUnixNano": "1795262685000000000", "endTimeUnixNano": "1795262686000000000",
+//! #     "attributes": [{"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}},
+//! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
+//! # }]}]}]}"#;
+//! let spans = json::traces(request)?.items;
+//! let read = dialect::read(&Registry::built_in(), &spans[0], &[]);
+//! assert_eq!(read.operation.kind, Kind::Tool);
+//! assert!(read.findings.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(feature = "server")]
 pub mod band;
@@ -27,6 +44,7 @@ mod normalize;
 mod plan;
 mod providers;
 mod python;
+mod rare_marks;
 mod raw;
 mod read;
 mod registry;

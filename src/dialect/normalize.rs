@@ -36,11 +36,9 @@ pub(super) fn open_json(text: &str) -> Value {
 
 /// The same; `mended` is told what was wrong with the text.
 pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> Value {
-    let begins = text.trim_start_matches(['\u{feff}', '\0']).trim_start();
-    let opened = match begins.as_bytes().first() {
-        Some(b'{' | b'[' | b'"') => super::mend::parse_noting(text, ends, mended),
-        _ => None,
-    };
+    let opened = super::rare_marks::may_be_json(text)
+        .then(|| super::mend::parse_noting(text, ends, mended))
+        .flatten();
     match opened {
         // A JSON text that was quoted once more.
         Some(Value::String(inner)) if inner.trim_start().starts_with(['{', '[']) => {

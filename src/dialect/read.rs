@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
-use super::mend::{self, Ends, Mended};
+use super::mend::{Ends, Mended};
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::python;
+use super::rare_marks::RareMarks;
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Condition, Field, Rule, fits};
@@ -68,7 +69,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn fill(self, read: &mut Read, span_id: SpanId, mut text: impl FnMut(usize) -> Option<(String, String)>) {
+    fn fill(self, rare: &RareMarks, read: &mut Read, span_id: SpanId, mut text: impl FnMut(usize) -> Option<(String, String)>) {
         let (operation, findings) = (&mut read.operation, &mut read.findings);
         let is_call = operation.kind == Kind::Llm;
         let mut at = |place: usize| match text(place) {
@@ -77,7 +78,7 @@ impl Whole {
                 None => codec::recorded(text),
             },
             // A model call's is long, and its messages say it once more.
-            Some((key, text)) if !is_call && (constructor::may_be_in(&text) || mend::may_be_needed(&text)) => {
+            Some((key, text)) if !is_call && rare.may_be_in(&text) => {
                 let mut mended = Mended::default();
                 let value = super::normalize::open_json_noting(&text, Ends::Cut, &mut mended);
                 let of_span = |detail| Finding::new(Some(span_id), FindingKind::UnreadableValue, detail);
@@ -104,9 +105,11 @@ impl Whole {
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, _) = read_but_whole(registry, span, logs);
-    whole.fill(&mut read, span.span_id, |place| match span.attributes.0.get(place)? {
-        (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
-        _ => None,
+    whole.fill(registry.rare_marks(), &mut read, span.span_id, |place| {
+        match span.attributes.0.get(place)? {
+            (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
+            _ => None,
+        }
     });
     request_results::complete(&mut read.operation);
     read
@@ -117,9 +120,11 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, shows_framework) = read_but_whole(registry, span, logs);
     let span_id = span.span_id;
-    whole.fill(&mut read, span_id, |place| match span.attributes.0.get_mut(place)? {
-        (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
-        _ => None,
+    whole.fill(registry.rare_marks(), &mut read, span_id, |place| {
+        match span.attributes.0.get_mut(place)? {
+            (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
+            _ => None,
+        }
     });
     if !shows_framework {
         span.attributes = Attributes::default();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::plan::{Plan, Plans};
+use super::rare_marks::RareMarks;
 use super::rule::{Codec, Field, Location, Rule, fits};
 use super::rule_index::RuleIndex;
 use crate::span::Span;
@@ -12,6 +13,7 @@ use crate::span::Span;
 pub struct Registry {
     index: RuleIndex,
     plans: Plans,
+    rare_marks: RareMarks,
 }
 
 impl Registry {
@@ -21,6 +23,7 @@ impl Registry {
         Self {
             index: RuleIndex::new(rules),
             plans: Plans::default(),
+            rare_marks: RareMarks::default(),
         }
     }
 
@@ -40,6 +43,10 @@ impl Registry {
 
     pub(super) fn index(&self) -> &RuleIndex {
         &self.index
+    }
+
+    pub(super) fn rare_marks(&self) -> &RareMarks {
+        &self.rare_marks
     }
 
     /// Where the rules look in a span.

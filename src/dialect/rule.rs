@@ -78,7 +78,8 @@ impl Rule {
         let first = text.bytes().next().unwrap_or_default();
         let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
         let may_fit = |word: &str| matches!(word.as_bytes().first(), Some(begin) if [lower, upper, b'*'].contains(begin));
-        let same = |word: &str| may_fit(word) && (word.eq_ignore_ascii_case(text) || (word.contains('*') && fits(word, text)));
+        let is_pattern = |word: &str| word.starts_with('*') || word.ends_with('*');
+        let same = |word: &str| may_fit(word) && (word.eq_ignore_ascii_case(text) || (is_pattern(word) && fits(word, text)));
         self.values.iter().find(|(word, _)| same(word)).map(|(_, ours)| *ours)
     }
 }

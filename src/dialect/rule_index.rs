@@ -12,8 +12,8 @@ pub(super) struct RuleIndex {
     rules: Vec<Rule>,
     exact: HashMap<String, Vec<usize>>,
     prefixes: HashMap<String, Vec<usize>>,
-    /// By the last words of a key; `true`: of keys with an index behind these words.
-    suffixes: HashMap<(String, bool), Vec<usize>>,
+    /// By the last words of a key: of keys without an index, and of those with one behind these words.
+    suffixes: [HashMap<String, Vec<usize>>; 2],
     /// First parts of the keys that dialects know.
     heads: HashSet<String>,
     name_rules: Vec<usize>,
@@ -30,7 +30,11 @@ impl RuleIndex {
                 let _ = made.heads.insert(head(rule.key).to_owned());
             }
             match rule.location {
-                Location::Suffix => made.suffixes.entry((words::of(rule.key), rule.prefix)).or_default().push(index),
+                Location::Suffix => {
+                    let [plain, indexed] = &mut made.suffixes;
+                    let suffixes = if rule.prefix { indexed } else { plain };
+                    suffixes.entry(words::of(rule.key)).or_default().push(index);
+                }
                 Location::Span if rule.prefix => made.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
                 Location::Span => made.exact.entry(rule.key.to_owned()).or_default().push(index),
                 Location::Resource => made.resource_rules.push(index),
@@ -67,7 +71,9 @@ impl RuleIndex {
     pub(super) fn suffixed(&self, key: &str) -> (impl Iterator<Item = (usize, &Rule)>, Option<usize>) {
         let before = words::before_index(key);
         let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
-        let list = words::endings(&all).find_map(|ending| self.suffixes.get(&(ending.to_owned(), before.is_some())));
+        let [plain, indexed] = &self.suffixes;
+        let suffixes = if before.is_some() { indexed } else { plain };
+        let list = words::endings(&all).find_map(|ending| suffixes.get(ending));
         (self.numbered(list.map_or(&[], Vec::as_slice)), before)
     }
 

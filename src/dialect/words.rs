@@ -21,7 +21,11 @@ pub(super) fn of(key: &str) -> String {
             if begins && !out.ends_with('.') && !out.is_empty() {
                 out.push('.');
             }
-            out.extend(char.to_lowercase());
+            if char.is_ascii() {
+                out.push(char.to_ascii_lowercase());
+            } else {
+                out.extend(char.to_lowercase());
+            }
         }
         before = char;
     }
@@ -33,11 +37,15 @@ pub(super) fn of(key: &str) -> String {
 
 /// The endings of these words, the longest first.
 pub(super) fn endings(words: &str) -> impl Iterator<Item = &str> {
-    let mut starts: Vec<usize> = words.rmatch_indices('.').map(|(at, _)| at + 1).take(MOST).collect();
-    if starts.len() < MOST {
-        starts.push(0);
+    let mut starts = [0; MOST];
+    let mut count = 0;
+    for (slot, (at, _)) in starts.iter_mut().zip(words.rmatch_indices('.')) {
+        *slot = at + 1;
+        count += 1;
     }
-    starts.into_iter().rev().filter_map(|start| words.get(start..))
+    // The whole is the last of them, where there is room for it.
+    let all = MOST.min(count + 1);
+    starts.into_iter().take(all).rev().filter_map(|start| words.get(start..))
 }
 
 /// How much of a key stands before its first index (`acme.prompts.0.role`), without the dot.

@@ -24,6 +24,7 @@ pub struct Choice {
 
 /// What the value of a choice may be.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Values {
     /// One of these words.
     Words(&'static [&'static str]),

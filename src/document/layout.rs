@@ -25,9 +25,15 @@ pub enum Layout {
 /// Letters that JSON lets stand in a text, and at which readers of lines may end one (Python's `splitlines`).
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
+/// Whether a text has one of them. Most texts have none of the bytes with which they begin.
+fn has_line_end(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr2_iter(0xC2, 0xE2, bytes).any(|at| matches!(bytes.get(at..), Some([0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9, ..])))
+}
+
 /// The same JSON, on one line for every reader of lines.
 pub(crate) fn on_one_line(json: String) -> String {
-    if !json.contains(LINE_ENDS) {
+    if !has_line_end(&json) {
         return json;
     }
     let mut out = String::with_capacity(json.len() + 64);
@@ -48,7 +54,7 @@ pub(crate) struct OneLine;
 
 impl serde_json::ser::Formatter for OneLine {
     fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        if !fragment.contains(LINE_ENDS) {
+        if !has_line_end(fragment) {
             return writer.write_all(fragment.as_bytes());
         }
         writer.write_all(on_one_line(fragment.to_owned()).as_bytes())

@@ -22,6 +22,7 @@ pub struct Loss {
 /// Why a document differs from what the spans say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LossReason {
     /// The format has no place for it.
     NoPlace,

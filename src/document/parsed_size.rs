@@ -14,6 +14,7 @@ const DEPTH: usize = 128;
 
 /// The memory of JSON values, by what they consist of: lists and objects have room for more members than they hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParsedSize {
     /// Bytes of the JSON text.
     pub text: usize,
@@ -239,6 +240,7 @@ impl Open {
 
 /// The documents of a text, one after another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DocumentSizes {
     /// All of them together.
     pub all: ParsedSize,

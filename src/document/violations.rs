@@ -6,6 +6,7 @@ use serde_json::Value;
 
 /// A rule that a document breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The place as a JSON path: `$.steps[3].timestamp`; before it the document's number, if the text has several.
     pub path: String,

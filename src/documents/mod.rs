@@ -3,6 +3,25 @@
 //!
 //! [`Vocabulary::runs`] makes runs of spans, [`of_run`] and [`of_session`] make documents of runs, and a [`Document`]
 //! writes its text where the caller wants it. Nothing here reads a clock: who has stored spans passes the time in.
+//!
+//! ```
+//! use spanbridge::documents::{self, Vocabulary};
+//! use spanbridge::formats::{Layout, Options};
+//! use spanbridge::span::json;
+//!
+//! # let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
+//! #     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
+//! #     "startTimeUnixNano": "1795262685000000000", "endTimeUnixNano": "1795262686000000000",
+//! #     "attributes": [{"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}},
+//! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
+//! # }]}]}]}"#;
+//! let spans = json::traces(request)?.items;
+//! let runs = Vocabulary::built_in().runs(spans, Vec::new());
+//! let reflex = documents::format("reflex")?;
+//! let outcome = documents::of_run(&runs[0], reflex, &Options::default());
+//! assert!(outcome.documents[0].text(Layout::Compact)?.contains(r#""name":"weather""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod vocabulary;
 

@@ -18,6 +18,7 @@ pub use crate::document::violations::{JsonPath, Violation, Violations};
 
 /// What was checked.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Checked {
     /// How many documents there are.
     pub documents: usize,

@@ -19,6 +19,7 @@ use crate::span::{AnyValue, Span, TraceId};
 
 /// The spans of a text's documents.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Disassembled {
     /// The spans of every trace, each trace's root first.
     pub spans: Vec<Span>,

@@ -1,5 +1,17 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
+//!
+//! ```
+//! use spanbridge::formats::{self, Options};
+//!
+//! let messages = formats::by_id("messages").ok_or("no such format")?;
+//! let row = r#"{"messages": [{"role": "user", "content": "Weather?"}]}"#;
+//! let checked = formats::check(Some(messages), row, &Options::default())?;
+//! assert_eq!(checked.violations[0].path, "$.messages[0]");
+//! // The types alone are right, so its JSON Schema takes the row.
+//! assert!(messages.schema().is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod adk;
 mod any;

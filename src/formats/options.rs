@@ -8,6 +8,7 @@ use crate::document::choice::{Choice, Options, Values};
 
 /// A choice that no format declares, or a value that it does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OptionError {
     /// No format declares it.
     Unknown {

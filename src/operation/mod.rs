@@ -1,4 +1,14 @@
 //! What one span says that an agent did, free of any dialect.
+//!
+//! ```
+//! use spanbridge::operation::{Kind, Message, Operation, Role};
+//!
+//! let answer = Message::text(Role::Assistant, "18 C");
+//! let call = Operation { kind: Kind::Llm, output_messages: Some(vec![answer]), ..Operation::default() };
+//! assert_eq!(call.kind, Kind::Llm);
+//! // None: the span has no input.
+//! assert!(call.input_messages.is_none());
+//! ```
 
 pub mod document;
 pub mod message;
@@ -20,6 +30,7 @@ pub use usage::{Cost, TokenCount};
 
 /// The kind of an operation. The words are OpenInference's and OTel GenAI's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Kind {
     /// A call of a language model.
     Llm,

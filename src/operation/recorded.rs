@@ -17,6 +17,7 @@ enum Held {
 
 /// A recorded value as it stands.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Form<'a> {
     /// A value that was recorded as one, or was opened.
     Value(&'a Value),

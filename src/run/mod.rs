@@ -3,6 +3,22 @@
 //!
 //! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else. `assemble` names the stages that make
 //! it, in order; each stage's file begins with what it takes, what it gives and why it stands there.
+//!
+//! ```
+//! use spanbridge::dialect::Registry;
+//! use spanbridge::{run, span::json};
+//!
+//! # let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
+//! #     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
+//! #     "startTimeUnixNano": "1795262685000000000", "endTimeUnixNano": "1795262686000000000",
+//! #     "attributes": [{"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}},
+//! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
+//! # }]}]}]}"#;
+//! let spans = json::traces(request)?.items;
+//! let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+//! assert_eq!(runs[0].steps[0].operation.name, "weather");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agent;
 mod agent_questions;

@@ -153,6 +153,7 @@ pub struct AgentInfo {
 
 /// Why a run failed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RunFailure {
     /// What went wrong.
     pub failure: Failure,
@@ -162,6 +163,7 @@ pub struct RunFailure {
 
 /// Words that stand at the start or the end of a run.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Utterance {
     /// The words, or a JSON value.
     pub content: Value,
@@ -175,6 +177,7 @@ pub struct Utterance {
 
 /// How we know of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Observed {
     /// A span tells of it.
     Span,

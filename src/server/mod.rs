@@ -2,6 +2,25 @@
 //!
 //! Start: the store (lock, recovery), then the ports, then requests. Stop: no new connections, requests in progress are answered, the
 //! log is closed, the lock is released.
+//!
+//! ```
+//! use spanbridge::server::{Config, Server};
+//!
+//! # let folder = std::env::temp_dir().join(format!("spanbridge-serving-{}", std::process::id()));
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let mut config = Config::new(&folder);
+//! config.http = "127.0.0.1:0".parse()?;
+//! config.grpc = "127.0.0.1:0".parse()?;
+//! config.api = "127.0.0.1:0".parse()?;
+//! let server = Server::start(&config).await?;
+//! println!("{:?}", server.addresses());
+//! // It serves until this future is ready.
+//! server.run(async {}).await;
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod api;
 mod config;

@@ -2,6 +2,19 @@
 //!
 //! Names and meaning are those of the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto`
 //! and `logs/v1/logs.proto`). Attributes are a *list*: a key may stand twice, the last one holds.
+//!
+//! ```
+//! use spanbridge::span::json;
+//!
+//! let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
+//!     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
+//!     "startTimeUnixNano": "1795262685000000000", "endTimeUnixNano": "1795262686000000000"
+//! }]}]}]}"#;
+//! let decoded = json::traces(request)?;
+//! assert_eq!(decoded.items[0].name, "weather");
+//! assert_eq!(decoded.items[0].trace_id.to_string(), "5b8efff798038103d269b633813fc60c");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod decoded;
 pub mod ids;

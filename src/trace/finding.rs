@@ -30,6 +30,7 @@ impl Finding {
 /// What is odd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FindingKind {
     /// The same span id came with another body; the one that ended later is used.
     DuplicateSpan,

@@ -322,8 +322,8 @@ fn asks_for_several(parameters: &Map<String, Value>) -> bool {
         "num_return_sequences",
     ];
     let several = |map: &Map<String, Value>| {
-        let counts = COUNTS.iter().filter_map(|name| map.get(*name));
-        counts.filter_map(Value::as_u64).any(|count| count > 1)
+        let counts = map.iter().filter(|(name, _)| COUNTS.contains(&name.as_str()));
+        counts.filter_map(|(_, count)| count.as_u64()).any(|count| count > 1)
     };
     several(parameters) || parameters.values().filter_map(Value::as_object).any(several)
 }

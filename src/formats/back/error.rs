@@ -8,6 +8,7 @@ pub(in crate::formats) type Result<T> = std::result::Result<T, DisassembleError>
 
 /// Why a text does not become spans.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum DisassembleError {
     /// It is no JSON.
     Json {

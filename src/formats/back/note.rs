@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// One thing that the spans do not say as the document did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Note {
     /// The place in the document, as a JSON path; for [`NoteKind::Beside`] as a JSON pointer.
     pub path: String,
@@ -16,6 +17,7 @@ pub struct Note {
 /// What became of a part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum NoteKind {
     /// It was read as another type, as the format's own reader does.
     Coerced,

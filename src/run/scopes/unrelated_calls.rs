@@ -4,6 +4,7 @@
 //! if a provider keeps the history. A call whose input has only a prompt and words of a user begins anew, where its prompt is
 //! another one, or where the call before it was answered in full. A history that nobody knows is not guessed at.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher as _;
 
 use crate::hash::HashMap;
@@ -17,20 +18,20 @@ const LOOKED_BACK: usize = 1_024;
 
 /// What tells that a call goes on with another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) enum Clue {
+pub(super) enum Clue<'a> {
     /// What a call answered.
-    Words(String),
+    Words(Cow<'a, str>),
     /// The id of a call that a model asked for.
-    CallId(String),
+    CallId(&'a str),
 }
 
 /// One conversation of an agent.
 #[derive(Debug)]
-struct Thread {
+struct Thread<'a> {
     first: NodeId,
-    prompt: Option<String>,
+    prompt: Option<Cow<'a, str>>,
     /// The words of users in its first input.
-    asked: Vec<String>,
+    asked: Vec<Cow<'a, str>>,
     /// Whether the latest call asked for tools, or said nothing: the agent has more to do.
     is_open: bool,
     has_tools: bool,
@@ -41,9 +42,9 @@ struct Thread {
 
 /// The threads of one agent's calls.
 #[derive(Debug, Default)]
-pub(super) struct Threads {
-    list: Vec<Thread>,
-    by_clue: HashMap<Clue, usize>,
+pub(super) struct Threads<'a> {
+    list: Vec<Thread<'a>>,
+    by_clue: HashMap<Clue<'a>, usize>,
     /// The latest thread of a prompt and first words of users.
     by_words: HashMap<u64, usize>,
     /// By the number of an input that several calls share: their spans say that they go on with one another.
@@ -52,8 +53,8 @@ pub(super) struct Threads {
     of_call: Vec<(NodeId, usize)>,
 }
 
-impl Threads {
-    pub(super) fn add(&mut self, nodes: &Nodes, call: NodeId) {
+impl<'a> Threads<'a> {
+    pub(super) fn add(&mut self, nodes: &'a Nodes, call: NodeId) {
         let Some(node) = nodes.get(call) else { return };
         let place = self.continued(node).unwrap_or_else(|| {
             let (prompt, asked) = (prompt(node), asked(node));
@@ -85,7 +86,11 @@ impl Threads {
                     };
             } else if thread.first != call {
                 let new = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own);
-                thread.asked = new.iter().filter(|message| is_question(message)).map(Message::content).collect();
+                thread.asked = new
+                    .iter()
+                    .filter(|message| is_question(message))
+                    .map(Message::joined_text)
+                    .collect();
                 self.find_by_words(place);
             }
         }
@@ -158,12 +163,12 @@ impl Threads {
     }
 
     /// The latest thread for each number of these words that a thread began with.
-    fn begun_with(&self, prompt: Option<&str>, asked: &[String]) -> impl Iterator<Item = usize> {
+    fn begun_with(&self, prompt: Option<&str>, asked: &[Cow<'_, str>]) -> impl Iterator<Item = usize> {
         self.keys(prompt, asked).filter_map(|key| self.by_words.get(&key).copied())
     }
 
     /// The keys of a prompt with none of these words, the first, the first two, and so on.
-    fn keys(&self, prompt: Option<&str>, asked: &[String]) -> impl Iterator<Item = u64> {
+    fn keys(&self, prompt: Option<&str>, asked: &[Cow<'_, str>]) -> impl Iterator<Item = u64> {
         let hash = self.by_words.hasher();
         let none = hash.hash_one(prompt);
         std::iter::once(none).chain(asked.iter().scan(none, |before, words| {
@@ -187,18 +192,18 @@ fn is_kept_by_provider(session: &str) -> bool {
     session.starts_with("conv_") || session.starts_with("thread_")
 }
 
-fn prompt(node: &Node) -> Option<String> {
+fn prompt(node: &Node) -> Option<Cow<'_, str>> {
     let mut input = node.operation.input_messages.iter().flatten();
     let prompt = input.find(|message| matches!(message.role, Role::System | Role::Developer));
-    prompt.map(Message::content)
+    prompt.map(Message::joined_text)
 }
 
-fn asked(node: &Node) -> Vec<String> {
-    questions(node).map(Message::content).collect()
+fn asked(node: &Node) -> Vec<Cow<'_, str>> {
+    questions(node).map(Message::joined_text).collect()
 }
 
 /// Whether these are the first words of users in an input.
-fn begins_with(node: &Node, asked: &[String]) -> bool {
+fn begins_with(node: &Node, asked: &[Cow<'_, str>]) -> bool {
     let mut questions = questions(node);
     asked
         .iter()
@@ -220,29 +225,31 @@ fn shared_number(node: &Node) -> Option<usize> {
 }
 
 /// What the last message of an input that is known tells, by a clue.
-pub(super) fn heard<T>(node: &Node, of: impl Fn(Clue) -> Option<T>) -> Option<T> {
+pub(super) fn heard<'a, T>(node: &'a Node, of: impl Fn(Clue<'a>) -> Option<T>) -> Option<T> {
     let input = node.operation.input_messages.as_ref()?;
     input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {
-        Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
+        Role::Tool => of(Clue::CallId(message.tool_call_id.as_deref()?)),
         Role::Assistant => clues(message).find_map(&of),
         _ => None,
     })
 }
 
 /// The clues that a call adds: those of its answer, and of the last one that it was given. Those before are known.
-pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue> {
+pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue<'_>> {
     let mut input = node.operation.input_messages.as_ref().map_or(&[][..], Messages::own).iter();
     let last = input.rfind(|message| message.role == Role::Assistant);
     let said = node.operation.output_messages.as_ref().and_then(|list| list.first());
     last.into_iter().chain(said).flat_map(clues)
 }
 
-fn clues(message: &Message) -> impl Iterator<Item = Clue> {
-    let words = message.has_words().then(|| Clue::Words(message.content().trim().to_owned()));
-    let ids = message
-        .tool_calls
-        .iter()
-        .filter_map(|call| Some(Clue::CallId(call.id.as_deref()?.to_owned())));
+fn clues(message: &Message) -> impl Iterator<Item = Clue<'_>> {
+    let words = message.has_words().then(|| {
+        Clue::Words(match message.joined_text() {
+            Cow::Borrowed(text) => text.trim().into(),
+            Cow::Owned(text) => text.trim().to_owned().into(),
+        })
+    });
+    let ids = message.tool_calls.iter().filter_map(|call| Some(Clue::CallId(call.id.as_deref()?)));
     words.into_iter().chain(ids)
 }
 

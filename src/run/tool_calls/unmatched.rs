@@ -21,12 +21,16 @@ use crate::span::UnixNanos;
 /// a call began later than one after it.
 const LOOK: usize = 256;
 
+/// Of no more calls than these each is looked at: an index of them costs more than it saves.
+const UNINDEXED: usize = 8;
+
 /// Where the only conversation of [`UnmatchedCalls::of`] stands.
 pub(super) const ONLY_PLACE: Range<usize> = 0..1;
 
 /// Unmatched calls in order.
 pub(super) struct UnmatchedCalls {
     calls: Vec<Unmatched>,
+    /// Empty where there are few calls.
     queues: HashMap<u64, Queue>,
     state: foldhash::fast::RandomState,
 }
@@ -82,7 +86,14 @@ impl UnmatchedCalls {
             for (call, draft) in calls.filter(|(_, draft)| draft.tools.is_empty()) {
                 let began = draft.by.and_then(|by| nodes.get(by)).map_or(UnixNanos(0), |call| call.start);
                 let place = CallRef { conversation: id, call };
-                out.add(Unmatched { place, nest, began }, draft);
+                out.calls.push(Unmatched { place, nest, began });
+            }
+        }
+        if out.calls.len() > UNINDEXED {
+            for (number, place) in out.calls.iter().map(|call| call.place).enumerate().collect::<Vec<_>>() {
+                if let Some(draft) = place.of(all) {
+                    out.index(number, draft);
+                }
             }
         }
         for queue in out.queues.values_mut() {
@@ -91,10 +102,8 @@ impl UnmatchedCalls {
         out
     }
 
-    fn add(&mut self, call: Unmatched, draft: &DraftCall) {
+    fn index(&mut self, number: usize, draft: &DraftCall) {
         let name = draft.call.name.as_str();
-        let number = self.calls.len();
-        self.calls.push(call);
         let marks = std::iter::once(Mark::Named(name))
             .chain(std::iter::once(Mark::Ends(name)))
             .chain(names::ends(name).map(Mark::Ends));
@@ -144,12 +153,15 @@ impl UnmatchedCalls {
         let mut found: Option<usize> = None;
         if node.kind() == Kind::Handoff {
             let agent = names::handed_to(node).map(names::plain);
+            let fits = |draft: &DraftCall| {
+                name.is_some_and(|name| names::same_tool(name, &draft.call.name))
+                    || agent.as_deref().is_some_and(|agent| names::is_transfer_to(&draft.call.name, agent))
+            };
+            if self.calls.len() <= UNINDEXED {
+                return self.first_of_few(node, conversations, within, fits);
+            }
             let by_agent = agent.as_deref().map(Mark::Passes);
             for mark in by_agent.into_iter().chain(name.into_iter().flat_map(named)) {
-                let fits = |draft: &DraftCall| {
-                    name.is_some_and(|name| names::same_tool(name, &draft.call.name))
-                        || agent.as_deref().is_some_and(|agent| names::is_transfer_to(&draft.call.name, agent))
-                };
                 self.look(&mark, &Arguments::Any, node, conversations, within, fits, &mut found);
             }
             return found.and_then(|found| self.calls.get(found)).map(|call| call.place);
@@ -159,6 +171,9 @@ impl UnmatchedCalls {
         let fits = |draft: &DraftCall| {
             names::same_tool(name, &draft.call.name) && arguments::fit(recorded, draft.call.arguments.as_ref()) >= least
         };
+        if self.calls.len() <= UNINDEXED {
+            return self.first_of_few(node, conversations, within, fits);
+        }
         let only;
         let mut of = Vec::new();
         match (least, recorded) {
@@ -181,6 +196,23 @@ impl UnmatchedCalls {
             }
         }
         found.and_then(|found| self.calls.get(found)).map(|call| call.place)
+    }
+
+    /// [`Self::first`] without an index.
+    fn first_of_few(
+        &self,
+        node: &Node,
+        conversations: &Conversations,
+        within: &Range<usize>,
+        fits: impl Fn(&DraftCall) -> bool,
+    ) -> Option<CallRef> {
+        let may_be = |call: &&Unmatched| within.contains(&call.nest) && call.began <= node.start;
+        let is_it = |call: &&Unmatched| {
+            call.place
+                .of(conversations)
+                .is_some_and(|draft| draft.tools.is_empty() && fits(draft))
+        };
+        self.calls.iter().filter(may_be).find(is_it).map(|call| call.place)
     }
 
     /// The first of one queue's calls that fits, if it is before the one that was found.
