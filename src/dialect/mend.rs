@@ -170,25 +170,23 @@ const LONG: usize = 19;
 /// Where a number begins that has so many digits, if one may.
 pub(super) fn long_digits(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut begin = 0;
-    // So many digits in a row have one at the end of a piece of this length, wherever the pieces begin.
-    let ends_with_digit = |piece: &[u8]| piece.last().is_some_and(u8::is_ascii_digit);
-    while let Some(pieces) = bytes
-        .get(begin..)
-        .and_then(|rest| rest.chunks_exact(LONG).position(ends_with_digit))
-    {
-        let at = begin + pieces * LONG + LONG - 1;
-        let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
-        let first = at - before;
-        let is_fraction = first > 0 && bytes.get(first - 1) == Some(&b'.');
-        if before + behind >= LONG && !is_fraction {
-            let digits = text.get(first..at + behind).unwrap_or_default();
-            if digits.parse::<u64>().is_err() {
-                return Some(first);
+    let mut at = LONG - 1;
+    // So many digits in a row have one at each such step.
+    while let Some(byte) = bytes.get(at) {
+        if byte.is_ascii_digit() {
+            let before = bytes.iter().take(at).rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let behind = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+            let begin = at - before;
+            let is_fraction = begin > 0 && bytes.get(begin - 1) == Some(&b'.');
+            if before + behind >= LONG && !is_fraction {
+                let digits = text.get(begin..at + behind).unwrap_or_default();
+                if digits.parse::<u64>().is_err() {
+                    return Some(begin);
+                }
             }
+            at += behind;
         }
-        begin = at + behind;
+        at += LONG;
     }
     None
 }

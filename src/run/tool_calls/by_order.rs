@@ -1,6 +1,8 @@
 //! Results that have no id, in a history that does not repeat their calls: they are those of the calls that have no result, where there
 //! are as many of both.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::hash::HashSet;
@@ -40,10 +42,11 @@ pub(super) fn give_results(nodes: &mut Nodes, conversation: &mut Conversation, t
         return;
     }
     let mut waiting = waiting(nodes, conversation, tools);
+    let strays = std::mem::take(&mut conversation.stray_results);
     let known = known_results(nodes, conversation, tools);
     let mut groups: Vec<(NodeId, Vec<SeenResult>)> = Vec::new();
     let mut left = Vec::new();
-    for seen in std::mem::take(&mut conversation.stray_results) {
+    for seen in strays {
         if !has_no_id(&seen) || known.contains(&*answer_text(&seen.message)) {
             left.push(seen);
             continue;
@@ -104,11 +107,11 @@ fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<
 }
 
 /// The texts of results that tools have: such a result is told again, and is not another one.
-fn known_results(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> HashSet<String> {
+fn known_results<'a>(nodes: &'a Nodes, conversation: &Conversation, tools: &[NodeId]) -> HashSet<Cow<'a, str>> {
     let of_calls = conversation.calls.iter().flat_map(|draft| &draft.tools);
     let results = of_calls.chain(tools).filter_map(|tool| {
         let used = nodes.get(*tool)?.operation.tool.as_deref()?;
-        Some(result_text(used.result.as_ref()?).into_owned())
+        Some(result_text(used.result.as_ref()?))
     });
     results.collect()
 }
