@@ -776,6 +776,14 @@ const BESIDE: &[(&str, &str)] = &[
         "a handoff's target is its state, and not the arguments of a call",
     ),
     (
+        "made-results-without-calls/5b8efff798038103d269000000960001.invariant.json",
+        "a result that names its tool gets a call; those that name neither stand beside the events",
+    ),
+    (
+        "made-results-without-calls/5b8efff798038103d269000000960001.atif.json",
+        "a result that names its tool gets a call; those that name neither stand beside the steps",
+    ),
+    (
         "made-tools-that-name-their-asker/5b8efff798038103d2690000005a0001.synth.json",
         "a sub-agent without a span of its own has no name beside its tool's",
     ),

@@ -13,7 +13,7 @@ use super::texts::Opened;
 use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, tool_marks};
+use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, role_lines, tool_marks};
 use empty::is_empty;
 
 /// A value opened.
@@ -53,6 +53,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             let Raw::Group(group) = raw else { return None };
             return message_members(*group).map(|message| Decoded::Messages(vec![message]));
         }
+        Codec::RoleLines => return role_lines(&text_of(raw)?).map(Decoded::Messages),
         Codec::ToolMarks => {
             let list = at_paths_or_whole(rule, json(rule, raw, mended)?)?;
             return tool_marks(&list).map(Decoded::Messages);
@@ -330,7 +331,13 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         },
         // Opened before.
         Codec::Json | Codec::ByMime | Codec::Flat => None,
-        Codec::MessageEvent | Codec::MessageMembers | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
+        Codec::MessageEvent
+        | Codec::MessageMembers
+        | Codec::RoleLines
+        | Codec::BracketedTexts
+        | Codec::ToolMarks
+        | Codec::PlainText
+        | Codec::Time => None,
     }
 }
 

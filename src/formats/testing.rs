@@ -192,6 +192,7 @@ impl Build {
         let entry = ResultEntry {
             call_id,
             tool: Some(StepId::new(index)),
+            tool_name: None,
             failure: result.clone().err(),
             result: result.unwrap_or_default(),
             attempt: u32::try_from(attempt).unwrap(),
@@ -220,6 +221,7 @@ impl Build {
         let given = ResultEntry {
             call_id,
             tool: Some(StepId::new(index)),
+            tool_name: None,
             result,
             failure: None,
             attempt: 0,

@@ -152,6 +152,7 @@ pub(crate) fn result(id: &str, tool: Option<usize>, value: Value, at: u64) -> En
         EntryKind::Result(ResultEntry {
             call_id: ToolCallId::Recorded(id.to_owned()),
             tool: tool.map(StepId::new),
+            tool_name: None,
             result: value,
             failure: None,
             attempt: 0,
@@ -166,6 +167,7 @@ pub(crate) fn failed(id: &str, tool: Option<usize>, text: &str, at: u64) -> Entr
         EntryKind::Result(ResultEntry {
             call_id: ToolCallId::Recorded(id.to_owned()),
             tool: tool.map(StepId::new),
+            tool_name: None,
             result: Value::Null,
             failure: Some(failure(text)),
             attempt: 0,

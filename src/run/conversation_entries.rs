@@ -95,15 +95,38 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
         out.extend(results);
     }
     let known = results_of_tools(&stray_results, steps);
-    for seen in &stray_results {
+    let mut of_reader: HashMap<Option<StepId>, Vec<Entry>> = HashMap::default();
+    for (number, seen) in stray_results.iter().enumerate() {
         let answer = &seen.message;
         if answer.tool_call_id.is_none() && (known.contains(&answer_text(answer)) || known.contains(&*as_json(&answer_text(answer)))) {
             continue;
         }
-        let recorded = answer.tool_call_id.clone().map(ToolCallId::Recorded);
-        let call_id = recorded.unwrap_or_else(|| ToolCallId::Derived("unknown".to_owned()));
-        out.push(seen_result(call_id, seen, steps));
+        let reader = steps.step_of(seen.node).map(|(_, step)| step.id.as_str());
+        let call_id = match &answer.tool_call_id {
+            Some(id) => ToolCallId::Recorded(id.clone()),
+            None => ToolCallId::Derived(format!("{}:result{number}", reader.unwrap_or("run"))),
+        };
+        let entry = seen_result(call_id, seen, steps);
+        of_reader.entry(entry.step).or_default().push(entry);
     }
+    ahead_of_readers(out, of_reader)
+}
+
+/// Puts results that no call asks for ahead of the answer of the model call that read them.
+fn ahead_of_readers(entries: Vec<Entry>, mut of_reader: HashMap<Option<StepId>, Vec<Entry>>) -> Vec<Entry> {
+    if of_reader.is_empty() {
+        return entries;
+    }
+    let mut out = Vec::with_capacity(entries.len() + of_reader.len());
+    for entry in entries {
+        if let EntryKind::Turn(_) = entry.kind {
+            out.extend(of_reader.remove(&entry.step).into_iter().flatten());
+        }
+        out.push(entry);
+    }
+    let mut rest: Vec<(Option<StepId>, Vec<Entry>)> = of_reader.into_iter().collect();
+    rest.sort_by_key(|(reader, _)| *reader);
+    out.extend(rest.into_iter().flat_map(|(_, list)| list));
     out
 }
 
@@ -138,6 +161,7 @@ fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> En
     let result = ResultEntry {
         call_id,
         tool: None,
+        tool_name: seen.message.name.clone().filter(|name| !name.trim().is_empty()),
         result: seen.message.result_value(),
         failure: None,
         attempt: 0,
@@ -213,6 +237,7 @@ fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usiz
     let result = ResultEntry {
         call_id: call_id.clone(),
         tool: Some(id),
+        tool_name: None,
         result,
         failure: step.operation.failure.clone(),
         attempt: u32::try_from(attempt).unwrap_or(u32::MAX),

@@ -348,6 +348,8 @@ pub struct ResultEntry {
     pub call_id: ToolCallId,
     /// The tool's step; it also holds the failure.
     pub tool: Option<StepId>,
+    /// The tool's name, where a message that has the result names it.
+    pub tool_name: Option<String>,
     /// The result's value.
     pub result: Value,
     /// Why the tool failed.

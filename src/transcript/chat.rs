@@ -13,11 +13,17 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::{CallResult, ExchangeCall};
 
-/// The tool that a call names.
+/// The tool that a call names. Formats that demand one have a word of their own for a call without.
 pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
+    known_name(run, asked).unwrap_or("unknown")
+}
+
+/// The tool that a call names, or that the result names where nothing else was recorded.
+pub(crate) fn known_name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> Option<&'a str> {
     let tool = || asked.tool.and_then(|tool| tool.of(run));
     let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
-    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("unknown")
+    let of_result = || asked.results.iter().find_map(|given| given.entry?.tool_name.as_deref());
+    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).or_else(of_result)
 }
 
 /// The arguments of a call as an object. The flag says whether one was put around.

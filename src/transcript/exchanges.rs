@@ -55,6 +55,13 @@ pub(crate) struct ExchangeCall<'a> {
     pub(crate) results: Vec<CallResult<'a>>,
 }
 
+impl ExchangeCall<'_> {
+    /// Whether anything but a result tells of it.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.call.is_some() || self.tool.is_some()
+    }
+}
+
 /// A result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallResult<'a> {

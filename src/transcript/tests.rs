@@ -36,6 +36,7 @@ fn result(id: &str, tool: usize) -> EntryKind {
     EntryKind::Result(ResultEntry {
         call_id: ToolCallId::Recorded(id.to_owned()),
         tool: Some(StepId::new(tool)),
+        tool_name: None,
         result: "done".into(),
         failure: None,
         attempt: 0,

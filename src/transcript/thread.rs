@@ -161,11 +161,10 @@ impl<'a> Thread<'a> {
 
     fn id(&mut self, asked: &ExchangeCall<'a>, step: Option<&Step>) -> Text<'a> {
         let id = self.ids.numbered(asked.id.clone(), ':');
-        let is_nameless = asked.call.is_none() && asked.tool.is_none();
         for (happened, what, reason) in [
             (id != asked.id, "id", LossReason::Coerced),
             (asked.id_is_derived && asked.call.is_some(), "id", LossReason::Synthesized),
-            (is_nameless, "function", LossReason::Synthesized),
+            (!asked.is_recorded(), "function", LossReason::NoPlace),
         ] {
             if happened {
                 let span = step.and_then(|step| step.span_id);

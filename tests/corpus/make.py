@@ -1666,7 +1666,71 @@ order of their own: each goes to the tool whose argument it names.
     run(3, [ran("sound", None, {"pier": "north"}), ran("sound", None, {"pier": "south"})], ["5 m", "6 m"], below=False)
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids):
+def results_without_calls():
+    c = Case(150, "made-results-without-calls", "Results whose calls were recorded nowhere", """
+A model reads results of calls that no span and no message has: one names its tool, one has an id alone, two have neither. No call is made
+up for them. They stand ahead of the answer that read them; formats in which a result needs a call keep them beside the message before.""")
+    root = c.span("invoke_agent pilot", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, scope="app")
+    read = genai([], chat("assistant", "North wind, low tide."), (40, 4))
+    result = lambda said, **about: {"role": "tool", "parts": [{"type": "tool_call_response", "response": said, **({"id": about.pop("id")} if "id" in about else {})}], **about}
+    asked = {"role": "user", "parts": [{"type": "text", "content": "Wind and tide?"}]}
+    read["gen_ai.input.messages"] = text([asked, result("north", id="call_1", name="wind"), result("low", id="call_2"), result({"fog": False}), result("calm")])
+    c.span("chat gpt-4o", 100, 900, read, root, scope="app")
+
+
+def keys_of_more_clients():
+    c = Case(151, "made-keys-of-more-clients", "Keys of clients beside GenAI's", """
+1. Sentry: the request and the answer under keys of their own, the answer's texts as a list, its calls beside them.
+2. LoongSuite: session, user and rounds.
+3. Azure's agents: a run of a thread is the agent's work, its messages are events.
+4. AG2: code that fails, a person who is asked, a choice of who speaks.
+5. tRPC-Agent-Go: request and response as JSON, the arguments of calls in Base64.
+6. vLLM: a request without words.
+7. OpenLIT before 1.34: the messages in one text, each behind its role.
+8. MCP calls of OpenLLMetry: the call's parameters around the tool's arguments, and the request inside it again.
+9. A system prompt as the text of its content blocks, tokens that only the response has.""")
+    root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
+    ask = chat("user", "How deep?")
+    tide = {"pier": "north"}
+    wire = lambda call_id: {"id": call_id, "type": "function", "function": {"name": "sound", "arguments": text(tide)}}
+    top = c.span("invoke_agent pilot", 0, 900, {**root, "gen_ai.request.messages": text([ask]), "gen_ai.response.text": "Six."}, trace=1, scope="sentry")
+    base = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    c.span("chat gpt-4o", 10, 90, {**base, "gen_ai.request.messages": text([ask]), "gen_ai.response.text": text(["I ", "sound."]), "gen_ai.response.tool_calls": text([wire("c1")]),
+           "gen_ai.request.available_tools": text([{"name": "sound", "parameters": {}}])}, top, trace=1, scope="sentry")
+    c.span("execute_tool sound", 100, 200, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.input": text(tide), "gen_ai.tool.output": "6 m"}, top, trace=1, scope="sentry")
+    entry = c.span("enter_ai_application_system", 0, 900, {"gen_ai.span.kind": "ENTRY", "gen_ai.session.id": "s-1", "gen_ai.user.id": "u-1"}, trace=2, scope="loongsuite")
+    step = c.span("react step", 10, 800, {"gen_ai.span.kind": "STEP", "gen_ai.operation.name": "react", "gen_ai.react.round": 1, "gen_ai.react.finish_reason": "stop"}, entry, trace=2, scope="loongsuite")
+    c.span("chat qwen-max", 20, 700, {"gen_ai.span.kind": "LLM", **genai([ask], chat("assistant", "Six."), (9, 1))}, step, trace=2, scope="loongsuite")
+    thread = {"gen_ai.system": "az.ai.agents", "gen_ai.thread.id": "thread_1"}
+    told = lambda name, at, content: (at, name, {"gen_ai.system": "az.ai.agents", "gen_ai.event.content": text(content)})
+    c.span("process_thread_run", 100, 900, {**thread, "gen_ai.operation.name": "process_thread_run", "gen_ai.agent.id": "asst_1", "gen_ai.thread.run.id": "r1", "gen_ai.thread.run.status": "completed", "gen_ai.response.model": "gpt-4o", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 1},
+           trace=3, scope="azure.ai.agents", events=[told("gen_ai.assistant.message", 800, {"content": {"text": {"value": "Six."}}, "role": "assistant"})])
+    top = c.span("invoke_agent pilot", 0, 900, {**root, "ag2.span.type": "agent"}, trace=4, scope="ag2")
+    c.span("chat gpt-4o", 10, 90, {"ag2.span.type": "llm", **genai([ask], chat("assistant", "Six."), (9, 1))}, top, trace=4, scope="ag2")
+    c.span("execute_code pilot", 100, 200, {"ag2.span.type": "code_execution", "gen_ai.operation.name": "execute_code", "ag2.code_execution.exit_code": 1, "ag2.code_execution.output": "boom"}, top, trace=4, scope="ag2")
+    c.span("await_human_input", 300, 400, {"ag2.span.type": "human_input", "gen_ai.operation.name": "await_human_input", "ag2.human_input.prompt": "Go on?", "ag2.human_input.response": "yes"}, top, trace=4, scope="ag2")
+    c.span("speaker_selection", 500, 600, {"ag2.span.type": "speaker_selection", "gen_ai.operation.name": "speaker_selection"}, top, trace=4, scope="ag2")
+    runner = {"trpc.go.agent.runner.name": "harbour", "trpc.go.agent.runner.user_id": "u-1", "trpc.go.agent.runner.session_id": "s-1", "trpc.go.agent.runner.input": text(ask)}
+    top = c.span("invocation", 0, 900, {"gen_ai.operation.name": "run_runner", **runner, "trpc.go.agent.runner.output": text({"choices": [{"message": chat("assistant", "Six.")}]})}, trace=5, scope="trpc.agent.go")
+    asked = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "id": "c1", "function": {"name": "sound", "arguments": base64.b64encode(text(tide).encode()).decode()}}]}
+    c.span("chat gpt-4o", 10, 90, {**base, "trpc.go.agent.llm_request": text({"messages": [ask], "generation_config": {"stream": False}}),
+           "trpc.go.agent.llm_response": text({"id": "r1", "model": "gpt-4o-1", "choices": [{"index": 0, "message": asked, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 9, "completion_tokens": 4}})}, top, trace=5, scope="trpc.agent.go")
+    c.span("execute_tool sound", 100, 200, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "trpc.go.agent.tool_call_args": text(tide), "trpc.go.agent.tool_id": "e1",
+           "trpc.go.agent.tool_response": text({"choices": [{"message": {"role": "tool", "content": "6 m", "tool_id": "c1"}}]})}, top, trace=5, scope="trpc.agent.go")
+    c.span("llm_request", 0, 900, {"gen_ai.response.model": "llama-3", "gen_ai.request.id": "r2", "gen_ai.request.n": 1, "gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 16, "gen_ai.latency.time_to_first_token": 0.25, "gen_ai.latency.e2e": 0.9}, trace=6, scope="vllm.llm_engine")
+    c.span("chat gpt-4o", 0, 900, {**base, "telemetry.sdk.name": "openlit"}, trace=7, scope="openlit.otel.tracing",
+           events=[(0, "gen_ai.content.prompt", {"gen_ai.prompt": "system: Be brief.\nOne word.\nuser: How deep?"}), (900, "gen_ai.content.completion", {"gen_ai.completion": "Six."})])
+    mcp = "opentelemetry.instrumentation.mcp"
+    called = {"name": "sound", "arguments": tide}
+    answer = text({"content": [{"type": "text", "text": "6 m"}], "isError": False})
+    outer = c.span("sound.tool", 0, 900, {"traceloop.span.kind": "tool", "traceloop.entity.name": "sound", "traceloop.entity.input": text({"tool_name": "sound", "arguments": tide}), "traceloop.entity.output": answer}, trace=8, scope=mcp)
+    c.span("tools/call.mcp", 100, 800, {"mcp.method.name": "tools/call", "mcp.request.argument": text(called), "mcp.response.value": answer}, outer, trace=8, scope=mcp)
+    blocks = text([{"type": "text", "text": "Be brief."}])
+    said = {"id": "r3", "choices": [{"index": 0, "message": chat("assistant", "Six."), "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
+    c.span("chat gpt-4o", 0, 900, {**base, "gen_ai.input.messages": text([{"role": "system", "parts": [{"type": "text", "content": blocks}]}, {"role": "user", "parts": [{"type": "text", "content": "How deep?"}]}]), "gen_ai.completion": text(said)}, trace=9, scope="app")
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients):
     make()
 
 

@@ -342,11 +342,13 @@ impl Tree<'_> {
         let ResultEntry {
             call_id,
             tool,
+            tool_name,
             result,
             failure: failed,
             attempt,
         } = entry;
         let by = tool.map_or_else(|| "told by messages".to_owned(), |tool| format!("of {}", self.id(tool)));
+        let by = by + &tool_name.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
         let again = if *attempt > 0 {
             format!(" attempt {attempt}")
         } else {

@@ -115,9 +115,9 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
         }
     }
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)).or_else(|| get("object")) {
-        message.parts.push(Part::Text(text));
+        message.parts.push(Part::Text(joined(&text).unwrap_or(text)));
     }
-    if let Some(calls) = get("toolCalls") {
+    if let Some(calls) = get("toolCalls").or_else(|| get("tool_calls")) {
         let list = parse_deep(calls);
         if let Value::Array(items) = &list {
             let chat = Map::from_iter([
@@ -132,6 +132,32 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
         }
     }
     (!message.is_blank()).then_some(message)
+}
+
+/// The texts of a JSON list of nothing else, joined.
+fn joined(text: &str) -> Option<String> {
+    let is_list = text.starts_with("[\"") && text.ends_with("\"]");
+    let texts: Vec<String> = is_list.then(|| serde_json::from_str(text).ok()).flatten()?;
+    Some(texts.concat())
+}
+
+/// The messages of a text that has each behind its role: `system: ..`, `user: ..`, a line each. What follows on lines without a role
+/// belongs to the message before.
+pub(super) fn role_lines(text: &str) -> Option<Vec<Message>> {
+    const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+    let mut said: Vec<(Role, String)> = Vec::new();
+    for line in text.split('\n') {
+        let role = line.split_once(": ").filter(|(role, _)| ROLES.contains(role));
+        match (role, said.last_mut()) {
+            (Some((role, words)), _) => said.push((Role::from_recorded(role), words.to_owned())),
+            (None, Some((_, words))) => {
+                words.push('\n');
+                words.push_str(line);
+            }
+            (None, None) => return None,
+        }
+    }
+    Some(said.into_iter().map(|(role, words)| Message::text(role, words)).collect())
 }
 
 /// A title line, then `["..", ".."]` with inner quotes not escaped: texts without roles.

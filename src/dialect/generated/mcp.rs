@@ -6,6 +6,11 @@ use super::prelude::*;
 pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "mcp", key: "mcp.method.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[("tools/call", "tool"), ("tools/list", "detail"), ("prompts/get", "prompt"), ("resources/read", "retrieval"), ("elicitation/create", "interrupt"), ("*", "detail")] },
     Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, location: Location::Span, field: Field::McpServer, codec: Codec::Text, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.request.argument", prefix: false, location: Location::Span, field: Field::ToolName, codec: Codec::Json, rank: 2320, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["params.name", "name"], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.request.argument", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 2320, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["params.arguments", "arguments"], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.request.argument", prefix: false, location: Location::Span, field: Field::Input, codec: Codec::Json, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.response.value", prefix: false, location: Location::Span, field: Field::ToolResult, codec: Codec::Json, rank: 2320, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "mcp.response.value", prefix: false, location: Location::Span, field: Field::Output, codec: Codec::Json, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "mcp", key: "tools_call", prefix: false, location: Location::Name, field: Field::ToolName, codec: Codec::LastWord, rank: 5320, when: Condition { scope: &[], name: &[], has: &["mcp.method.name"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
 ];
 

@@ -9,6 +9,8 @@ mod prelude {
 #[rustfmt::skip]
 mod adk_rust;
 #[rustfmt::skip]
+mod ag2;
+#[rustfmt::skip]
 mod agent365;
 #[rustfmt::skip]
 mod agent_framework_rs;
@@ -26,6 +28,8 @@ mod anthropic_go;
 mod any_agent;
 #[rustfmt::skip]
 mod ax;
+#[rustfmt::skip]
+mod azure_agents;
 #[rustfmt::skip]
 mod braintrust;
 #[rustfmt::skip]
@@ -79,6 +83,8 @@ mod logfire;
 #[rustfmt::skip]
 mod logfire_openai_agents;
 #[rustfmt::skip]
+mod loongsuite;
+#[rustfmt::skip]
 mod mastra;
 #[rustfmt::skip]
 mod mcp;
@@ -103,6 +109,8 @@ mod openinference_openlit;
 #[rustfmt::skip]
 mod openinference_vercel;
 #[rustfmt::skip]
+mod openlit;
+#[rustfmt::skip]
 mod openllmetry;
 #[rustfmt::skip]
 mod openllmetry_old;
@@ -121,6 +129,8 @@ mod quarkus_langchain4j;
 #[rustfmt::skip]
 mod rig;
 #[rustfmt::skip]
+mod sentry;
+#[rustfmt::skip]
 mod short;
 #[rustfmt::skip]
 mod spanbridge;
@@ -135,6 +145,8 @@ mod tanstack;
 #[rustfmt::skip]
 mod traceai;
 #[rustfmt::skip]
+mod trpc_agent_go;
+#[rustfmt::skip]
 mod trulens;
 #[rustfmt::skip]
 mod unknown;
@@ -142,6 +154,8 @@ mod unknown;
 mod vercel_ai;
 #[rustfmt::skip]
 mod vercel_ai_7;
+#[rustfmt::skip]
+mod vllm;
 #[rustfmt::skip]
 mod voltagent;
 #[rustfmt::skip]
@@ -151,6 +165,7 @@ pub(super) mod frameworks;
 #[rustfmt::skip]
 pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
+    ag2::RULES,
     agent365::RULES,
     agent_framework_rs::RULES,
     agenta::RULES,
@@ -160,6 +175,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     anthropic_go::RULES,
     any_agent::RULES,
     ax::RULES,
+    azure_agents::RULES,
     braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
@@ -186,6 +202,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     llama_index::RULES,
     logfire::RULES,
     logfire_openai_agents::RULES,
+    loongsuite::RULES,
     mastra::RULES,
     mcp::RULES,
     mirascope::RULES,
@@ -198,6 +215,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     openinference_google_adk::RULES,
     openinference_openlit::RULES,
     openinference_vercel::RULES,
+    openlit::RULES,
     openllmetry::RULES,
     openllmetry_old::RULES,
     opentelemetry_hooks::RULES,
@@ -207,6 +225,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     pydantic_ai_1::RULES,
     quarkus_langchain4j::RULES,
     rig::RULES,
+    sentry::RULES,
     short::RULES,
     spanbridge::RULES,
     splunk::RULES,
@@ -214,10 +233,12 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     strands::RULES,
     tanstack::RULES,
     traceai::RULES,
+    trpc_agent_go::RULES,
     trulens::RULES,
     unknown::RULES,
     vercel_ai::RULES,
     vercel_ai_7::RULES,
+    vllm::RULES,
     voltagent::RULES,
 ];
 

@@ -1,5 +1,6 @@
 //! Arguments of a tool call, as an object or as the text that the model wrote.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
 
 use crate::dialect::mend;
@@ -22,7 +23,7 @@ pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) 
 /// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
 pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> ToolCall {
     let written = mend::parse(text).unwrap_or_else(|| {
-        let one = first_of_several(text);
+        let one = first_of_several(text).or_else(|| encoded(text));
         one.unwrap_or_else(|| Value::String(text.to_owned()))
     });
     ToolCall {
@@ -42,6 +43,13 @@ fn first_of_several(text: &str) -> Option<Value> {
         .ok()
         .filter(|values| values.len() > 1 && values.iter().all(Value::is_object))?;
     several.into_iter().next()
+}
+
+/// An object in Base64: Go writes bytes so.
+fn encoded(text: &str) -> Option<Value> {
+    let may_be = ["eyJ", "eyA", "ewo", "e30"].iter().any(|begin| text.starts_with(begin));
+    let bytes = may_be.then(|| BASE64_STANDARD.decode(text).ok()).flatten()?;
+    serde_json::from_slice(&bytes).ok().filter(Value::is_object)
 }
 
 /// JSON text opened, also where it was quoted several times; other values as they are.

@@ -142,6 +142,8 @@ impl Builder {
     pub(super) fn string_part(&mut self, text: String) {
         match python_repr::tool_call(&text) {
             Some(call) => self.call(call),
+            // No system prompt is a list of content blocks: a client wrote its framework's content as text.
+            None if self.message.role == Role::System && text.starts_with("[{") => self.string(&text),
             None => self.message.parts.push(Part::Text(text)),
         }
     }

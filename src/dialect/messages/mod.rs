@@ -7,6 +7,7 @@
 mod arguments;
 mod builder;
 mod calls;
+mod classes;
 mod containers;
 mod direction;
 mod flattened;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::builder::Builder;
 use super::direction::Direction;
 use super::member::{first, text};
-use super::{arguments, calls, parts};
+use super::{arguments, calls, classes, parts};
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// One recorded message object into messages: tool results inside a message become messages of their own.
@@ -18,6 +18,9 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
             last.finish_reason.get_or_insert(reason);
         }
         return Some(out);
+    }
+    if let Some(messages) = classes::read(map) {
+        return Some(messages);
     }
     if map.contains_key("lc")
         && let Some(Value::Object(kwargs)) = map.get("kwargs")
@@ -97,8 +100,8 @@ fn role_of_type(word: &str) -> Option<Role> {
         .or_else(|| word.strip_suffix("Message"))
         .unwrap_or(word)
     {
-        "human" | "Human" | "HumanMessage" => Some(Role::User),
-        "ai" | "AI" | "AIMessageChunk" => Some(Role::Assistant),
+        "human" | "Human" | "HumanMessage" | "User" => Some(Role::User),
+        "ai" | "AI" | "AIMessageChunk" | "Assistant" => Some(Role::Assistant),
         "system" | "System" => Some(Role::System),
         "tool" | "Tool" => Some(Role::Tool),
         _ => None,

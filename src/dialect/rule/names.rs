@@ -289,8 +289,10 @@ named! {
         Python = "python",
         /// A list of JSON texts.
         ListOfJson = "list_of_json",
-        /// The members of one message, a key each: text, tool calls, reasoning, object (Vercel AI SDK).
+        /// The members of one message, a key each: text, tool calls, reasoning, object (Vercel AI SDK, Sentry).
         MessageMembers = "message_members",
+        /// Messages in one text, each behind its role and a colon at the begin of a line (OpenLIT).
+        RoleLines = "role_lines",
         /// One message an event; the role is in the event's name.
         MessageEvent = "message_event",
         /// Messages whose calls and results stand in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).

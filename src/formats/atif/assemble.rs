@@ -112,6 +112,13 @@ impl<'a> Assembly<'a, '_> {
         };
         let (mut written, mut inline) = (Vec::new(), Vec::new());
         for asked in exchange.calls.iter() {
+            if !asked.is_recorded() && chat::known_name(run, asked).is_none() {
+                let what = format!("the result of {}: neither its call nor its tool was recorded", asked.id);
+                draft.losses.push(Loss::new(None, what, LossReason::NoPlace));
+                let before = draft.steps.last_mut().map_or(&mut draft.extra, |step| &mut step.extra);
+                before.push("results_without_call", step::lone_result(run, &self.results, asked));
+                continue;
+            }
             let id = draft.ids.numbered(asked.id.clone(), ':');
             let (arguments, wrapped) = chat::arguments(run, asked);
             let span = own.and_then(|own| own.span_id);
@@ -119,11 +126,7 @@ impl<'a> Assembly<'a, '_> {
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
                 (asked.id_is_derived && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
                 (wrapped, "arguments", LossReason::Coerced),
-                (
-                    asked.call.is_none() && asked.tool.is_none(),
-                    "function_name",
-                    LossReason::Synthesized,
-                ),
+                (!asked.is_recorded(), "function_name", LossReason::Synthesized),
             ] {
                 if happened {
                     draft
@@ -160,6 +163,9 @@ impl<'a> Assembly<'a, '_> {
         }
         if !written.is_empty() {
             step.observation.add("results", written);
+        }
+        if exchange.kind == ExchangeKind::Unasked && step.tool_calls.is_empty() {
+            return;
         }
         draft.steps.push(step);
         for scopes in inline {

@@ -241,6 +241,23 @@ fn seconds(at: UnixNanos) -> f64 {
 
 /// The result of a call; `None` where it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
+    let (content, extra) = given(run, results, asked)?;
+    Some(Object::from([
+        ("source_call_id", id.into()),
+        ("content", content),
+        ("extra", extra.into()),
+    ]))
+}
+
+/// A result of which neither the call nor the tool was recorded.
+pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Object<'a> {
+    let mut out = Object::from([("tool_call_id", asked.id.clone().into())]);
+    out.add_filled("content", asked.results.last().map(|last| chat::result(run, results, *last).0));
+    out
+}
+
+/// What a tool gave back, and what is known of it.
+fn given<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<(Json<'a>, Object<'a>)> {
     let (last, earlier) = asked.results.split_last()?;
     let (content, failure) = chat::result(run, results, *last);
     let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);
@@ -257,9 +274,5 @@ pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCa
         earlier.add_filled("is_error", failure.map(|_| true));
         extra.push("earlier_results", earlier);
     }
-    Some(Object::from([
-        ("source_call_id", id.into()),
-        ("content", content.into()),
-        ("extra", extra.into()),
-    ]))
+    Some((content.into(), extra))
 }

@@ -29,7 +29,7 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
             let mut message = Object::from([("id", id.into()), ("role", "tool".into()), ("content", text.clone().into())]);
             if let Some((asked, id)) = thread.asked(node, *call) {
                 message.add("tool_call_id", id.clone());
-                message.add("function", chat::name(run, asked));
+                message.add_filled("function", chat::known_name(run, asked));
             }
             message.add_filled("error", failure.map(tool_error));
             message

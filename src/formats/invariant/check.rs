@@ -149,7 +149,10 @@ static EVENTS: Variants = Variants {
 /// Each is a trace of its own, or a row of a file of several.
 pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let is_alone = documents.len() == 1;
-    let mut rows = Rows::default();
+    let mut rows = Rows {
+        is_explorers: documents.iter().any(|(_, document)| is_explorers(document)),
+        ..Rows::default()
+    };
     for (number, (place, document)) in documents.iter().enumerate() {
         let place = *place;
         match document {
@@ -157,9 +160,6 @@ pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations
                 if !is_alone {
                     rows.raw(place, events, found);
                 }
-                // Explorer takes a first element without a role for the metadata of the row.
-                let is_about =
-                    |event: &Value| event.get("metadata").is_some() && event.get("role").is_none() && event.get("type").is_none();
                 let skip = usize::from(!is_alone && events.first().is_some_and(is_about));
                 trace(place, events, skip, found);
             }
@@ -190,9 +190,24 @@ pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations
     }
 }
 
+/// Whether an element is the metadata of a row: Explorer takes a first element without a role for it.
+fn is_about(event: &Value) -> bool {
+    event.get("metadata").is_some() && event.get("role").is_none() && event.get("type").is_none()
+}
+
+/// Whether only a file of Explorer has such a row. Lists of events alone, one a line, are traces one after another as well.
+fn is_explorers(row: &Value) -> bool {
+    match row {
+        Value::Array(events) => events.first().is_some_and(is_about),
+        Value::Object(row) => row.contains_key("messages") || row.contains_key("metadata"),
+        _ => false,
+    }
+}
+
 /// What the rows of a file have to agree on.
 #[derive(Default)]
 struct Rows {
+    is_explorers: bool,
     has_raw: bool,
     has_annotated: bool,
     has_index: Option<bool>,
@@ -202,7 +217,7 @@ struct Rows {
 impl Rows {
     fn raw(&mut self, place: JsonPath<'_>, events: &[Value], found: &mut Violations) {
         let first = events.first();
-        if first.is_some_and(|event| event.get("metadata").is_some() && event.get("role").is_some()) {
+        if self.is_explorers && first.is_some_and(|event| event.get("metadata").is_some() && event.get("role").is_some()) {
             let message =
                 "Explorer takes the metadata of a row's first event for the row's and drops the event: write rows as {\"messages\": [...]}";
             found.add(place.item(0).key("metadata"), message);

@@ -51,6 +51,8 @@ pub(super) struct Output<'a> {
     pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a operation::Failure>,
+    /// The tool, where the result names it.
+    pub(super) name: Option<&'a str>,
 }
 
 /// Events in order.
@@ -336,13 +338,14 @@ impl<'a, 'o> List<'a, 'o> {
             tool: result.tool,
             result: (&result.result).into(),
             failure: result.failure.as_ref(),
+            name: result.tool_name.as_deref(),
         };
         self.output(result.tool.or(entry.step), entry.at, output, entry.branch);
     }
 
     pub(super) fn output(&mut self, index: Option<StepId>, at: UnixNanos, result: Output<'a>, branch: bool) {
-        if !self.is_bound(&result.call_id) {
-            self.lone_calls_or_unknown(&result.call_id, result.tool, at);
+        if !self.is_bound(&result.call_id) && !self.lone_call(&result.call_id, result.tool, result.name, at) {
+            return self.result_of_nothing(result);
         }
         let step = self.step(result.tool);
         let mut metadata = step.map(|step| content::metadata(self.run, step)).unwrap_or_default();
@@ -397,6 +400,16 @@ impl<'a, 'o> List<'a, 'o> {
             at,
             gone: false,
         });
+    }
+
+    /// A result of a call and a tool that nobody recorded: an output must name a call, so the event before it has it.
+    fn result_of_nothing(&mut self, result: Output<'a>) {
+        let what = format!("tool output {}: neither its call nor its tool was recorded", result.call_id);
+        self.lose(None, what, LossReason::NoPlace);
+        let told = Object::from([("tool_call_id", result.call_id.into()), ("content", result.result)]);
+        if let Some(before) = self.drafts.iter_mut().rev().find(|draft| !draft.gone) {
+            before.metadata.push("results_without_call", told);
+        }
     }
 
     /// The events without those that a later output replaced.

@@ -19,7 +19,7 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `invariant.container=array` | a plain array (the default) |
+//! | `invariant.container=array` | a plain array (the default); several on one stream are traces one after another, no file for Explorer, which takes the metadata of a list's first event for the list's |
 //! | `invariant.container=jsonl` | one annotated row: `{messages, annotations, metadata}` |
 //! | `invariant.container=push` | the body of a push request; `invariant.dataset=NAME` names the data set |
 //! | `invariant.subagents=own` | sub-agents' events in lists of their own |

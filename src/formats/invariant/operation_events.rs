@@ -141,6 +141,7 @@ impl<'a> List<'a, '_> {
             tool: Some(index),
             result: step_content::output(self.facts.results(), step).unwrap_or_default(),
             failure: step.operation.failure.as_ref(),
+            name: None,
         };
         self.output(Some(index), step.end_or_start(), result, false);
         // The call holds the rest.
@@ -183,28 +184,31 @@ impl<'a> List<'a, '_> {
             tool: Some(index),
             result: result.unwrap_or_default(),
             failure: step.operation.failure.as_ref(),
+            name: None,
         };
         self.output(Some(index), step.end_or_start(), result, false);
     }
 
-    /// A result whose call nobody recorded gets one.
-    pub(super) fn lone_calls_or_unknown(&mut self, call_id: &Text<'a>, tool: Option<StepId>, at: UnixNanos) {
+    /// A result whose call nobody recorded gets one, if its tool is known. Returns whether a call stands.
+    pub(super) fn lone_call(&mut self, call_id: &Text<'a>, tool: Option<StepId>, name: Option<&'a str>, at: UnixNanos) -> bool {
         if let Some(index) = tool {
             self.lone_calls(&[(call_id.clone(), index)], "call");
         }
         if self.is_bound(call_id) {
-            return;
+            return true;
         }
-        let id = self.bind(call_id.clone(), "unknown".into(), Object::new());
+        let Some(name) = name else { return false };
+        let id = self.bind(call_id.clone(), name.into(), Object::new());
         self.lose(None, format!("tool_calls[{id}]"), LossReason::Synthesized);
         let event = Message {
             role: "assistant".into(),
             content: Some(Json::Null),
-            tool_calls: Some(vec![call(id, "unknown".into(), Object::new())]),
+            tool_calls: Some(vec![call(id, name.into(), Object::new())]),
             ..Message::default()
         };
         let metadata = Object::from([("synthesized", "call".into())]);
         self.push(event, metadata, None, at);
+        true
     }
 
     /// Calls that stand one after another without a result between them: one event.

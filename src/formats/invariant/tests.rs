@@ -166,11 +166,15 @@ fn arguments_are_objects_and_outputs_text() {
     );
     let outputs: Vec<&Value> = (2..6).map(|at| &events[at]["content"]).collect();
     assert_eq!(outputs, ["[1,\"two\",null]", "", "0.5", "false"]);
-    assert_eq!(told(&events)[6..8], pairs(&[("assistant", "unknown"), ("tool", "stray")]));
+    let stray = json!([{"tool_call_id": "nobody", "content": "stray"}]);
+    assert_eq!(
+        events[5]["metadata"]["results_without_call"], stray,
+        "neither its call nor its tool is known"
+    );
     assert!(
         losses
             .iter()
-            .any(|loss| loss.what == "tool_calls[nobody]" && loss.reason == LossReason::Synthesized)
+            .any(|loss| loss.what.starts_with("tool output nobody") && loss.reason == LossReason::NoPlace)
     );
 }
 
@@ -341,4 +345,20 @@ fn mixed_up_runs_break_no_rule() {
             holds_the_rules(&list);
         }
     }
+}
+
+#[test]
+fn lists_one_a_line_are_traces_and_not_explorers_rows() {
+    let said = r#"[{"role":"assistant","content":"Six.","metadata":{"span_id":"00f067aa0ba902b7"}}]"#;
+    let violations = |text: &str| {
+        let format = crate::formats::by_id("invariant");
+        let checked = crate::formats::check(format, text, &Options::default());
+        checked.expect("a document").violations.len()
+    };
+    assert_eq!(violations(&format!("{said}\n{said}\n")), 0);
+    assert_eq!(
+        violations(&format!("{{\"metadata\":{{}}}}\n{said}\n{said}\n")),
+        2,
+        "Explorer drops the first event of both"
+    );
 }

@@ -150,11 +150,11 @@ impl<'a> BlockWriter<'a, '_> {
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
         entry: &Outcome<'a>,
+        name: &'a str,
         at: UnixNanos,
     ) -> usize {
         let span = entry.tool.and_then(|tool| self.span(tool));
         let step = entry.tool.and_then(|tool| self.step(tool));
-        let name = step.map_or("unknown", tool_name);
         let (arguments, _) = arguments_object(step.and_then(|step| step.operation.tool.as_ref()?.arguments.as_ref()));
         self.lose(
             span,
@@ -226,7 +226,7 @@ impl<'a> BlockWriter<'a, '_> {
     }
 }
 
-fn tool_name(step: &Step) -> &str {
+pub(super) fn tool_name(step: &Step) -> &str {
     let name = step.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
     [name, Some(step.operation.name.as_str())]
         .into_iter()

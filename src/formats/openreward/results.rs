@@ -1,5 +1,6 @@
 //! TOOL_RESULT blocks, and pairs of call and result made of one operation.
 
+use super::calls::tool_name;
 use super::facts;
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
@@ -27,7 +28,10 @@ impl<'a> BlockWriter<'a, '_> {
                 self.lose(None, "tool_result without a call and without content", LossReason::NoPlace);
                 return;
             }
-            None => self.call_for_result(list, talk, &entry, at),
+            None => match entry.tool.and_then(|tool| self.step(tool)).map(tool_name).or(entry.name) {
+                Some(name) => self.call_for_result(list, talk, &entry, name, at),
+                None => return self.result_of_nothing(list, entry),
+            },
         };
         let mut metadata = self.origin(entry.tool);
         if let Some(tool) = tool {
@@ -43,6 +47,16 @@ impl<'a> BlockWriter<'a, '_> {
         let plan = self.plan;
         for scope in plan.inner.get(&step).into_iter().flatten() {
             self.sub_agent(list, talk, *scope, place);
+        }
+    }
+
+    /// A result of a call and a tool that nobody recorded: a block for it needs a call with a name, so the block before it has it.
+    fn result_of_nothing(&mut self, list: &mut List<'a>, entry: Outcome<'a>) {
+        let what = format!("tool_result {}: neither its call nor its tool was recorded", entry.call_id);
+        self.lose(None, what, LossReason::NoPlace);
+        let told = Object::from([("call_id", entry.call_id.into()), ("output", entry.result)]);
+        if let Some(block) = list.drafts.len().checked_sub(1).and_then(|last| list.block(last)) {
+            block.push("results_without_call", told);
         }
     }
 

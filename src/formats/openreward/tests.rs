@@ -225,12 +225,10 @@ fn odd_calls() {
             "call \"x\" unknown {} <0",
             "call \"y\" g {\"input\":[1]} <0",
             "result \"eee19b7ec3c1b200:0\" {\"n\":1} <1",
-            "call \"nobody's\" unknown {} <0",
-            "result \"nobody's\" 7 <5",
         ]
     );
     assert_eq!(losses.iter().filter(|loss| **loss == LossReason::Coerced).count(), 2);
-    assert_eq!(losses.iter().filter(|loss| **loss == LossReason::Synthesized).count(), 3);
+    assert_eq!(losses.iter().filter(|loss| **loss == LossReason::Synthesized).count(), 2);
     assert_eq!(blocks[1]["metadata"]["call_id_derived"], true);
     assert_eq!(blocks[3]["raw"], json!({"arguments": "[ 1 ]"}));
 }

@@ -73,6 +73,8 @@ pub(super) struct Outcome<'a> {
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a Failure>,
     pub(super) attempt: u32,
+    /// The tool, where the result names it.
+    pub(super) name: Option<&'a str>,
 }
 
 impl<'a> From<&'a ResultEntry> for Outcome<'a> {
@@ -83,6 +85,7 @@ impl<'a> From<&'a ResultEntry> for Outcome<'a> {
             result: (&entry.result).into(),
             failure: entry.failure.as_ref(),
             attempt: entry.attempt,
+            name: entry.tool_name.as_deref(),
         }
     }
 }
@@ -237,6 +240,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                     result,
                     failure: None,
                     attempt: 0,
+                    name: message.name.as_deref().filter(|name| !name.trim().is_empty()),
                 };
                 self.result(list, talk, outcome, at);
             }

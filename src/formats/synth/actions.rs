@@ -141,8 +141,10 @@ impl<'a> Messages<'a> {
                     .filter(|key| written.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
-                let lone = tool.map_or_else(|| UnaskedCall::unknown(at), UnaskedCall::of);
-                let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
+                let told_call = match tool {
+                    Some(tool) => self.lone_action(run, UnaskedCall::of(tool), &entry.call_id, turn, scope),
+                    None => WrittenCall::unseen(self.free_id(&call_id, || prefix(run, scope)), at, turn),
+                };
                 self.tell(written, call_id.clone(), told_call);
                 call_id
             })
@@ -154,6 +156,7 @@ impl<'a> Messages<'a> {
         let mut metadata = Object::new();
         metadata.insert("call_id", call.id.clone());
         metadata.insert_filled("span_id", tool.and_then(|tool| tool.span_id).map(|span| span.to_string()));
+        metadata.insert_filled("name", entry.tool_name.as_deref());
         if entry.attempt > 0 {
             metadata.insert("attempt", entry.attempt);
         }

@@ -242,7 +242,6 @@ fn odd_calls() {
             "action [eee19b7ec3c1b200:0] {\"name\":\"f\",\"arguments\":{\"input\":\"just text\"}}",
             "action [x] {\"name\":\"\",\"arguments\":{}}",
             "result [eee19b7ec3c1b200:0] {\"result\":1}",
-            "action [nobody's] {\"name\":\"unknown\",\"arguments\":{}}",
             "result [nobody's] 7",
             "action [z] {\"name\":\"alone\",\"arguments\":{\"a\":1}}",
             "result [z] done",

@@ -17,6 +17,20 @@ pub(super) struct WrittenCall<'a> {
     pub(super) result: Option<usize>,
 }
 
+impl<'a> WrittenCall<'a> {
+    /// One that nothing but a result tells of: no message stands for it.
+    pub(super) fn unseen(id: Text<'a>, at: UnixNanos, turn: usize) -> Self {
+        Self {
+            id,
+            name: Text::default(),
+            arguments: Object::new(),
+            at,
+            turn,
+            result: None,
+        }
+    }
+}
+
 /// A call that no model's output shows.
 pub(super) struct UnaskedCall<'a> {
     pub(super) name: &'a str,
@@ -33,16 +47,6 @@ impl<'a> UnaskedCall<'a> {
             arguments: tool.and_then(|tool| tool.arguments.as_ref()),
             span: step.span_id,
             at: step.started_at,
-        }
-    }
-
-    /// A tool that nothing but a result tells of.
-    pub(super) fn unknown(at: UnixNanos) -> Self {
-        Self {
-            name: "unknown",
-            arguments: None,
-            span: None,
-            at,
         }
     }
 }

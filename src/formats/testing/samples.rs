@@ -85,6 +85,7 @@ pub(crate) fn odd_arguments() -> Run {
     let stray = ResultEntry {
         call_id: ToolCallId::Recorded("nobody".to_owned()),
         tool: None,
+        tool_name: None,
         result: "stray".into(),
         failure: None,
         attempt: 0,

@@ -24,7 +24,7 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
             let mut out = Object::from([("role", "tool".into())]);
             if let Some((asked, id)) = thread.asked(node, *call) {
                 out.add("tool_call_id", id.clone());
-                out.add("name", chat::name(run, asked));
+                out.add_filled("name", chat::known_name(run, asked));
             }
             out.add("content", text.clone());
             out

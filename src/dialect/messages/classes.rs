@@ -1,0 +1,132 @@
+//! Messages that a client wrote as its framework's own objects, of which the class says who speaks (Pydantic AI, AutoGen).
+
+use serde_json::{Map, Value};
+
+use super::arguments;
+use super::builder::Builder;
+use super::member::text;
+use crate::operation::{Message, Part, Role};
+
+/// The messages of such an object: one of Pydantic AI has the parts of several.
+pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
+    if let (Some("request" | "response"), Some(Value::Array(parts))) = (map.get("kind").and_then(Value::as_str), map.get("parts")) {
+        let parts: Option<Vec<(&str, &Map<String, Value>)>> = parts.iter().map(part).collect();
+        return Some(of_parts(&parts.filter(|parts| !parts.is_empty())?));
+    }
+    if map.get("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
+        let results = map.get("content")?.as_array()?;
+        return Some(
+            results
+                .iter()
+                .filter_map(Value::as_object)
+                .map(|given| result(given, "call_id"))
+                .collect(),
+        );
+    }
+    None
+}
+
+fn part(part: &Value) -> Option<(&str, &Map<String, Value>)> {
+    let map = part.as_object()?;
+    Some((map.get("part_kind")?.as_str()?, map))
+}
+
+/// What one side said in a row is one message.
+fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    let mut answer: Option<Builder> = None;
+    for (kind, map) in parts {
+        let role = match *kind {
+            "system-prompt" => Role::System,
+            "tool-return" => Role::Tool,
+            "retry-prompt" if map.get("tool_name").is_some_and(Value::is_string) => Role::Tool,
+            "user-prompt" | "retry-prompt" => Role::User,
+            _ => Role::Assistant,
+        };
+        if role == Role::Tool {
+            out.push(result(map, "tool_call_id"));
+            continue;
+        }
+        let content = map.get("content").unwrap_or(&Value::Null);
+        if role != Role::Assistant {
+            let mut builder = Builder::new(role);
+            builder.content(content);
+            out.push(builder.message);
+            continue;
+        }
+        let builder = answer.get_or_insert_with(|| Builder::new(Role::Assistant));
+        match *kind {
+            "tool-call" | "builtin-tool-call" => {
+                let name = text(map, &["tool_name"]).unwrap_or_default();
+                builder.call(arguments::call(text(map, &["tool_call_id"]), name, map.get("args")));
+            }
+            "thinking" => builder.message.parts.push(Part::Reasoning {
+                text: text(map, &["content"]),
+                opaque: map
+                    .get("signature")
+                    .filter(|signature| !signature.is_null())
+                    .map(|signature| ("signature".to_owned(), signature.clone()))
+                    .into_iter()
+                    .collect(),
+            }),
+            _ => builder.content(content),
+        }
+    }
+    out.extend(answer.map(|builder| builder.message));
+    out
+}
+
+fn result(map: &Map<String, Value>, id: &str) -> Message {
+    let mut builder = Builder::new(Role::Tool);
+    builder.message.tool_call_id = text(map, &[id]);
+    builder.message.name = text(map, &["tool_name", "name"]);
+    builder.message.is_error =
+        map.get("is_error") == Some(&Value::Bool(true)) || map.get("part_kind").and_then(Value::as_str) == Some("retry-prompt");
+    if let Some(content) = map.get("content") {
+        builder.content(content);
+    }
+    builder.message
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Direction, read};
+    use crate::operation::{Message, Role};
+
+    /// Role, words and calls of each message.
+    fn told(value: &serde_json::Value) -> Vec<(Role, String, Vec<String>)> {
+        let calls = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect();
+        let messages = read(value, Direction::Input).unwrap_or_default();
+        messages
+            .iter()
+            .map(|message| (message.role.clone(), message.joined_text().into_owned(), calls(message)))
+            .collect()
+    }
+
+    #[test]
+    fn classes_say_who_speaks() {
+        let pydantic = json!([
+            {"kind": "request", "parts": [{"part_kind": "system-prompt", "content": "Be brief."}, {"part_kind": "user-prompt", "content": "How deep?"}]},
+            {"kind": "response", "parts": [
+                {"part_kind": "text", "content": "I sound."},
+                {"part_kind": "tool-call", "tool_name": "sound", "args": "{\"pier\":1}", "tool_call_id": "c1"}]},
+            {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "sound", "content": "6 m", "tool_call_id": "c1"}]},
+        ]);
+        let autogen = json!([
+            {"type": "SystemMessage", "content": "Be brief."},
+            {"type": "UserMessage", "content": "How deep?", "source": "user"},
+            {"type": "AssistantMessage", "content": [{"id": "c1", "name": "sound", "arguments": "{\"pier\":1}"}], "thought": "I sound.", "source": "pilot"},
+            {"type": "FunctionExecutionResultMessage", "content": [{"content": "6 m", "name": "sound", "call_id": "c1", "is_error": false}]},
+        ]);
+        let wanted = [
+            (Role::System, "Be brief.".to_owned(), vec![]),
+            (Role::User, "How deep?".to_owned(), vec![]),
+            (Role::Assistant, "I sound.".to_owned(), vec!["sound".to_owned()]),
+            (Role::Tool, "6 m".to_owned(), vec![]),
+        ];
+        assert_eq!(told(&pydantic), wanted, "Pydantic AI");
+        assert_eq!(told(&autogen), wanted, "AutoGen");
+    }
+}
