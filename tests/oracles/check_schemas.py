@@ -16,7 +16,7 @@ REFUSED = re.compile(rf"document (\d+): (\S+): (`\w+` is missing: .* needs it \(
 # is in a text.
 WIDER = re.compile(
     r'expected an integer.*, found -?\d+\.0$|expected a time in ISO 8601 .*, found "'
-    r"|a write without `namespace` and `key`|a tool call that did not fail|must be text that is not blank"
+    r"|a write without `namespace` and `key`|a tool call that did not fail|must be text that is not blank|arguments must be a JSON object"
 )
 # Values of every type.
 OTHERS = ({}, [], "", 7, 0.5, True, None)
