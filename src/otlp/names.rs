@@ -83,31 +83,58 @@ fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Opt
     Ok((key, text))
 }
 
-/// The attribute keys that name a session, best first. `key#/a/b`: it stands at this JSON pointer in the key's JSON text.
+/// The attribute keys that name a session. `key#/a/b`: it stands at this JSON pointer in the key's JSON text.
 pub(super) struct SessionKeys<'a> {
-    /// Each key, with its pointer.
-    keys: Vec<(&'a [u8], Option<&'a str>)>,
-    /// One bit for each length that a key has: it tells most attributes apart.
-    lengths: u64,
+    /// The shortest first, and those of one length best first: every attribute that arrives is looked for.
+    keys: Vec<SessionKey<'a>>,
+    /// How many keys are shorter than each length.
+    shorter: [usize; LENGTHS + 1],
 }
 
+struct SessionKey<'a> {
+    /// Its place among all keys, the best first.
+    rank: usize,
+    key: &'a [u8],
+    pointer: Option<&'a str>,
+}
+
+/// Longer keys are looked for together with those of the last length.
+const LENGTHS: usize = 64;
+
 impl<'a> SessionKeys<'a> {
+    /// These keys, best first.
     pub(super) fn new(keys: &[&'a str]) -> Self {
-        let apart = |key: &&'a str| key.split_once('#').map_or((*key, None), |(key, pointer)| (key, Some(pointer)));
-        let keys: Vec<_> = keys.iter().map(apart).map(|(key, pointer)| (key.as_bytes(), pointer)).collect();
-        let lengths = keys.iter().fold(0, |lengths, (key, _)| lengths | length_bit(key));
-        Self { keys, lengths }
+        let ranked = keys.iter().enumerate().map(|(rank, text)| {
+            let (key, pointer) = text.split_once('#').map_or((*text, None), |(key, pointer)| (key, Some(pointer)));
+            SessionKey {
+                rank,
+                key: key.as_bytes(),
+                pointer,
+            }
+        });
+        let mut keys: Vec<SessionKey<'_>> = ranked.collect();
+        keys.sort_by_key(|key| length(key.key));
+        let mut shorter = [0; LENGTHS + 1];
+        for (place, count) in shorter.iter_mut().enumerate() {
+            *count = keys.partition_point(|key| length(key.key) < place);
+        }
+        Self { keys, shorter }
+    }
+
+    fn of_length(&self, key: &[u8]) -> &[SessionKey<'a>] {
+        let length = length(key);
+        match self.shorter.get(length..length + 2) {
+            Some(&[begin, end]) => self.keys.get(begin..end).unwrap_or_default(),
+            _ => &[],
+        }
     }
 
     /// The session that a text under this key names, with the key's rank.
     fn session<'t>(&self, key: &[u8], text: &'t [u8]) -> Option<(usize, Cow<'t, str>)> {
-        if self.lengths & length_bit(key) == 0 {
-            return None;
-        }
-        let matching = self.keys.iter().enumerate().filter(|(_, (have, _))| *have == key);
-        let mut named = matching.filter_map(|(rank, (_, pointer))| match pointer {
-            Some(pointer) => Some((rank, text_at(text, pointer)?.into())),
-            None => Some((rank, String::from_utf8_lossy(text))),
+        let matching = self.of_length(key).iter().filter(|have| have.key == key);
+        let mut named = matching.filter_map(|have| match have.pointer {
+            Some(pointer) => Some((have.rank, text_at(text, pointer)?.into())),
+            None => Some((have.rank, String::from_utf8_lossy(text))),
         });
         named.find(|(_, name)| !is_withheld(name) && !is_no_name(name))
     }
@@ -119,7 +146,6 @@ fn is_no_name(text: &str) -> bool {
     words.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// Lengths of 63 and more share the last bit.
-fn length_bit(key: &[u8]) -> u64 {
-    1 << key.len().min(63)
+fn length(key: &[u8]) -> usize {
+    key.len().min(LENGTHS - 1)
 }

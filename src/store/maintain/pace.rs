@@ -19,16 +19,16 @@ pub(super) struct Pace {
     rests: u32,
 }
 
-/// From so many segments on compression takes no rests.
-pub(super) const BACKLOG: usize = 8;
+/// From so many segments on compression takes no rests: 2 GiB of 64 MiB each.
+pub(super) const BACKLOG: usize = 32;
 
 impl Pace {
     /// `waiting`: segments that are not compressed yet.
     pub(super) fn new(state: &State, waiting: usize) -> Self {
         let rests = match waiting {
-            0..=2 => 4,
-            3..=4 => 2,
-            5..BACKLOG => 1,
+            0..8 => 9,
+            8..16 => 4,
+            16..BACKLOG => 1,
             _ => 0,
         };
         Self {
@@ -71,8 +71,8 @@ mod tests {
             }
             begin.elapsed()
         };
-        assert!(slice(1, 1) >= 5 * SLICE, "four parts of five are rest");
-        assert!(slice(6, 1) >= 2 * SLICE);
+        assert!(slice(1, 1) >= 10 * SLICE, "nine parts of ten are rest");
+        assert!(slice(20, 1) >= 2 * SLICE);
         // The others are quick; a busy machine may take longer.
         let quick = |waiting, requests| (0..20).any(|_| slice(waiting, requests) < 2 * SLICE);
         assert!(quick(1, 0), "nothing came");
