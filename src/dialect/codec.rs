@@ -13,7 +13,7 @@ use super::texts::Opened;
 use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, role_lines, tool_marks};
+use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
 use empty::is_empty;
 
 /// A value opened.
@@ -52,6 +52,10 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
         Codec::MessageMembers => {
             let Raw::Group(group) = raw else { return None };
             return message_members(*group).map(|message| Decoded::Messages(vec![message]));
+        }
+        Codec::ResponseMembers => {
+            let Raw::Group(group) = raw else { return None };
+            return response_members(*group).map(|message| Decoded::Messages(vec![message]));
         }
         Codec::RoleLines => return role_lines(&text_of(raw)?).map(Decoded::Messages),
         Codec::ToolMarks => {
@@ -333,6 +337,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         Codec::Json | Codec::ByMime | Codec::Flat => None,
         Codec::MessageEvent
         | Codec::MessageMembers
+        | Codec::ResponseMembers
         | Codec::RoleLines
         | Codec::BracketedTexts
         | Codec::ToolMarks

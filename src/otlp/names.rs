@@ -149,3 +149,25 @@ fn is_no_name(text: &str) -> bool {
 fn length(key: &[u8]) -> usize {
     key.len().min(LENGTHS - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_found_by_the_best_key_of_any_length() {
+        let long = "a".repeat(70);
+        let other = "a".repeat(80);
+        let list = ["ab", long.as_str(), "ab#/id", "cd"];
+        let keys = SessionKeys::new(&list);
+        let session = |key: &str, text: &'static str| keys.session(key.as_bytes(), text.as_bytes());
+        assert_eq!(session("ab", "s1"), Some((0, "s1".into())));
+        assert_eq!(session(&long, "s2"), Some((1, "s2".into())));
+        assert_eq!(session("cd", "s3"), Some((3, "s3".into())));
+        for key in [other.as_str(), "", "xy", "abc"] {
+            assert_eq!(session(key, "s"), None, "{key}");
+        }
+        let keys = SessionKeys::new(&["ab#/id", "ab"]);
+        assert_eq!(keys.session(b"ab", br#"{"id":"s4"}"#), Some((0, "s4".into())));
+    }
+}

@@ -115,23 +115,34 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
         }
     }
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)).or_else(|| get("object")) {
+        message.parts.push(Part::Text(text));
+    }
+    message.tool_calls = get("toolCalls").map(calls_of).unwrap_or_default();
+    (!message.is_blank()).then_some(message)
+}
+
+/// `gen_ai.response.text`, `.tool_calls` as one message. The text is a JSON list where the answer has several (Sentry).
+pub(super) fn response_members(group: Group<'_>) -> Option<Message> {
+    let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
+    let mut message = Message {
+        role: Role::Assistant,
+        ..Message::default()
+    };
+    if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)) {
         message.parts.push(Part::Text(joined(&text).unwrap_or(text)));
     }
-    if let Some(calls) = get("toolCalls").or_else(|| get("tool_calls")) {
-        let list = parse_deep(calls);
-        if let Value::Array(items) = &list {
-            let chat = Map::from_iter([
-                ("role".to_owned(), "assistant".into()),
-                ("tool_calls".to_owned(), Value::Array(items.clone())),
-            ]);
-            let read: Vec<ToolCall> = messages::of_object(&chat)
-                .into_iter()
-                .flat_map(|message| message.tool_calls)
-                .collect();
-            message.tool_calls = read;
-        }
-    }
+    message.tool_calls = get("tool_calls").map(calls_of).unwrap_or_default();
     (!message.is_blank()).then_some(message)
+}
+
+/// The calls of a list, or of its JSON text.
+fn calls_of(calls: Value) -> Vec<ToolCall> {
+    let list @ Value::Array(_) = parse_deep(calls) else {
+        return Vec::new();
+    };
+    let chat = Map::from_iter([("role".to_owned(), "assistant".into()), ("tool_calls".to_owned(), list)]);
+    let read = messages::of_object(&chat).into_iter();
+    read.flat_map(|message| message.tool_calls).collect()
 }
 
 /// The texts of a JSON list of nothing else, joined.

@@ -5,25 +5,40 @@ use serde_json::{Map, Value};
 use super::arguments;
 use super::builder::Builder;
 use super::member::text;
-use crate::operation::{Message, Part, Role};
+use crate::operation::{Message, Part, Role, ToolCall};
 
 /// The messages of such an object: one of Pydantic AI has the parts of several.
 pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
     if let (Some("request" | "response"), Some(Value::Array(parts))) = (map.get("kind").and_then(Value::as_str), map.get("parts")) {
         let parts: Option<Vec<(&str, &Map<String, Value>)>> = parts.iter().map(part).collect();
-        return Some(of_parts(&parts.filter(|parts| !parts.is_empty())?));
+        let said = of_parts(&parts.filter(|parts| !parts.is_empty())?);
+        // Instructions are no part: the request has them beside.
+        let prompt = instructions(map).map(|text| Message::text(Role::System, text));
+        return Some(prompt.into_iter().chain(said).collect());
     }
     if map.get("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
-        let results = map.get("content")?.as_array()?;
-        return Some(
-            results
-                .iter()
-                .filter_map(Value::as_object)
-                .map(|given| result(given, "call_id"))
-                .collect(),
-        );
+        let results = map.get("content")?.as_array()?.iter();
+        // Where one is no object, the message is not what its class says.
+        return results.map(|given| Some(result(given.as_object()?, "call_id"))).collect();
     }
     None
+}
+
+/// Leaves the instructions out of a request's messages where they are those of the request before it: each repeats them.
+pub(super) fn tell_instructions_once(map: &Map<String, Value>, messages: &mut Vec<Message>, before: &mut Option<String>) {
+    let Some(text) = instructions(map) else { return };
+    let is_told = |message: &Message| message.role == Role::System && message.joined_text() == text;
+    if before.as_deref() == Some(text) && messages.first().is_some_and(is_told) {
+        let _ = messages.remove(0);
+    }
+    *before = Some(text.to_owned());
+}
+
+/// The instructions of a request of Pydantic AI.
+fn instructions(map: &Map<String, Value>) -> Option<&str> {
+    let is_request = map.get("kind").is_some_and(|kind| kind == "request");
+    let text = map.get("instructions").filter(|_| is_request)?.as_str()?;
+    (!text.trim().is_empty()).then_some(text)
 }
 
 fn part(part: &Value) -> Option<(&str, &Map<String, Value>)> {
@@ -36,9 +51,20 @@ fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     let mut answer: Option<Builder> = None;
     for (kind, map) in parts {
+        // The provider ran the tool while the model answered.
+        if *kind == "builtin-tool-return"
+            && let Some(builder) = &mut answer
+        {
+            let given = result(map, "tool_call_id");
+            let of_call = |call: &&mut ToolCall| call.id.as_deref() == given.tool_call_id.as_deref();
+            if let Some(call) = builder.message.tool_calls.iter_mut().find(of_call) {
+                call.answered = Some(Box::new(given));
+                continue;
+            }
+        }
         let role = match *kind {
             "system-prompt" => Role::System,
-            "tool-return" => Role::Tool,
+            "tool-return" | "builtin-tool-return" => Role::Tool,
             "retry-prompt" if map.get("tool_name").is_some_and(Value::is_string) => Role::Tool,
             "user-prompt" | "retry-prompt" => Role::User,
             _ => Role::Assistant,
@@ -93,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::{Direction, read};
-    use crate::operation::{Message, Role};
+    use crate::operation::{Message, Part, Role};
 
     /// Role, words and calls of each message.
     fn told(value: &serde_json::Value) -> Vec<(Role, String, Vec<String>)> {
@@ -126,6 +152,33 @@ mod tests {
             (Role::Assistant, "I sound.".to_owned(), vec!["sound".to_owned()]),
             (Role::Tool, "6 m".to_owned(), vec![]),
         ];
+        let instructed = json!([
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "How deep?"}], "instructions": "Be brief."},
+            {"kind": "response", "parts": [
+                {"part_kind": "text", "content": "I sound."},
+                {"part_kind": "builtin-tool-call", "tool_name": "sound", "args": {"pier": 1}, "tool_call_id": "c1"},
+                {"part_kind": "builtin-tool-return", "tool_name": "sound", "content": "6 m", "tool_call_id": "c1"}]},
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "And here?"}], "instructions": "Be brief."},
+        ]);
+        let again = (Role::User, "And here?".to_owned(), vec![]);
+        assert_eq!(
+            told(&instructed),
+            [&wanted[..3], &[again]].concat(),
+            "Pydantic AI's instructions and the provider's tools"
+        );
+        let said = read(&instructed, Direction::Input).unwrap_or_default();
+        let answered = said
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .find_map(|call| call.answered.as_ref());
+        assert_eq!(answered.map(|answer| answer.content()).as_deref(), Some("6 m"));
+        let odd = json!({"type": "FunctionExecutionResultMessage", "content": ["6 m"]});
+        let kept = read(&json!([odd]), Direction::Input).unwrap_or_default();
+        assert_eq!(
+            kept.iter().flat_map(|message| &message.parts).collect::<Vec<_>>(),
+            [&Part::Other(odd)],
+            "it is kept whole"
+        );
         assert_eq!(told(&pydantic), wanted, "Pydantic AI");
         assert_eq!(told(&autogen), wanted, "AutoGen");
     }

@@ -6,7 +6,7 @@ use super::direction::Direction;
 use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
-use super::{calls, parts, server_tools};
+use super::{calls, classes, parts, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::hash::HashMap;
@@ -140,6 +140,7 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
     }
     let mut out: Vec<Message> = Vec::new();
     let mut open_turn = false;
+    let mut instructions: Option<String> = None;
     for item in items {
         let opened = open_alone(item);
         let item = opened.as_ref().unwrap_or(item);
@@ -157,7 +158,8 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                     }
                     continue;
                 }
-                if let Some(messages) = from_object(map, direction) {
+                if let Some(mut messages) = from_object(map, direction) {
+                    classes::tell_instructions_once(map, &mut messages, &mut instructions);
                     let goes_on =
                         (is_written_call(map) || calls::is_bare(map)) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;

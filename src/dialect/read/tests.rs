@@ -36,6 +36,30 @@ fn a_part_of_the_name_tells_the_kind() {
 }
 
 #[test]
+fn a_list_as_an_answer_is_one_text_and_a_list_of_answers_several() {
+    let answer = |attributes: &[(&str, &str)]| {
+        let read = read(&Registry::built_in(), &span("chat", attributes), &[]).operation;
+        let said = read.output_messages.unwrap_or_default();
+        said.first().map(crate::operation::Message::content)
+    };
+    let list = r#"["red","blue"]"#;
+    for key in ["ai.response.text", "ai.response.object"] {
+        let model = [
+            ("ai.operationId", "ai.generateObject.doGenerate"),
+            ("ai.model.id", "m"),
+            (key, list),
+        ];
+        assert_eq!(answer(&model).as_deref(), Some(list), "{key}: the model's own words");
+    }
+    let model = [("gen_ai.operation.name", "chat"), ("gen_ai.response.text", list)];
+    assert_eq!(
+        answer(&model).as_deref(),
+        Some("redblue"),
+        "Sentry's list of the texts of one answer"
+    );
+}
+
+#[test]
 fn lists_are_whole_whatever_stands_between_their_keys() {
     let attributes = [
         ("openinference.span.kind", "LLM"),

@@ -289,8 +289,10 @@ named! {
         Python = "python",
         /// A list of JSON texts.
         ListOfJson = "list_of_json",
-        /// The members of one message, a key each: text, tool calls, reasoning, object (Vercel AI SDK, Sentry).
+        /// The members of one message, a key each: text, tool calls, reasoning, object (Vercel AI SDK).
         MessageMembers = "message_members",
+        /// The members of one answer, a key each: its text or a list of its texts, its tool calls (Sentry).
+        ResponseMembers = "response_members",
         /// Messages in one text, each behind its role and a colon at the begin of a line (OpenLIT).
         RoleLines = "role_lines",
         /// One message an event; the role is in the event's name.

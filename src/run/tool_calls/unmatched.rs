@@ -76,6 +76,15 @@ impl UnmatchedCalls {
 
     /// The unmatched calls of many conversations, each with the place of its scope, in order of those places.
     pub(super) fn of_all(nodes: &Nodes, all: &Conversations, wanted: impl IntoIterator<Item = (usize, ConversationId)>) -> Self {
+        Self::indexed_above(UNINDEXED, nodes, all, wanted)
+    }
+
+    fn indexed_above(
+        unindexed: usize,
+        nodes: &Nodes,
+        all: &Conversations,
+        wanted: impl IntoIterator<Item = (usize, ConversationId)>,
+    ) -> Self {
         let mut out = Self {
             calls: Vec::new(),
             queues: HashMap::default(),
@@ -89,7 +98,7 @@ impl UnmatchedCalls {
                 out.calls.push(Unmatched { place, nest, began });
             }
         }
-        if out.calls.len() > UNINDEXED {
+        if out.calls.len() > unindexed {
             for (number, place) in out.calls.iter().map(|call| call.place).enumerate().collect::<Vec<_>>() {
                 if let Some(draft) = place.of(all) {
                     out.index(number, draft);
@@ -157,7 +166,7 @@ impl UnmatchedCalls {
                 name.is_some_and(|name| names::same_tool(name, &draft.call.name))
                     || agent.as_deref().is_some_and(|agent| names::is_transfer_to(&draft.call.name, agent))
             };
-            if self.calls.len() <= UNINDEXED {
+            if self.queues.is_empty() {
                 return self.first_of_few(node, conversations, within, fits);
             }
             let by_agent = agent.as_deref().map(Mark::Passes);
@@ -171,7 +180,7 @@ impl UnmatchedCalls {
         let fits = |draft: &DraftCall| {
             names::same_tool(name, &draft.call.name) && arguments::fit(recorded, draft.call.arguments.as_ref()) >= least
         };
-        if self.calls.len() <= UNINDEXED {
+        if self.queues.is_empty() {
             return self.first_of_few(node, conversations, within, fits);
         }
         let only;
@@ -353,6 +362,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::operation::{Message, Role, ToolCall, ToolUse};
+    use crate::run::conversation;
+    use crate::run::scopes::Scopes;
+    use crate::run::testing::{nodes, reading};
+
+    fn names_of_tools() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("look"),
+            Just("mcp.look"),
+            Just("mcp__server__look"),
+            Just("find"),
+            Just("transfer_to_look")
+        ]
+        .prop_map(str::to_owned)
+    }
 
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -379,6 +403,37 @@ mod tests {
             let state = foldhash::fast::RandomState::default();
             let same = signature(&state, Some(&a)) == signature(&state, Some(&b));
             prop_assert!(same || !arguments::same_value(&a, &b), "{} {}", a, b);
+        }
+
+        /// Few calls are looked at one by one, many through the index: both find the same.
+        #[test]
+        fn the_index_finds_what_a_look_at_each_call_finds(
+            asked in proptest::collection::vec((names_of_tools(), proptest::option::of(values())), 0..6),
+            (name, used, handoff, start) in (names_of_tools(), proptest::option::of(values()), any::<bool>(), 9_u64..12),
+        ) {
+            let call = |(name, arguments): &(String, Option<Value>)| ToolCall {
+                name: name.clone(),
+                arguments: arguments.clone(),
+                ..ToolCall::default()
+            };
+            let mut asking = reading(1, Kind::Llm, 10..20);
+            asking.operation.output_messages = Some(vec![Message {
+                tool_calls: asked.iter().map(call).collect(),
+                ..Message::text(Role::Assistant, "")
+            }]);
+            let mut nodes = nodes([(asking, None)]);
+            let scopes = Scopes::of(&nodes);
+            let conversations = conversation::reconstruct(&mut nodes, &scopes);
+            let mut tool = reading(2, if handoff { Kind::Handoff } else { Kind::Tool }, start..30);
+            tool.operation.tool = Some(Box::new(ToolUse { name: Some(name), arguments: used, ..ToolUse::default() }));
+            let all = || conversations.ids().map(|id| (ONLY_PLACE.start, id));
+            for least in [Fit::Same, Fit::Unknown, Fit::Other] {
+                let found = [0, usize::MAX].map(|unindexed| {
+                    let mut calls = UnmatchedCalls::indexed_above(unindexed, &nodes, &conversations, all());
+                    calls.first(&tool, &conversations, least, &ONLY_PLACE)
+                });
+                prop_assert_eq!(found[0], found[1], "{:?}", least);
+            }
         }
 
         /// A call is found by all names of its tool, and by no other.
