@@ -26,9 +26,12 @@ pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
 
 /// Leaves the instructions out of a request's messages where they are those of the request before it: each repeats them.
 pub(super) fn tell_instructions_once(map: &Map<String, Value>, messages: &mut Vec<Message>, before: &mut Option<String>) {
+    // A message of one object has none: keys are looked up only where there may be some.
+    let [Message { role: Role::System, .. }, _, ..] = &messages[..] else {
+        return;
+    };
     let Some(text) = instructions(map) else { return };
-    let is_told = |message: &Message| message.role == Role::System && message.joined_text() == text;
-    if before.as_deref() == Some(text) && messages.first().is_some_and(is_told) {
+    if before.as_deref() == Some(text) && messages.first().is_some_and(|first| first.joined_text() == text) {
         let _ = messages.remove(0);
     }
     *before = Some(text.to_owned());
