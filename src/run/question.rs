@@ -49,7 +49,11 @@ pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scop
     let own = root.and_then(|root| OwnWords::asked(steps, root));
     let heard = heard(scopes, own.as_ref());
     match own {
-        Some(own) if heard.as_ref().is_none_or(|heard| !own.wraps(&text(&heard.content))) => {
+        Some(own)
+            if heard
+                .as_ref()
+                .is_none_or(|heard| !own.wraps(&text(&heard.content)) && !own.fills(&text(&heard.content))) =>
+        {
             let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
             Some(own.utterance(at))
         }

@@ -103,6 +103,11 @@ impl OwnWords {
         squeezed(&self.words) == squeezed(said)
     }
 
+    /// Whether this is one word that was put into what was said, as into a template.
+    pub(super) fn fills(&self, said: &str) -> bool {
+        !self.words.contains(char::is_whitespace) && said.len() > self.words.len() && said.contains(&self.words)
+    }
+
     /// Whether these words are what was said with few others around it, or cut off.
     pub(super) fn wraps(&self, said: &str) -> bool {
         let (own, said) = (squeezed(&self.words), squeezed(said));
