@@ -3,7 +3,7 @@
 //! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it
 //! in their name. `floor` does nothing but copy every value of every span, and open those that are JSON; `cloned` copies the
 //! finished document, as serde_json holds it.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
 
@@ -18,6 +18,7 @@ use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{AnyValue, Span, TraceId};
+use support::table::Table;
 use support::{bodies, build, cpu_seconds, median};
 
 /// The program's own.
@@ -39,12 +40,6 @@ fn main() {
     }
     let bodies: Vec<Vec<u8>> = traces.values().map(|spans| encode::traces(spans)).collect();
     let spans: usize = traces.values().map(Vec::len).sum();
-    let bytes: usize = bodies.iter().map(Vec::len).sum();
-    println!(
-        "{spans} spans in {} traces, {} bytes each; {ROUNDS} rounds, medians",
-        bodies.len(),
-        bytes / spans
-    );
     let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for _ in 0..ROUNDS {
         let mut stage = |name: &str, seconds: &dyn Fn(&[u8]) -> f64| {
@@ -90,10 +85,13 @@ fn main() {
         }
     }
     let prost = times.get("prost").cloned().unwrap_or_default();
-    println!("\n| stage | us a span | of prost |\n|---|---:|---:|");
+    let mut table = Table::new("assemble", &["stage", "µs per span", "of prost"]);
     for (stage, of) in &times {
         let parts: Vec<f64> = of.iter().zip(&prost).map(|(of, prost)| of / prost).collect();
-        println!("| {stage} | {:.1} | {:.2} |", median(of), median(&parts));
+        table.row(&[stage.clone(), format!("{:.1}", median(of)), format!("{:.2}", median(&parts))]);
+    }
+    if only.is_none() {
+        table.finish(&format!("{spans} spans in {} traces, medians of {ROUNDS} rounds", bodies.len()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What idle connections cost in memory (`cargo bench --bench connections`; `ulimit -n` must allow them here and in the server).
 //!
 //! For each state a new server, that many connections which all stay open, and the resident memory two seconds later.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
 
@@ -14,6 +14,7 @@ use rcgen::CertifiedKey;
 use spanbridge::otlp::encode;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use support::server::Server;
+use support::table::Table;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -43,7 +44,7 @@ const STATES: [(&str, State); 5] = [
 async fn main() {
     let files = tempfile::tempdir().unwrap();
     let connector = certify(files.path());
-    println!("| {CONNECTIONS} connections | MiB resident |\n|---|---:|");
+    let mut table = Table::new("connections", &["connections", "MiB resident"]);
     for (name, state) in STATES {
         let mut further = Vec::new();
         if matches!(state, State::Tls { .. }) {
@@ -59,11 +60,12 @@ async fn main() {
             open.push(connection(state, server.http, number, &connector).await);
         }
         tokio::time::sleep(Duration::from_secs(2)).await;
-        println!("| {name} | {:.0} |", server.usage().1);
+        table.row(&[format!("{CONNECTIONS} {name}"), format!("{:.0}", server.usage().1)]);
     }
     let server = Server::bridge(&[]);
     tokio::time::sleep(Duration::from_secs(2)).await;
-    println!("| none, after the start | {:.0} |", server.usage().1);
+    table.row(&["none, after the start".to_owned(), format!("{:.0}", server.usage().1)]);
+    table.finish("Each state in a new server");
 }
 
 /// Writes a certificate of its own and its key, for a client that trusts it.

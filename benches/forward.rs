@@ -6,7 +6,7 @@
 //!
 //! The servers and the load are programs in `tests/loadgen`, which this builds. `cargo bench --bench forward --features layer-grpc --
 //! [ROUNDS]`.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
 
@@ -22,6 +22,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLink
 use spanbridge::otlp::decode;
 use spanbridge::span::{AnyValue, Span};
 use support::server::Server;
+use support::table::Table;
 use support::{Programs, bodies, build, median};
 
 const SPANS: u64 = 60_000;
@@ -42,12 +43,12 @@ fn main() {
             });
         }
     }
-    println!("{SPANS} spans of 4 KB, {rounds} rounds, medians\n");
-    println!("| sender | spans/s | CPU s/M spans |\n|---|---:|---:|");
+    let mut table = Table::new("forward", &["sender", "spans/s", "CPU s per million spans"]);
     for (name, list) in &figures {
         let column = |at: usize| median(&list.iter().map(|pair| pair.get(at).copied().unwrap()).collect::<Vec<f64>>());
-        println!("| {name} | {:.0} | {:.2} |", column(0), column(1));
+        table.row(&[(*name).to_owned(), format!("{:.0}", column(0)), format!("{:.2}", column(1))]);
     }
+    table.finish(&format!("{SPANS} spans of 4 KB, medians of {rounds} rounds"));
     let mut alone = Vec::new();
     let mut fed = Vec::new();
     for _ in 0..rounds {
@@ -58,10 +59,11 @@ fn main() {
         fed.push(received(&programs, &destinations));
     }
     let (alone, fed) = (median(&alone), median(&fed));
-    println!(
-        "\nreceiving alone {alone:.0} spans/s; with three destinations, one of them down, {fed:.0}: {:.2}",
-        fed / alone
-    );
+    let mut table = Table::new("forward beside receiving", &["received", "spans/s", "of alone"]);
+    table.row(&["alone".to_owned(), format!("{alone:.0}"), "1".to_owned()]);
+    let beside = "while three destinations are fed, one of which is down".to_owned();
+    table.row(&[beside, format!("{fed:.0}"), format!("{:.2}", fed / alone)]);
+    table.finish(&format!("Medians of {rounds} rounds"));
 }
 
 /// A server that drops what it gets.

@@ -1,13 +1,14 @@
 //! What receiving costs: `spanbridge serve` against two floors, in one run (`cargo bench --bench ingest`).
 //!
 //! *drop* reads a body and answers; *sync* appends it to a file and answers after an `fdatasync` that all waiting requests
-//! share. Both, and the load, are programs in `tests/loadgen`, which this builds. Each case runs several rounds, the
+//! share. Where bodies are compressed, both decompress them first. Both, and the load, are programs in `tests/loadgen`, which this builds. Each case runs several rounds, the
 //! servers one after the other in each; medians are told, and throughput and CPU as parts of the sync floor of the same
 //! round. All files stand in a temporary directory: set `TMPDIR` to the disk that counts.
 //!
 //! `cargo bench --bench ingest -- [ROUNDS] [CASE]...`, a case being part of a name in the table. `SPANBRIDGE_OTHER` names
-//! another build of the program, which is measured in the same rounds.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+//! another build of the program, which is measured in the same rounds. `UPDATE=1` writes the table of all cases into
+//! `src/docs/performance.md`.
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
 
@@ -15,6 +16,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::server::Server;
+use support::table::Table;
 use support::{Programs, bridges, build, median};
 
 /// Name, protocol, size, spans a round, further arguments of the generator.
@@ -28,7 +30,8 @@ const CASES: &[Case] = &[
     ("grpc 4 KB", "grpc", "typical", 200_000, &[]),
     ("grpc 32 KB", "grpc", "fat", 20_000, &[]),
     ("http 4 KB, one span a trace", "http", "typical", 100_000, &["--lone"]),
-    ("http 4 KB, gzip", "http", "typical", 100_000, &["--gzip"]),
+    ("http 4 KB, gzip", "http", "typical", 100_000, &["--compression=gzip"]),
+    ("http 4 KB, zstd", "http", "typical", 100_000, &["--compression=zstd"]),
 ];
 
 const FLOORS: [&str; 2] = ["drop", "sync"];
@@ -47,9 +50,16 @@ fn main() {
     let wanted: Vec<&String> = words.iter().filter(|word| word.parse::<u64>().is_err()).collect();
     let programs = build();
     let bridges = bridges();
-    println!("{rounds} rounds, medians; throughput and CPU also as parts of the sync floor\n");
-    println!("| case | server | spans/s | of sync | CPU s/M spans | of sync | p99 ms | peak MiB |");
-    println!("|---|---|---:|---:|---:|---:|---:|---:|");
+    let head = [
+        "case, server",
+        "spans/s",
+        "of sync",
+        "CPU s per million spans",
+        "of sync",
+        "p99 ms",
+        "peak MiB",
+    ];
+    let mut table = Table::new("ingest", &head);
     for case in CASES {
         if !wanted.is_empty() && !wanted.iter().any(|word| case.0.contains(word.as_str())) {
             continue;
@@ -67,17 +77,19 @@ fn main() {
         let [_, sync] = &floors;
         let names = FLOORS.iter().chain(bridges.iter().map(|(name, _)| name));
         for (server, of) in names.zip(floors.iter().chain(&ours)) {
-            println!(
-                "| {} | {server} | {:.0} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} |",
-                case.0,
-                median(&of.spans_per_s),
-                median(&ratios(&of.spans_per_s, &sync.spans_per_s)),
-                median(&of.cpu_per_million),
-                median(&ratios(&of.cpu_per_million, &sync.cpu_per_million)),
-                median(&of.p99_ms),
-                median(&of.peak_mib),
-            );
+            table.row(&[
+                format!("{}, {server}", case.0),
+                format!("{:.0}", median(&of.spans_per_s)),
+                format!("{:.2}", median(&ratios(&of.spans_per_s, &sync.spans_per_s))),
+                format!("{:.2}", median(&of.cpu_per_million)),
+                format!("{:.2}", median(&ratios(&of.cpu_per_million, &sync.cpu_per_million))),
+                format!("{:.0}", median(&of.p99_ms)),
+                format!("{:.0}", median(&of.peak_mib)),
+            ]);
         }
+    }
+    if wanted.is_empty() {
+        table.finish(&format!("Medians of {rounds} rounds"));
     }
 }
 
@@ -89,6 +101,7 @@ fn floor(programs: &Programs, mode: &str) -> Server {
             format!("--grpc=127.0.0.1:{grpc}"),
             format!("--http=127.0.0.1:{http}"),
             format!("--dir={}", directory.display()),
+            "--decompress".to_owned(),
         ];
         words.to_vec()
     })

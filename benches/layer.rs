@@ -4,6 +4,9 @@
 //! `-- SPANS CASE SUBSCRIBER` measures so many spans a round, of the case and the subscriber of these names alone: for a profiler.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
+#[path = "support/table.rs"]
+mod table;
+
 use std::alloc::System;
 use std::hint::black_box;
 
@@ -181,7 +184,12 @@ fn main() {
         ("8 short words", eight_short_words),
         ("no fields", no_fields),
     ];
-    println!("{:<36} {:<40} {:>9} {:>7}", "span", "subscriber", "CPU ns", "allocs");
+    let head = ["span, subscriber", "CPU ns", "of tracing-opentelemetry", "allocations"];
+    let mut table = table::Table::new("layer", &head);
+    let mut row = |name: String, cost: Cost, plain: Option<&Cost>| {
+        let part = plain.map_or_else(String::new, |plain| format!("{:.2}", cost.nanos / plain.nanos));
+        table.row(&[name, format!("{:.0}", cost.nanos), part, format!("{:.1}", cost.allocations)]);
+    };
     for (case, work) in cases.into_iter().filter(|(case, _)| wanted(&case_name, case)) {
         let mut costs = vec![Vec::new(); subscribers.len()];
         for round in 0..=ROUNDS {
@@ -198,19 +206,9 @@ fn main() {
             }
         }
         let costs: Vec<Cost> = costs.into_iter().map(median).collect();
-        for ((name, _), cost) in subscribers.iter().zip(&costs) {
-            println!("{case:<36} {name:<40} {:>9.0} {:>7.1}", cost.nanos, cost.allocations);
-        }
-        if let ([_, plain, bare, ours, inactive], None) = (costs.as_slice(), &subscriber_name) {
-            println!(
-                "{case:<36} ours / tracing-opentelemetry: {:.2} CPU, {:.2} allocations; everything off: {:.2} CPU, {:.2} allocations; ours without context / tracing-opentelemetry: {:.2} CPU, {:.2} allocations",
-                ours.nanos / plain.nanos,
-                ours.allocations / plain.allocations,
-                ours.nanos / bare.nanos,
-                ours.allocations / bare.allocations,
-                inactive.nanos / plain.nanos,
-                inactive.allocations / plain.allocations,
-            );
+        let plain = costs.get(1).filter(|_| subscriber_name.is_none());
+        for ((name, _), cost) in subscribers.iter().zip(&costs).filter(|(_, cost)| cost.nanos > 0.0) {
+            row(format!("{case}, {name}"), *cost, plain);
         }
     }
     if case_name.is_some() {
@@ -218,8 +216,6 @@ fn main() {
     }
     let tracer = tracer();
     let alone = median((0..ROUNDS).map(|_| measure(spans, || sdk_alone(&tracer))).collect());
-    println!(
-        "{:<36} {:<40} {:>9.0} {:>7.1}",
-        "8 agent fields", "the SDK alone", alone.nanos, alone.allocations
-    );
+    row("8 agent fields, the SDK alone".to_owned(), alone, None);
+    table.finish(&format!("{spans} spans a round, medians of {ROUNDS} rounds"));
 }

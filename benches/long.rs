@@ -1,7 +1,7 @@
 //! What a span costs in a long trace: thousands of sub-agents, tools and handoffs in one run, against a run of a sixteenth of
 //! them (`cargo bench --bench long`). CPU of one thread from decoded spans to the document, medians of interleaved rounds. A cost
 //! that grows with the square of the trace shows as 16.
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
 mod support;
 
@@ -12,6 +12,7 @@ use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
+use support::table::Table;
 use support::{cpu_seconds, median};
 
 /// The program's own.
@@ -52,11 +53,15 @@ fn main() {
             }
         }
     }
-    println!("| one trace of | to | us a span, {FEW} of them | {MANY} of them | ratio |\n|---|---|---:|---:|---:|");
+    let few = format!("µs per span with {FEW}");
+    let mut table = Table::new("long", &["one trace of, to", &few, &format!("with {MANY}"), "ratio"]);
     for ((shape, format), [few, many]) in &times {
         let (few, many) = (median(few), median(many));
-        println!("| {} | {format} | {few:.1} | {many:.1} | {:.1} |", SHAPES[*shape].0, many / few);
+        let numbers = [few, many, many / few].map(|number| format!("{number:.1}"));
+        let [few, many, ratio] = numbers;
+        table.row(&[format!("{}, {format}", SHAPES[*shape].0), few, many, ratio]);
     }
+    table.finish(&format!("Medians of {ROUNDS} rounds"));
 }
 
 fn trace(unit: Unit, units: u64) -> Vec<Span> {

@@ -23,6 +23,7 @@ use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, Read as _};
 use support::server::Server;
+use support::table::Table;
 use support::{Programs, bridges, build, median};
 
 /// The program's own.
@@ -58,11 +59,10 @@ fn trace_of_50(programs: &Programs, gigabytes: u64) {
         send(&server, &encode::traces(&spans_of(number)));
     }
     server.wait_until_quiet();
-    println!("{:.0} MiB resident at most, while it came and was compressed", server.peak());
+    let peak = server.peak();
     let directory = server.stop();
     let data = directory.path().join("data");
     let bytes: u64 = files(&data).iter().map(|file| file.metadata().unwrap().len()).sum();
-    println!("{gigabytes} GB of spans, {:.2} GB on the disk", bytes as f64 / 1e9);
     let mut figures = [Vec::new(), Vec::new(), Vec::new()];
     for number in 1..=TRACES {
         let output = Command::new(std::env::current_exe().unwrap())
@@ -75,8 +75,21 @@ fn trace_of_50(programs: &Programs, gigabytes: u64) {
         }
     }
     let [open, cold, warm] = figures.map(|figure| median(&figure));
-    println!("a trace of 50 spans and 200 KB to its ContextForge document, medians of {TRACES}:");
-    println!("cold {cold:.2} ms (after the store was opened in {open:.2} ms), warm {warm:.2} ms");
+    let mut table = Table::new("read", &["", ""]);
+    let figures = [
+        ("peak memory while the spans arrive and are compressed", format!("{peak:.0} MiB")),
+        ("on the disk, compressed", format!("{:.2} GB", bytes as f64 / 1e9)),
+        ("open the store", format!("{open:.2} ms")),
+        (
+            "a trace of 50 spans and 200 KB to its ContextForge document, nothing in the file cache",
+            format!("{cold:.2} ms"),
+        ),
+        ("the same once more", format!("{warm:.2} ms")),
+    ];
+    for (what, figure) in figures {
+        table.row(&[what, &figure]);
+    }
+    table.finish(&format!("A store of {gigabytes} GB of spans, medians of {TRACES} traces"));
 }
 
 /// Reads one trace as a new process does, and prints milliseconds: to open the store, cold, warm.
@@ -114,10 +127,7 @@ fn export(programs: &Programs) {
     let (loaded, _) = server.usage();
     server.wait_until_quiet();
     let (compressed, _) = server.usage();
-    println!(
-        "{:.1} CPU seconds a million spans for compression, after they came",
-        (compressed - loaded) * 1e6 / f64::from(EXPORTED)
-    );
+    let compression = (compressed - loaded) * 1e6 / f64::from(EXPORTED);
     let directory = server.stop();
     let mut figures: BTreeMap<(&str, &str), [Vec<f64>; 2]> = BTreeMap::new();
     for format in std::iter::repeat_n(["contextforge", "reflex", "openreward", "synth", "invariant"], EXPORTS).flatten() {
@@ -137,13 +147,15 @@ fn export(programs: &Programs) {
         }
     }
     let megabytes = f64::from(EXPORTED) * 4_063.0 / 1e6;
+    let mut table = Table::new("export", &["format, program", "MB of spans/s", "MB of spans per CPU second"]);
     for ((format, name), [seconds, cpu_seconds]) in figures {
-        println!(
-            "{name}: export of 10,000 traces to {format}, medians of {EXPORTS}: {:.0} MB of spans a second, {:.0} MB a CPU second",
-            megabytes / median(&seconds),
-            megabytes / median(&cpu_seconds)
-        );
+        let rates = [&seconds, &cpu_seconds].map(|of| format!("{:.0}", megabytes / median(of)));
+        let [rate, of_cpu] = rates;
+        table.row(&[format!("{format}, {name}"), rate, of_cpu]);
     }
+    table.finish(&format!(
+        "10,000 traces of 20 spans, medians of {EXPORTS} rounds; their compression took {compression:.1} CPU seconds per million spans"
+    ));
 }
 
 /// CPU seconds of the processes that this one has waited for (`man 5 proc`: `cutime`, `cstime`, in hundredths).

@@ -1,7 +1,7 @@
 //! How fast traces become rows of training data: 10,000 recorded traces, from the bytes of an export request to the JSON text of the
 //! rows, on one core (`cargo bench --bench rows`). The aim is 100 MB of spans a second. Each recording of the corpus that is named
-//! here is copied under new trace ids; medians of rounds, CPU of one thread. A word after `--` takes the format with this name.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+//! here is copied under new trace ids; medians of rounds, CPU of one thread. A word after `--` takes only the format with this name.
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
 
@@ -13,6 +13,7 @@ use spanbridge::formats::{Options, Sequence, by_id};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run;
 use spanbridge::span::{Span, TraceId};
+use support::table::Table;
 use support::{cpu_seconds, median};
 
 /// The program's own.
@@ -21,36 +22,45 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const TRACES: usize = 10_000;
 const ROUNDS: usize = 5;
+const FORMATS: [&str; 4] = ["messages", "deepeval", "adk", "verifiers"];
 
 /// Recordings of several clients, with calls of tools.
 const CASES: [&str; 4] = ["oi-langchain-subagents-par", "adk-tools", "otel-agentsv2-tools", "pyd-retryprompt"];
 
 fn main() {
-    let format = std::env::args().skip(1).find(|word| !word.starts_with("--"));
-    let format = by_id(format.as_deref().unwrap_or("messages")).expect("a format");
+    let only = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let bodies = copies(&recorded());
     let bytes: usize = bodies.iter().map(Vec::len).sum();
-    println!("{} traces, {:.0} MB of spans, {ROUNDS} rounds", bodies.len(), bytes as f64 / 1e6);
     let registry = Registry::built_in();
-    let (mut rates, mut written) = (Vec::new(), 0);
-    for _ in 0..ROUNDS {
-        written = 0;
-        let begin = cpu_seconds();
-        for body in &bodies {
-            let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), &registry);
-            let mut text = Vec::new();
-            format.write(&runs, &Options::default(), Sequence::Lines, &mut text).unwrap();
-            written += black_box(text).len();
+    let mut table = Table::new("rows", &["format", "MB of spans per CPU second", "MB of text"]);
+    for id in FORMATS.into_iter().filter(|id| only.as_ref().is_none_or(|only| only == id)) {
+        let format = by_id(id).expect("a format");
+        let (mut rates, mut written) = (Vec::new(), 0);
+        for _ in 0..ROUNDS {
+            written = 0;
+            let begin = cpu_seconds();
+            for body in &bodies {
+                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), &registry);
+                let mut text = Vec::new();
+                format.write(&runs, &Options::default(), Sequence::Lines, &mut text).unwrap();
+                written += black_box(text).len();
+            }
+            rates.push(bytes as f64 / 1e6 / (cpu_seconds() - begin));
         }
-        rates.push(bytes as f64 / 1e6 / (cpu_seconds() - begin));
+        assert!(written > 0, "no rows");
+        table.row(&[
+            id.to_owned(),
+            format!("{:.0}", median(&rates)),
+            format!("{:.0}", written as f64 / 1e6),
+        ]);
     }
-    assert!(written > 0, "no rows");
-    println!(
-        "{}: {:.0} MB of spans a second on one core, {:.0} MB of text a round",
-        format.id,
-        median(&rates),
-        written as f64 / 1e6
-    );
+    if only.is_none() {
+        let megabytes = bytes as f64 / 1e6;
+        table.finish(&format!(
+            "{} traces, {megabytes:.0} MB of spans, medians of {ROUNDS} rounds",
+            bodies.len()
+        ));
+    }
 }
 
 /// The spans of each trace that was recorded.

@@ -66,6 +66,10 @@ fn main() -> ExitCode {
     if std::env::args().any(|word| word == "--test") {
         return ExitCode::SUCCESS;
     }
+    if !cfg!(debug_assertions) {
+        println!("did not run: the counts are those of `--profile dev`");
+        return ExitCode::SUCCESS;
+    }
     if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
         println!("did not run: there is no valgrind");
         return ExitCode::SUCCESS;

@@ -1,8 +1,9 @@
 //! What several benchmarks share.
 #![allow(dead_code, reason = "each benchmark uses a part")]
-#![expect(clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 pub(crate) mod server;
+pub(crate) mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -147,16 +147,19 @@ impl<'a> Cursor<'a> {
         if self.depth < 2 || field.wire != LEN {
             return None;
         }
-        let [0x0a, rest @ ..] = self.bytes(&field.value) else { return None };
+        let bytes = self.bytes(&field.value);
+        // One look at a short attribute instead of one at its key and one at its text.
+        let whole = bytes.len() < SHORT && is_ascii(bytes);
+        let [0x0a, rest @ ..] = bytes else { return None };
         let (key, rest) = delimited(rest)?;
         let [0x12, rest @ ..] = rest else { return None };
         let (value, []) = delimited(rest)? else { return None };
-        if !is_utf8(key) {
+        if !whole && !is_utf8(key) {
             return None;
         }
         match value {
             [0x0a, rest @ ..] => match delimited(rest)? {
-                (text, []) if is_utf8(text) => Some((key, Some(text))),
+                (text, []) if whole || is_utf8(text) => Some((key, Some(text))),
                 _ => None,
             },
             [0x10, 0 | 1] => Some((key, None)),
@@ -337,14 +340,26 @@ fn delimited(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
+/// Up to here texts are looked at without asking what the processor can do.
+const SHORT: usize = 128;
+
 #[inline]
 fn is_utf8(bytes: &[u8]) -> bool {
     // Keys and most values are short and ASCII.
-    if bytes.len() < 64 {
-        bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
+    if bytes.len() < SHORT {
+        is_ascii(bytes) || std::str::from_utf8(bytes).is_ok()
     } else {
         simdutf8::basic::from_utf8(bytes).is_ok()
     }
+}
+
+/// As `[u8]::is_ascii`, which is made for long texts: this has no branch for each word.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks();
+    let words = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
+    let rest = rest.iter().fold(0, |all, byte| all | byte);
+    (words | u64::from(rest)) & 0x8080_8080_8080_8080 == 0
 }
 
 pub(super) fn fault(offset: usize, kind: FaultKind) -> Fault {

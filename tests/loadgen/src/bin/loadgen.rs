@@ -42,9 +42,9 @@ struct Args {
     duration: Option<f64>,
     #[arg(long, default_value_t = 4)]
     connections: usize,
-    /// gzip the bodies (compressed once, before the clock starts)
-    #[arg(long)]
-    gzip: bool,
+    /// Compress the bodies with gzip or zstd (once, before the clock starts)
+    #[arg(long, value_parser = ["gzip", "zstd"])]
+    compression: Option<String>,
     /// Spans a request; a multiple of 20 keeps traces whole [small 500, typical 200, fat 100]
     #[arg(long)]
     batch: Option<usize>,
@@ -58,7 +58,7 @@ struct Args {
     #[arg(long, default_value_t = 128)]
     pool_mib: usize,
     /// Replay the same ids instead of stamping new ones into every request
-    /// (always so with --gzip, where the pool is what is distinct)
+    /// (always so with --compression, where the pool is what is distinct)
     #[arg(long)]
     fixed_ids: bool,
     /// Open loop: spans a second over all connections; latency then counts from the due time
@@ -214,11 +214,11 @@ async fn http_worker(sh: Arc<Shared>, mut pool: Pool) {
     let mut failures = 0;
     while let Some((seq, t0)) = sh.claim().await {
         let (body, at, nonce, spans) = pool.take(mix(sh.nonce_base + seq));
+        let encoding = sh.args.compression.as_ref().map(|name| format!("content-encoding: {name}\r\n")).unwrap_or_default();
         let head = format!(
-            "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/x-protobuf\r\n{}content-length: {}\r\n\r\n",
+            "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/x-protobuf\r\n{encoding}content-length: {}\r\n\r\n",
             sh.args.path,
             sh.host,
-            if sh.args.gzip { "content-encoding: gzip\r\n" } else { "" },
             body.len()
         );
         let r: std::io::Result<(u16, bool)> = async {
@@ -280,8 +280,8 @@ async fn grpc_worker(sh: Arc<Shared>, mut pool: Pool) {
             }
             let mut c = client.take().unwrap().ready().await?;
             let mut req = http::Request::post(&uri).header("content-type", "application/grpc").header("te", "trailers");
-            if sh.args.gzip {
-                req = req.header("grpc-encoding", "gzip");
+            if let Some(name) = &sh.args.compression {
+                req = req.header("grpc-encoding", name);
             }
             let (resp, mut send) = c.send_request(req.body(()).unwrap(), false)?;
             client = Some(c);
@@ -366,7 +366,11 @@ fn frame(body: &[u8], compressed: bool, grpc: bool) -> Vec<u8> {
     v
 }
 
-fn gzip(body: &[u8]) -> Vec<u8> {
+/// Compressed with the level that clients use by default.
+fn compressed(body: &[u8], compression: &str) -> Vec<u8> {
+    if compression == "zstd" {
+        return zstd::encode_all(body, 3).unwrap();
+    }
     let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     e.write_all(body).unwrap();
     e.finish().unwrap()
@@ -388,9 +392,9 @@ fn pools(args: &Args, size: Size, batch: usize, grpc: bool, nonce_base: u64) -> 
                     let mut tpl = if args.lone { tpl.lone() } else { tpl };
                     let mut nonce = 0;
                     let mut wire = None;
-                    if args.gzip {
+                    if let Some(compression) = &args.compression {
                         nonce = mix(nonce_base ^ (0x4000_0000_0000 + group));
-                        wire = Some(Bytes::from(frame(&gzip(&tpl.stamp(0, nonce)), true, grpc)));
+                        wire = Some(Bytes::from(frame(&compressed(&tpl.stamp(0, nonce), compression), true, grpc)));
                     } else if args.fixed_ids {
                         nonce = mix(args.seed ^ (0x4000_0000_0000 + group));
                         tpl.stamp(0, nonce);
@@ -399,7 +403,7 @@ fn pools(args: &Args, size: Size, batch: usize, grpc: bool, nonce_base: u64) -> 
                     items.push(Item { tpl, wire, nonce });
                 }
             }
-            Pool { items, next: 0, group_nonce: 0, prefix, stamp: !args.fixed_ids && !args.gzip, split: args.split }
+            Pool { items, next: 0, group_nonce: 0, prefix, stamp: !args.fixed_ids && args.compression.is_none(), split: args.split }
         })
         .collect()
 }
@@ -514,8 +518,8 @@ fn main() {
     let q = |p: f64| st.lat_us.get(((st.lat_us.len() as f64 * p) as usize).min(st.lat_us.len().saturating_sub(1))).map(|v| *v as f64 / 1000.0);
     let r = |v: f64| (v * 1000.0).round() / 1000.0;
     let mut out = serde_json::json!({
-        "label": args.label, "proto": args.proto, "size": args.size, "gzip": args.gzip, "batch": batch, "split": args.split,
-        "connections": args.connections, "bodies": bodies, "distinct_ids": !args.fixed_ids && !args.gzip,
+        "label": args.label, "proto": args.proto, "size": args.size, "compression": args.compression, "batch": batch, "split": args.split,
+        "connections": args.connections, "bodies": bodies, "distinct_ids": !args.fixed_ids && args.compression.is_none(),
         "requests": st.lat_us.len(), "spans": st.spans, "wall_s": r(wall),
         "spans_per_s": (st.spans as f64 / wall).round(), "mb_per_s": r(st.bytes as f64 / 1e6 / wall),
         "raw_mb_per_s": r(st.raw_bytes as f64 / 1e6 / wall),
