@@ -61,7 +61,14 @@ fn what_was_appended_is_found_after_reopening() {
     let store = open(directory.path()).store;
     let spans = [span(1, 1), span(2, 1), span(1, 2)];
     let receipt = store.append(chunks(&spans)).expect("appends");
-    assert_eq!(receipt, Receipt { stored: 3, duplicates: 0 });
+    assert_eq!(
+        receipt,
+        Receipt {
+            stored: 3,
+            duplicates: 0,
+            deleted: 0
+        }
+    );
     let mut store = Some(store);
     for _ in 0..2 {
         let store = store.take().unwrap_or_else(|| open(directory.path()).store);

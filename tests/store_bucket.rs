@@ -169,7 +169,14 @@ fn a_writer_goes_on_where_it_stopped() {
     let again = folder.bridge("one");
     assert_eq!(*again.watch_end().expect("writes").borrow(), end);
     let receipt = again.append(chunks(&[span(1, 1), span(3, 1)])).expect("appends");
-    assert_eq!(receipt, Receipt { stored: 1, duplicates: 1 });
+    assert_eq!(
+        receipt,
+        Receipt {
+            stored: 1,
+            duplicates: 1,
+            deleted: 0
+        }
+    );
     assert!(*again.watch_end().expect("writes").borrow() > end);
 }
 

@@ -98,7 +98,14 @@ fn compressed_segments_read_as_before_and_replays_are_known() {
         assert_eq!(read(&store, number), of(&spans, number));
     }
     let again = store.append(chunks(&spans[..1])).expect("appends");
-    assert_eq!(again, Receipt { stored: 0, duplicates: 1 });
+    assert_eq!(
+        again,
+        Receipt {
+            stored: 0,
+            duplicates: 1,
+            deleted: 0
+        }
+    );
     drop(store);
     // Another process reads it, and the index is made anew from compressed segments.
     let reader = Local::open_to_read(directory.path()).expect("opens");
@@ -552,7 +559,8 @@ fn of_very_many_traces_those_of_removed_segments_go_and_the_others_stay() {
         again,
         Receipt {
             stored: 1_000,
-            duplicates: 1_000
+            duplicates: 1_000,
+            deleted: 0,
         }
     );
     assert!(there(&store, gone - 1) && there(&store, gone));
@@ -602,7 +610,14 @@ fn a_store_from_before_chunks_shared_anything_opens() {
         assert_eq!(read(&store, 1), of(&spans(12), 1));
         // What it holds is known again.
         let again = store.append(chunks(&spans(12)[..1])).expect("appends");
-        assert_eq!(again, Receipt { stored: 0, duplicates: 1 });
+        assert_eq!(
+            again,
+            Receipt {
+                stored: 0,
+                duplicates: 1,
+                deleted: 0
+            }
+        );
     }
 }
 

@@ -18,6 +18,7 @@ mod store;
 #[cfg(feature = "bucket")]
 mod store_bucket;
 mod store_crash;
+mod store_deletion;
 mod store_maintenance;
 mod store_packed;
 mod store_shared;

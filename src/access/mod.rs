@@ -25,13 +25,15 @@ pub enum Right {
     Read,
     /// Judge what its project has: notes, labels and scores of people.
     Annotate,
+    /// Delete traces and sessions of its project.
+    Delete,
     /// See what concerns the whole bridge: `/metrics`.
     Admin,
 }
 
 impl Right {
     /// All rights.
-    pub const ALL: [Self; 4] = [Self::Ingest, Self::Read, Self::Annotate, Self::Admin];
+    pub const ALL: [Self; 5] = [Self::Ingest, Self::Read, Self::Annotate, Self::Delete, Self::Admin];
 
     /// The word in configuration.
     #[must_use]
@@ -40,6 +42,7 @@ impl Right {
             Self::Ingest => "ingest",
             Self::Read => "read",
             Self::Annotate => "annotate",
+            Self::Delete => "delete",
             Self::Admin => "admin",
         }
     }

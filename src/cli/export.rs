@@ -75,6 +75,7 @@ impl Export {
                 ..self.select.filter()
             };
             let ids = source.ids(&filter)?;
+            source.tell_deleted(session)?;
             if ids.is_empty() {
                 return Err(Failure::missing(format!("there is no trace of session {session}")));
             }

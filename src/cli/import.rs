@@ -136,6 +136,12 @@ impl Import {
             out::many(receipt.stored, "span"),
             receipt.duplicates
         ));
+        if receipt.deleted > 0 {
+            out::note(&format!(
+                "{} of traces that were deleted on request; they are not stored",
+                out::many(receipt.deleted, "span")
+            ));
+        }
         Ok(exit_status(batch.problems.is_empty()))
     }
 
@@ -259,6 +265,7 @@ fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), 
         let receipt = opened.store.append(chunks.collect())?;
         total.stored += receipt.stored;
         total.duplicates += receipt.duplicates;
+        total.deleted += receipt.deleted;
     }
     Ok(())
 }

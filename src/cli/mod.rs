@@ -9,6 +9,7 @@ mod convert;
 mod data_dir;
 mod data_set;
 mod decompress;
+mod delete;
 mod doctor;
 mod explain;
 mod export;
@@ -88,6 +89,7 @@ enum Command {
     Show(show::Show),
     Compare(compare::Compare),
     Tail(tail::Tail),
+    Delete(delete::Delete),
     Send(send::Send),
     Formats(formats::Formats),
     Forward(forward::Forward),
@@ -127,6 +129,7 @@ pub fn main() -> ExitCode {
         Command::Show(show) => show.run(),
         Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
+        Command::Delete(delete) => delete.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
         Command::Forward(forward) => forward.run(),

@@ -73,6 +73,7 @@ impl SessionStore {
         let receipt = self.store.append(chunks).inspect_err(|_| self.seen.borrow_mut().clear())?;
         total.stored += receipt.stored;
         total.duplicates += receipt.duplicates;
+        total.deleted += receipt.deleted;
         Ok(())
     }
 

@@ -287,7 +287,7 @@ impl Settings {
             let project = token.project.as_deref().map(str::parse).transpose();
             if token.rights.is_empty() {
                 return Err(refused(
-                    "it has no rights; the rights are ingest, read, annotate and admin".to_owned(),
+                    "it has no rights; the rights are ingest, read, annotate, delete and admin".to_owned(),
                 ));
             }
             let grant = Grant {

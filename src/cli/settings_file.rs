@@ -20,7 +20,7 @@ const TABLES: &[(&str, &str)] = &[
 [[tokens]]
 name = "agents"
 hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-rights = ["ingest", "read"]   # ingest, read, annotate, admin
+rights = ["ingest", "read"]   # ingest, read, annotate, delete, admin
 project = "acme/web""#,
     ),
     (

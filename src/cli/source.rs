@@ -1,5 +1,6 @@
 //! Where commands read from: a running bridge over its API, a bucket, or a data directory.
 
+pub(super) mod deleting;
 mod lists;
 mod server;
 
@@ -21,7 +22,7 @@ use crate::run::Run;
 use crate::span::json::Message;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
-use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
+use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor, Unwanted};
 use crate::web::listing::{self, Listed};
 pub(super) use lists::Session;
 use lists::{PAGE, Page, page_of_server, sessions_of_server};
@@ -298,6 +299,7 @@ impl Source {
             traces,
             next,
             lost_records: 0,
+            deleted_traces: 0,
         })
     }
 
@@ -323,6 +325,34 @@ impl Source {
             Kind::Directory { store, .. } => Ok(store.lost().iter().map(|lost| lost.records).sum()),
             Kind::Server(server) => Ok(page_of_server(server, &Filter::default(), false, 1, None)?.lost_records),
         }
+    }
+
+    /// How many traces of a session were deleted on request.
+    pub(super) fn deleted_traces(&self, session: &str) -> Result<u64, Failure> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            ..Filter::default()
+        };
+        match &self.kind {
+            Kind::Directory { store, .. } => {
+                let before = store.deleted(&Unwanted::Session(session.to_owned()))?;
+                Ok(before.map_or(0, |before| before.traces))
+            }
+            Kind::Server(server) => Ok(page_of_server(server, &filter, false, 1, None)?.deleted_traces),
+        }
+    }
+
+    /// Says so if traces of a session were deleted on request.
+    pub(super) fn tell_deleted(&self, session: &str) -> Result<(), Failure> {
+        match self.deleted_traces(session)? {
+            0 => {}
+            deleted => out::note(&format!(
+                "{} of session {} deleted on request; this is what is left",
+                out::many(usize::try_from(deleted).unwrap_or(usize::MAX), "trace"),
+                out::shown(session, 64)
+            )),
+        }
+        Ok(())
     }
 
     /// The ids of the traces that a filter holds.

@@ -36,7 +36,7 @@ struct New {
     /// A name for the token, such as who uses it.
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// What the token allows: ingest (send spans), read (traces and documents), annotate (notes, labels and scores), admin (/metrics). Repeatable.
+    /// What the token allows: ingest (send spans), read (traces and documents), annotate (notes, labels and scores), delete (traces and sessions), admin (/metrics). Repeatable.
     #[arg(long = "right", value_name = "RIGHT", default_value = "ingest", value_parser = right)]
     rights: Vec<Right>,
     /// The project that the token gives access to.
@@ -46,7 +46,7 @@ struct New {
 
 fn right(text: &str) -> Result<Right, String> {
     let known = Right::ALL.into_iter().find(|right| right.name() == text);
-    known.ok_or_else(|| "the rights are ingest, read, annotate and admin".to_owned())
+    known.ok_or_else(|| "the rights are ingest, read, annotate, delete and admin".to_owned())
 }
 
 impl Token {

@@ -4,11 +4,14 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
-use crate::span::Signal;
+use super::progress::replace;
+use crate::hash::HashSet;
+use crate::span::{Signal, TraceId};
 use crate::store::Position;
 
 /// A span or log record that was given up.
@@ -205,12 +208,50 @@ fn remove(path: &Path) -> Result<(), ForwardError> {
     }
 }
 
+/// Who changes the files: letters that are added must not get lost while others are removed.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Removes the letters of these traces, of all destinations that ever were here.
+///
+/// # Errors
+///
+/// The disk.
+pub fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), ForwardError> {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let unwanted: HashSet<String> = traces.iter().map(ToString::to_string).collect();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let is_of_letters = name
+            .to_str()
+            .is_some_and(|name| name.ends_with(".dead.jsonl") || name.ends_with(".retried.jsonl"));
+        if !is_of_letters {
+            continue;
+        }
+        let (mut left, mut removed) = (Vec::new(), false);
+        for letter in Letters::open(path.clone())?.into_iter().flatten() {
+            let letter = letter?;
+            if letter.trace_id.as_ref().is_some_and(|id| unwanted.contains(id)) {
+                removed = true;
+                continue;
+            }
+            left.extend(serde_json::to_vec(&letter).unwrap_or_default());
+            left.push(b'\n');
+        }
+        if removed {
+            replace(&path, &left)?;
+        }
+    }
+    Ok(())
+}
+
 /// Adds some; when this returns, they are on the disk.
 ///
 /// # Errors
 ///
 /// The disk.
 pub fn append(folder: &Path, name: &str, letters: &[DeadLetter]) -> Result<(), ForwardError> {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = path(folder, name);
     let file = OpenOptions::new().create(true).append(true).open(&path);
     let mut file = file.map_err(ForwardError::io("open", &path))?;

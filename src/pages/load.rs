@@ -35,7 +35,7 @@ impl Loaded {
     /// The run of a trace.
     pub(crate) fn of(web: &Web, id: &str, answer: &mut Answer) -> Result<Self, Problem> {
         let id = single::trace_id(id)?;
-        let row = web.store.row(id)?.ok_or_else(|| single::no_trace(id))?;
+        let row = web.store.row(id)?.ok_or_else(|| single::no_trace(web, id))?;
         let built = single::built(web, &row, answer)?;
         if built.run.is_none() {
             return Err(Problem::not_found(format!("trace {id} has no spans")));

@@ -66,10 +66,13 @@ impl Counters {
         add(&of.bytes, bytes);
         add(&of.stored, taken.stored);
         add(&of.duplicates, taken.duplicates);
-        add(&of.refused, taken.refused_count);
+        add(&of.refused, taken.refused_count + taken.deleted);
         let mut reasons = self.items_refused.lock().unwrap_or_else(PoisonError::into_inner);
         for refused in &taken.refused {
             *reasons.entry(refused.reason.name()).or_default() += 1;
+        }
+        if taken.deleted > 0 {
+            *reasons.entry("deleted").or_default() += taken.deleted as u64;
         }
     }
 

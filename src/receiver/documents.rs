@@ -86,6 +86,8 @@ pub struct Stored {
     pub stored: usize,
     /// Those that were there already, in a request with the same bytes.
     pub duplicates: usize,
+    /// Those of traces that were deleted on request, which are not stored.
+    pub deleted: usize,
 }
 
 impl Receiver {
@@ -161,8 +163,17 @@ impl Receiver {
             body: message.into(),
             reservation,
         });
-        let Taken { stored, duplicates, .. } = taken.await?;
-        Ok(Stored { stored, duplicates })
+        let Taken {
+            stored,
+            duplicates,
+            deleted,
+            ..
+        } = taken.await?;
+        Ok(Stored {
+            stored,
+            duplicates,
+            deleted,
+        })
     }
 
     /// Counts spans that were stored without [`Receiver::store`].

@@ -45,12 +45,14 @@ pub(super) struct Export {
     pub(super) reservation: Reservation,
 }
 
-/// What became of a request. `stored + duplicates + refused_count = received`.
+/// What became of a request. `stored + duplicates + deleted + refused_count = received`.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) received: usize,
     pub(super) stored: usize,
     pub(super) duplicates: usize,
+    /// Items of traces that were deleted on request.
+    pub(super) deleted: usize,
     /// The first of the refused items.
     pub(super) refused: Vec<Refused>,
     pub(super) refused_count: usize,

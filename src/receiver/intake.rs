@@ -91,7 +91,7 @@ impl Receiver {
                 self.counters.not_stored(signal, transport, taken.received);
                 Rejection::Store { source }
             })?;
-            (taken.stored, taken.duplicates) = (receipt.stored, receipt.duplicates);
+            (taken.stored, taken.duplicates, taken.deleted) = (receipt.stored, receipt.duplicates, receipt.deleted);
         }
         self.counters.took(signal, transport, bytes, &taken);
         Ok(taken)

@@ -104,10 +104,21 @@ fn partial(taken: &Taken) -> Option<(i64, String)> {
             "{times} times half a surrogate pair or bytes that are not UTF-8 were replaced by U+FFFD"
         )),
     };
-    let Some(first) = taken.refused.first() else {
-        return replaced.map(|words| (0, format!("{words}; all items are stored")));
+    let deleted = match taken.deleted {
+        0 => None,
+        count => Some(format!(
+            "{count} of {} belong to traces that were deleted on request, and are not stored",
+            taken.received
+        )),
     };
-    let count = taken.refused_count;
+    let count = taken.refused_count + taken.deleted;
+    let Some(first) = taken.refused.first() else {
+        let rejected = i64::try_from(count).unwrap_or(i64::MAX);
+        return match (replaced, deleted) {
+            (replaced, Some(deleted)) => Some((rejected, replaced.into_iter().chain([deleted]).collect::<Vec<_>>().join(". "))),
+            (replaced, None) => replaced.map(|words| (0, format!("{words}; all items are stored"))),
+        };
+    };
     let mut words = format!("{count} of {} refused, the others are stored. {first}", taken.received);
     for refused in taken.refused.iter().skip(1).take(9) {
         words.push_str("; ");
@@ -116,8 +127,8 @@ fn partial(taken: &Taken) -> Option<(i64, String)> {
     if count > 10 {
         words.push_str("; ...");
     }
-    if let Some(replaced) = replaced {
-        words = format!("{replaced}. {words}");
+    for more in [replaced, deleted].into_iter().flatten() {
+        words = format!("{more}. {words}");
     }
     Some((i64::try_from(count).unwrap_or(i64::MAX), shortened(words, PARTIAL_BYTES)))
 }

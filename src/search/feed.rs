@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -29,6 +30,15 @@ pub(super) struct Shared {
     /// What stands before it is in the index.
     pub(super) position: Mutex<Position>,
     pub(super) stop: AtomicBool,
+    /// What is to be removed.
+    pub(super) forget: Mutex<Vec<Forget>>,
+}
+
+/// Traces that are to be removed, and who waits for that.
+#[derive(Debug)]
+pub(super) struct Forget {
+    pub(super) traces: Vec<TraceId>,
+    pub(super) reply: SyncSender<Result<(), SearchError>>,
 }
 
 pub(super) fn start(store: Arc<dyn Store>, folder: PathBuf, shared: Arc<Shared>) -> Result<JoinHandle<()>, SearchError> {
@@ -59,6 +69,7 @@ struct Feeder {
 impl Feeder {
     fn run(&mut self) {
         while !self.stops() {
+            self.forget_traces();
             match self.step() {
                 Ok(true) => self.told = None,
                 Ok(false) => self.wait(LOOK),
@@ -81,13 +92,23 @@ impl Feeder {
         }
     }
 
+    /// Removes what is to be removed.
+    fn forget_traces(&mut self) {
+        let orders = std::mem::take(&mut *self.shared.forget.lock().unwrap_or_else(PoisonError::into_inner));
+        for Forget { traces, reply } in orders {
+            self.part = None;
+            let _ = reply.send(part::forget(&self.folder, &traces));
+        }
+    }
+
     fn stops(&self) -> bool {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
     fn wait(&self, time: Duration) {
         let end = std::time::Instant::now() + time;
-        while !self.stops() && std::time::Instant::now() < end {
+        let is_asked = || !self.shared.forget.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        while !self.stops() && !is_asked() && std::time::Instant::now() < end {
             std::thread::sleep(Duration::from_millis(50));
         }
     }

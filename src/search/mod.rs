@@ -13,15 +13,20 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 pub(crate) use error::SearchError;
 
 use crate::span::TraceId;
 use crate::store::Store;
-use feed::Shared;
+use feed::{Forget, Shared};
 use part::Found;
+
+/// How often to look whether the thread still works.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The folder beside a store's log.
 pub(crate) const FOLDER: &str = "search";
@@ -35,6 +40,19 @@ pub(crate) fn remove(store: &Path) -> std::io::Result<()> {
     match std::fs::remove_dir_all(store.join(FOLDER)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Removes traces from the index of a store that nobody serves; it is built anew from there on when it is served.
+///
+/// # Errors
+///
+/// The index cannot be read.
+pub(crate) fn forget(store: &Path, traces: &[TraceId]) -> Result<(), SearchError> {
+    let folder = store.join(FOLDER);
+    match folder.is_dir() {
+        true => part::forget(&folder, traces),
+        false => Ok(()),
     }
 }
 
@@ -95,6 +113,27 @@ impl Search {
             terms: terms.len(),
             parts: parts?,
         }))
+    }
+
+    /// Removes traces from the index, and waits for it. The index is built anew from there on.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub(crate) fn forget(&self, traces: &[TraceId]) -> Result<(), SearchError> {
+        let (reply, answer) = sync_channel(1);
+        let order = Forget {
+            traces: traces.to_vec(),
+            reply,
+        };
+        self.shared.forget.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(forgotten) => return forgotten,
+                Err(_) if self.shared.stop.load(Ordering::Relaxed) => return part::forget(&self.folder, traces),
+                Err(_) => {}
+            }
+        }
     }
 
     /// Stops the thread, and waits for it.

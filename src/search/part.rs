@@ -55,6 +55,33 @@ pub(super) fn remove(path: &Path) {
     }
 }
 
+/// Removes the first file that has one of these traces, and all behind it: they are built anew from the log.
+pub(super) fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), SearchError> {
+    let files = files(folder)?;
+    let mut first = files.len();
+    for (index, (_, path)) in files.iter().enumerate() {
+        if has_any(path, traces).map_err(failure("read", path))? {
+            first = index;
+            break;
+        }
+    }
+    // The last first: whatever ends this, those that are left follow one another.
+    files.iter().skip(first).rev().for_each(|(_, path)| remove(path));
+    Ok(())
+}
+
+fn has_any(path: &Path, traces: &[TraceId]) -> rusqlite::Result<bool> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.execute_batch("PRAGMA busy_timeout = 5000;")?;
+    let mut find = connection.prepare("SELECT 1 FROM trace WHERE id = ?")?;
+    for trace in traces {
+        if find.exists([trace.bytes()])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn failure<'a>(doing: &'static str, path: &'a Path) -> impl Fn(rusqlite::Error) -> SearchError + 'a {
     move |source| SearchError::Part {
         doing,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
-use axum::routing::post;
+use axum::routing::{delete, post};
 use axum::{Extension, Router};
 
 use super::gate::Gate;
@@ -36,6 +36,13 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
     for (path, methods) in writes {
         let methods = methods.layer(needs(Some(Right::Ingest)));
         // A page in a browser is refused whatever it shows.
+        router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
+    }
+    for (path, methods) in [
+        (web::TRACE, delete(writes::delete_trace)),
+        (web::SESSION, delete(writes::delete_session)),
+    ] {
+        let methods = methods.layer(needs(Some(Right::Delete)));
         router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
     let evaluate = post(writes::evaluation).layer(needs(Some(Right::Annotate)));

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
 use crate::access::Project;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
+use crate::forward::{self, dead_letters};
 use crate::receiver::Receiver;
 use crate::search::Search;
+use crate::span::TraceId;
 use crate::store::{self, Opened, Recovery, Store};
 use crate::web::{Metrics, Readers, Web};
 
@@ -18,9 +21,24 @@ use crate::web::{Metrics, Readers, Web};
 #[derive(Debug)]
 pub(super) struct ProjectServices {
     pub(super) name: Project,
+    /// What is beside the store.
+    pub(super) directory: PathBuf,
     pub(super) store: Arc<dyn Store>,
     pub(super) receiver: Arc<Receiver>,
     pub(super) web: Arc<Web>,
+}
+
+impl ProjectServices {
+    /// Removes what destinations did not take of deleted traces.
+    pub(super) fn letters(&self) -> impl FnMut(&[TraceId]) -> Result<(), store::Error> + Send + use<> {
+        let folder = forward::folder(&self.directory);
+        move |traces| {
+            dead_letters::forget(&folder, traces).map_err(|source| store::Error::Beside {
+                what: "the dead letters",
+                source: Arc::new(source),
+            })
+        }
+    }
 }
 
 /// The stores that are open.
@@ -69,6 +87,19 @@ fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<
         .map(Arc::new)
 }
 
+/// Goes on with deletions that the end of the process before interrupted. What was deleted is read no more; this takes its time.
+fn finish_deletions(project: &ProjectServices) {
+    let (web, letters, name) = (Arc::clone(&project.web), project.letters(), project.name.clone());
+    let finish = move || {
+        if let Err(error) = web.finish_deletions(letters) {
+            tracing::error!(%error, project = %name, "a deletion that was interrupted is not finished; it is tried again at the next start");
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("deletions".to_owned()).spawn(finish) {
+        tracing::error!(%error, "no thread can be started to finish deletions that were interrupted");
+    }
+}
+
 impl Projects {
     /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
     pub(super) fn open(
@@ -102,10 +133,12 @@ impl Projects {
         .with_search(search(config, &project, &store));
         let first = ProjectServices {
             name: project.clone(),
+            directory: config.store_options(&project).directory,
             store,
             receiver,
             web: Arc::new(web),
         };
+        finish_deletions(&first);
         let projects = Self {
             first: Arc::new(first),
             others: RwLock::default(),
@@ -129,13 +162,20 @@ impl Projects {
             }
             let Opened { store, recovery } = open_store(config, project)?;
             let search = search(config, project, &store);
-            self.add(project, store, recovery.clone(), config.wants_metrics(project), search);
+            let directory = config.store_options(project).directory;
+            self.add(project, directory, store, (recovery.clone(), config.wants_metrics(project), search));
             recoveries.push((project.clone(), recovery));
         }
         Ok(recoveries)
     }
 
-    fn add(&self, project: &Project, store: Arc<dyn Store>, recovery: Recovery, keeps_metrics: bool, search: Option<Arc<Search>>) {
+    fn add(
+        &self,
+        project: &Project,
+        directory: PathBuf,
+        store: Arc<dyn Store>,
+        (recovery, keeps_metrics, search): (Recovery, bool, Option<Arc<Search>>),
+    ) {
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
         let readers = Arc::clone(&self.readers);
         let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers)
@@ -148,6 +188,7 @@ impl Projects {
         });
         let services = ProjectServices {
             name: project.clone(),
+            directory,
             receiver: Arc::new(
                 self.first
                     .receiver
@@ -157,6 +198,7 @@ impl Projects {
             store,
             web: Arc::new(web),
         };
+        finish_deletions(&services);
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         others.insert(project.clone(), Arc::new(services));
     }

@@ -15,7 +15,9 @@ use super::projects::ProjectServices;
 use crate::forward::Forwarder;
 use crate::forward::order::Order;
 use crate::receiver::{Rejection, Stored};
-use crate::web::{self, Body, Imported, Judged, Named, NewEvaluation, Reading, Web, percent_encoded};
+use crate::store::Unwanted;
+use crate::web::reply::Problem;
+use crate::web::{self, Body, Deletion, Imported, Judged, Named, NewEvaluation, Reading, Web, percent_encoded};
 
 /// Traces of one request that are stored at once.
 const AT_ONCE: usize = 16;
@@ -112,6 +114,53 @@ pub(super) async fn evaluation_of_form(
     see_other(&format!("/runs/{}{step}", percent_encoded(&trace)))
 }
 
+/// Deletes a trace.
+pub(super) async fn delete_trace(
+    Extension(project): OfProject,
+    Extension(TokenName(name)): Extension<TokenName>,
+    Named(id): Named<String>,
+    uri: Uri,
+) -> Response<Body> {
+    let deletion = Deletion::of_trace(&id, uri.query().unwrap_or_default());
+    delete(&project, deletion, name).await.unwrap_or_else(|problem| problem.reply())
+}
+
+/// Deletes a session.
+pub(super) async fn delete_session(
+    Extension(project): OfProject,
+    Extension(TokenName(name)): Extension<TokenName>,
+    Named(session): Named<String>,
+    uri: Uri,
+) -> Response<Body> {
+    let deletion = Deletion::of_session(&session, uri.query().unwrap_or_default());
+    delete(&project, deletion, name).await.unwrap_or_else(|problem| problem.reply())
+}
+
+/// Who deleted how much, and when, is in the log; what it was is not.
+async fn delete(project: &ProjectServices, deletion: Result<Deletion, Problem>, name: Option<String>) -> Result<Response<Body>, Problem> {
+    let deletion = deletion?;
+    let Deletion { what, dry_run } = &deletion;
+    let deleted = Arc::clone(&project.web).delete(what.clone(), *dry_run, project.letters()).await?;
+    if !dry_run {
+        let of = match what {
+            Unwanted::Trace(_) => "trace",
+            Unwanted::Session(_) => "session",
+        };
+        tracing::info!(
+            token = name.as_deref().unwrap_or("none"),
+            project = %project.name,
+            of,
+            id = what.pseudonym(),
+            traces = deleted.traces.len(),
+            spans = deleted.spans,
+            log_records = deleted.log_records,
+            bytes = deleted.bytes,
+            "deleted on request"
+        );
+    }
+    Ok(deletion.answer(&deleted))
+}
+
 /// Asks something of a destination, from a form of the page of operations.
 pub(super) async fn order(
     Extension(project): OfProject,
@@ -168,7 +217,7 @@ async fn store_documents(project: &ProjectServices, format: Option<String>, requ
         .map_err(|rejection| refuse(&rejection))?;
     let mut imported = project.web.read_documents(format, document.bytes.clone()).await?;
     let total = store(project, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
-    Ok(imported.answer(total.stored, total.duplicates))
+    Ok(imported.answer(total.stored, total.duplicates, total.deleted))
 }
 
 /// Stores every trace. On an error some of them may be stored; sending the documents again is harmless.
@@ -178,6 +227,7 @@ async fn store(project: &ProjectServices, imported: &mut Imported) -> Result<Sto
         let stored = joined.map_err(|_: tokio::task::JoinError| Rejection::ShuttingDown)??;
         total.stored += stored.stored;
         total.duplicates += stored.duplicates;
+        total.deleted += stored.deleted;
         Ok::<(), Rejection>(())
     };
     let mut tasks = JoinSet::new();

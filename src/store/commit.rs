@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use super::chunk::Chunk;
 use super::clock::now;
+use super::deletion::Deletions;
 use super::disk::Disk;
 use super::error::Error;
 use super::index::{self, IndexTransaction};
@@ -28,6 +29,16 @@ pub(super) struct Job {
     pub(super) revision: Option<u64>,
     pub(super) done: Done<Receipt>,
 }
+
+/// What the writing thread is asked for.
+pub(super) enum Order {
+    Store(Job),
+    /// That the segment which is written to is sealed, if it is this one or an earlier one.
+    Seal(u64, Sealer),
+}
+
+/// Who waits until a segment is sealed.
+pub(super) type Sealer = SyncSender<Result<(), Error>>;
 
 /// At most this many bytes go into one commit; a larger request gets a commit of its own.
 const COMMIT_BYTES: usize = 16 << 20;
@@ -56,7 +67,7 @@ pub(super) struct Commits {
 
 impl Commits {
     /// Commits what is submitted, until the store is closed.
-    pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
+    pub(super) fn run(&mut self, orders: &Receiver<Order>) {
         let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
         let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
         let mut put_in_order = false;
@@ -64,8 +75,12 @@ impl Commits {
             let is_due = self.index.is_young() && !put_in_order;
             let pause = if is_due { quiet.min(PAUSE) } else { quiet };
             // A failure here is not reported: the next write fails in the same way and reports it.
-            let first = match jobs.recv_timeout(pause) {
-                Ok(job) => job,
+            let first = match orders.recv_timeout(pause) {
+                Ok(Order::Store(job)) => job,
+                Ok(Order::Seal(segment, sealer)) => {
+                    self.seal(segment, &sealer);
+                    continue;
+                }
                 Err(RecvTimeoutError::Timeout) if is_due => {
                     let _ = self.put_in_order();
                     put_in_order = true;
@@ -84,11 +99,18 @@ impl Commits {
             put_in_order = false;
             let mut batch = vec![first];
             let mut bytes = batch.iter().map(Job::bytes).sum::<usize>();
+            let mut seal = None;
             while bytes < COMMIT_BYTES
-                && let Ok(job) = jobs.try_recv()
+                && seal.is_none()
+                && let Ok(order) = orders.try_recv()
             {
-                bytes += job.bytes();
-                batch.push(job);
+                match order {
+                    Order::Store(job) => {
+                        bytes += job.bytes();
+                        batch.push(job);
+                    }
+                    Order::Seal(segment, sealer) => seal = Some((segment, sealer)),
+                }
             }
             let results = self.commit(&batch);
             self.state.note(results.iter().filter_map(|result| result.as_ref().err()));
@@ -101,7 +123,20 @@ impl Commits {
                 let segment = self.log.end().segment;
                 self.state.room.wait(segment.saturating_sub(1), self.options.segment_size);
             }
+            if let Some((segment, sealer)) = seal {
+                self.seal(segment, &sealer);
+            }
         }
+    }
+
+    /// Seals the segment that is written to, if it is this one or an earlier one.
+    fn seal(&mut self, segment: u64, sealer: &Sealer) {
+        let sealed = match self.log.end().segment <= segment {
+            true => self.log.seal(),
+            false => Ok(()),
+        };
+        let _ = self.note_sealed();
+        let _ = sealer.send(sealed);
     }
 
     /// Whether another segment is written to than before; then maintenance has work.
@@ -142,12 +177,17 @@ impl Commits {
         let mut touched = HashSet::new();
         let depends = batch.iter().any(|job| job.revision.is_some());
         let mut repetition = Repetition::new(&self.segments);
+        let deleted = self.state.deletions();
         // A request has each trace once: only another one brings the same chunk again.
         let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
         let mut requests = batch.iter().flat_map(|job| &job.chunks).map(Chunk::request);
         let first = requests.next();
         let is_alone = requests.all(|request| Some(request) == first);
         for job in batch {
+            if let Some(trace_id) = job.depends_on_deleted(deleted.as_deref()) {
+                results.push(Err(Error::Deleted { trace_id }));
+                continue;
+            }
             if let Some(changed) = job.changed(&mut transaction, &touched)? {
                 results.push(Err(changed));
                 continue;
@@ -155,6 +195,10 @@ impl Commits {
             let mut receipt = Receipt::default();
             for chunk in &job.chunks {
                 let items = chunk.part().items;
+                if is_deleted(deleted.as_deref(), chunk) {
+                    receipt.deleted += items;
+                    continue;
+                }
                 let mut alike = match is_alone {
                     true => None,
                     false => Some(seen.entry((chunk.checksum(), chunk.kind(), &chunk.part().key)).or_default()),
@@ -178,6 +222,7 @@ impl Commits {
             }
             results.push(Ok(receipt));
         }
+        drop(deleted);
         if fresh.is_empty() {
             return Ok(results);
         }
@@ -223,7 +268,18 @@ impl Commits {
     }
 }
 
+/// Whether a chunk is of a trace that was deleted on request.
+fn is_deleted(deleted: Option<&Deletions>, chunk: &Chunk) -> bool {
+    deleted.is_some_and(|deleted| chunk.trace_id().is_some_and(|trace_id| deleted.has(trace_id)))
+}
+
 impl Job {
+    /// Its trace, if that was deleted and the job depends on its revision.
+    fn depends_on_deleted(&self, deleted: Option<&Deletions>) -> Option<TraceId> {
+        let chunk = self.revision.and(self.chunks.first())?;
+        chunk.trace_id().filter(|_| is_deleted(deleted, chunk))
+    }
+
     /// That the trace on whose revision it depends has another one, in the index or by chunks that are stored with it.
     fn changed(&self, transaction: &mut IndexTransaction<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
         let (Some(expected), Some(trace_id)) = (self.revision, self.chunks.first().and_then(Chunk::trace_id)) else {

@@ -142,6 +142,20 @@ pub enum Error {
         /// The trace.
         trace_id: TraceId,
     },
+    /// The trace was deleted on request, and takes nothing any more.
+    #[error("the trace {trace_id} was deleted on request, so nothing is stored for it")]
+    Deleted {
+        /// The trace.
+        trace_id: TraceId,
+    },
+    /// Something of a deleted trace is left beside the store.
+    #[error("the trace is deleted from the store, but not from {what}: {source}; delete it again")]
+    Beside {
+        /// What has it still.
+        what: &'static str,
+        /// Why.
+        source: Cause,
+    },
     /// The client no longer waits for the answer.
     #[error("the read was cancelled")]
     Cancelled,

@@ -10,7 +10,8 @@ use rusqlite::Connection;
 
 use super::chunk::Chunk;
 use super::chunk::kind::ChunkKind;
-use super::commit::{Commits, Job};
+use super::commit::{Commits, Job, Order};
+use super::deletion::{Beside, Deleted, DeletedBefore, Deletions, Unwanted};
 use super::disk::{Directory, Disk};
 use super::error::{Error, of_io};
 use super::index::{self, Checked, Places};
@@ -49,11 +50,11 @@ pub struct Local {
 }
 
 #[derive(Debug)]
-struct WriterHandle {
-    jobs: Mutex<Option<Sender<Job>>>,
+pub(super) struct WriterHandle {
+    jobs: Mutex<Option<Sender<Order>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    maintenance: Maintenance,
-    state: Arc<State>,
+    pub(super) maintenance: Maintenance,
+    pub(super) state: Arc<State>,
     disk: Arc<dyn Disk>,
     probe: Probe,
     summaries: Mutex<Option<Connection>>,
@@ -79,7 +80,7 @@ impl Local {
         let lock = Lock::take(directory, Purpose::Write)?;
         let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
         let checked = index::check_at_opening(directory)?;
-        let (checked, (log, index, mut recovery)) = match checked {
+        let (checked, (mut log, index, mut recovery)) = match checked {
             Checked::Damaged(fault) => (Checked::Whole, rebuild(options, &disk, fault, Places::new())?),
             checked => (checked, open_and_replay(options, &disk)?),
         };
@@ -88,6 +89,15 @@ impl Local {
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
+        let deletions = Deletions::of(directory)?;
+        if let Some(work) = deletions.unfinished() {
+            let (traces, loose): (Vec<_>, Vec<_>) = (work.traces.into_iter().collect(), work.loose.into_iter().collect());
+            index::delete(&mut index::open(directory)?, &traces, &loose)?;
+            if work.segments.last() >= Some(&log.end().segment) {
+                log.seal()?;
+            }
+        }
+        state.with_deletions(|of_state| *of_state = deletions);
         state.segment.store(log.end().segment, Ordering::Release);
         state.end.send_replace(log.end());
         let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), checked)
@@ -163,6 +173,10 @@ impl Local {
 
     pub(super) fn reader(&self) -> &Reader {
         &self.reader
+    }
+
+    pub(super) fn writer(&self) -> Option<&WriterHandle> {
+        self.writer.as_ref()
     }
 
     pub(super) fn state(&self) -> Option<&State> {
@@ -243,14 +257,22 @@ impl Local {
         writer.state.waiting.fetch_add(1, Ordering::Relaxed);
         writer.state.requests.fetch_add(1, Ordering::Relaxed);
         let refused = match &*jobs {
-            Some(sender) => sender.send(job).err().map(|error| error.0),
-            None => Some(job),
+            Some(sender) => sender.send(Order::Store(job)).err().map(|error| error.0),
+            None => Some(Order::Store(job)),
         };
         drop(jobs);
-        if let Some(job) = refused {
+        if let Some(Order::Store(job)) = refused {
             writer.state.waiting.fetch_sub(1, Ordering::Relaxed);
             (job.done)(Err(Error::Closed));
         }
+    }
+
+    /// Asks the writing thread for something else than to store.
+    pub(super) fn order(&self, order: Order) -> Result<(), Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        let jobs = writer.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = jobs.as_ref().ok_or(Error::Closed)?;
+        sender.send(order).map_err(|_| Error::Closed)
     }
 
     /// A connection that writes what was computed; `None` if the store is open for reading only.
@@ -360,6 +382,10 @@ impl Read for Local {
         Ok(stored.logs)
     }
 
+    fn deleted(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
+        self.deleted_before(what)
+    }
+
     fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
         self.reader().index(|index| index::summary(index.connection(), trace_id, revision))
     }
@@ -407,6 +433,18 @@ impl Administer for Local {
         let losses = Losses::of(&self.directory).unwrap_or_default();
         let lost = self.lost.iter().filter(|lost| !losses.is_acknowledged(lost));
         lost.cloned().collect()
+    }
+
+    fn to_delete(&self, what: &Unwanted) -> Result<Deleted, Error> {
+        self.count_to_delete(what)
+    }
+
+    fn delete(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
+        self.delete_at_once(what, beside)
+    }
+
+    fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
+        Self::finish_deletions(self, beside)
     }
 
     fn close(&self) {

@@ -1,5 +1,7 @@
-//! Work in the background: sealed segments are compressed, and segments that retention no longer keeps are removed.
+//! Work in the background: sealed segments are compressed, segments that retention no longer keeps are removed, and what was deleted on
+//! request is erased.
 
+mod erase;
 mod pace;
 mod retain;
 
@@ -47,6 +49,8 @@ enum Command {
     /// A segment was sealed.
     Sealed,
     Now(SyncSender<Result<Maintained, Error>>),
+    /// Something is to be erased.
+    Erase(SyncSender<Result<(), Error>>),
     Stop,
 }
 
@@ -94,6 +98,7 @@ impl Maintenance {
             last_arrival: None,
             looked: 0,
             gone: 0,
+            erased: 0,
             checked,
             done: Maintained::default(),
             so_far: Arc::clone(&so_far),
@@ -103,14 +108,21 @@ impl Maintenance {
                 let command = inbox.recv_timeout(EVERY);
                 let outcome = match command {
                     Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(Command::Erase(_)) => work.erase(),
                     Ok(Command::Sealed | Command::Now(_)) | Err(RecvTimeoutError::Timeout) => {
                         work.run(matches!(command, Ok(Command::Now(_))))
                     }
                 };
                 work.done.failure = outcome.as_ref().err().cloned();
                 work.tell();
-                if let Ok(Command::Now(reply)) = command {
-                    let _ = reply.send(outcome.map(|()| work.done.clone()));
+                match command {
+                    Ok(Command::Now(reply)) => {
+                        let _ = reply.send(outcome.map(|()| work.done.clone()));
+                    }
+                    Ok(Command::Erase(reply)) => {
+                        let _ = reply.send(outcome);
+                    }
+                    _ => {}
                 }
             }
         })?;
@@ -130,6 +142,13 @@ impl Maintenance {
     pub(super) fn now(&self) -> Result<Maintained, Error> {
         let (reply, answer) = sync_channel(1);
         self.commands.0.send(Command::Now(reply)).map_err(|_| Error::Closed)?;
+        answer.recv().unwrap_or(Err(Error::Closed))
+    }
+
+    /// Erases what deletions have left to erase.
+    pub(super) fn erase(&self) -> Result<(), Error> {
+        let (reply, answer) = sync_channel(1);
+        self.commands.0.send(Command::Erase(reply)).map_err(|_| Error::Closed)?;
         answer.recv().unwrap_or(Err(Error::Closed))
     }
 
@@ -164,6 +183,8 @@ struct Work {
     looked: u64,
     /// The latest segment that retention removed.
     gone: u64,
+    /// So many deletions need nothing more to be erased.
+    erased: usize,
     /// What is known of the index.
     checked: Checked,
     done: Maintained,
@@ -174,6 +195,7 @@ struct Work {
 impl Work {
     fn run(&mut self, at_once: bool) -> Result<(), Error> {
         self.retain()?;
+        self.erase()?;
         self.compress(at_once)?;
         self.check()
     }

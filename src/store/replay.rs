@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::chunk::{Listed, StoredEnvelope};
+use super::deletion::Deletions;
 use super::disk::Disk;
 use super::error::Error;
 use super::index::{self, Index, IndexTransaction, Places};
@@ -65,6 +66,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
     let mut incomplete = Vec::new();
     let mut last = covered;
+    let deleted = Deletions::of(&options.directory)?;
     let (log, mut recovery) = Log::open(
         Arc::clone(disk),
         &options.directory,
@@ -78,6 +80,9 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                 segment: at.segment,
                 offset: at.offset + HEAD as u64 + u64::from(head.length),
             };
+            if head.trace_id.is_some_and(|trace_id| deleted.has(trace_id)) || deleted.has_loose(at) {
+                return Ok(());
+            }
             let length = head.length;
             // Its checksum holds: what cannot be decompressed is of a later version, and stays in the log.
             let Some((head, message)) = unpacked(head, message) else {

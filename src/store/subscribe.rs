@@ -14,6 +14,7 @@ use super::log::record::HEAD;
 use super::log::{self, Head, Position, RecordKind, SEGMENT_HEAD, unpacked};
 use super::segments::Segments;
 use super::shared::Shared;
+use super::state::State;
 use super::traits::Subscribe;
 use crate::span::TraceId;
 
@@ -118,6 +119,7 @@ impl Local {
         out.next = from;
         let mut bytes = 0;
         let mut envelopes: HashMap<u64, Vec<u8>> = HashMap::new();
+        let deleted = self.state().and_then(State::deleted_traces);
         let mut visit = |raw: u64, head: Head, message: Vec<u8>| {
             let kind = match head.kind() {
                 Some(RecordKind::Chunk(kind) | RecordKind::Shared(kind)) => Some(kind),
@@ -132,6 +134,14 @@ impl Local {
                 offset: raw,
             };
             let length = u64::from(head.length);
+            // It is about to be erased.
+            let is_deleted = deleted
+                .as_ref()
+                .is_some_and(|deleted| head.trace_id.is_some_and(|id| deleted.has(id)));
+            if is_deleted {
+                out.next.offset = raw + HEAD as u64 + u64::from(head.length);
+                return Ok(());
+            }
             let message = match (head.kind(), unpacked(head, message)) {
                 (Some(RecordKind::Shared(_)), Some((_, message))) => whole(segments, at, &message, &mut envelopes).map_err(Stop::Failed)?,
                 (Some(RecordKind::OfResource | RecordKind::OfScope), Some((_, message))) => {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::arrivals::{ArrivalLimits, Arrivals};
 use super::chunk::Chunk;
 use super::chunk::kind::ChunkKind;
+use super::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use super::error::Error;
 use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
 use super::log::{Lost, Position};
@@ -26,6 +27,8 @@ pub struct Receipt {
     pub stored: usize,
     /// Spans and log records that were there already, in a chunk with the same bytes.
     pub duplicates: usize,
+    /// Spans and log records of traces that were deleted on request: they are not stored.
+    pub deleted: usize,
 }
 
 /// Spans and log records of one trace as the store holds them.
@@ -149,6 +152,16 @@ pub trait Read: Send + Sync + Debug {
         Ok(logs)
     }
 
+    /// What was deleted on request of a trace or a session.
+    ///
+    /// # Errors
+    ///
+    /// That cannot be read.
+    fn deleted(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
+        let _ = what;
+        Ok(None)
+    }
+
     /// What was computed of a trace, if it was at this revision. A store may keep nothing.
     ///
     /// # Errors
@@ -262,6 +275,38 @@ pub trait Administer: Send + Sync + Debug {
     /// acknowledges the loss.
     fn lost(&self) -> Vec<Lost> {
         Vec::new()
+    }
+
+    /// How much would be deleted.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read. The store cannot delete.
+    fn to_delete(&self, what: &Unwanted) -> Result<Deleted, Error> {
+        let _ = what;
+        Err(Error::ReadOnly)
+    }
+
+    /// Deletes a trace or a session, and returns once its bytes are gone. What comes later for a deleted trace is not stored. `beside`
+    /// removes traces from what is kept beside the store, also those of an earlier deletion that was interrupted. If this fails or the
+    /// process ends, [`Administer::finish_deletions`] goes on.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index failed, or `beside` did. The store is open for reading only.
+    fn delete(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
+        let _ = (what, beside);
+        Err(Error::ReadOnly)
+    }
+
+    /// Ends the deletions that were interrupted.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Administer::delete`].
+    fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
+        let _ = beside;
+        Ok(())
     }
 
     /// What this engine counts besides, for `/metrics`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use hyper::Response;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     reservation: Reservation,
     head: Option<Head>,
     content_type: &'static str,
+    /// Traces that were deleted on request and would be in the answer.
+    deleted: u64,
     buffer: Vec<u8>,
 }
 
@@ -35,6 +37,7 @@ impl Answer {
             reservation: Reservation::new(readers),
             head: Some(head),
             content_type: "application/json",
+            deleted: 0,
             buffer: Vec::new(),
         }
     }
@@ -42,6 +45,11 @@ impl Answer {
     /// What the bytes of the answer are.
     pub(crate) fn of_type(&mut self, content_type: &'static str) {
         self.content_type = content_type;
+    }
+
+    /// That so many traces were deleted on request that would be in the answer: its head tells that.
+    pub(crate) fn lacks_traces(&mut self, deleted: u64) {
+        self.deleted = deleted;
     }
 
     /// That anybody still waits for the answer.
@@ -105,7 +113,7 @@ impl Answer {
             (Ok(()), _) => {
                 let is_whole = buffer.is_empty() || self.delivery.put(buffer).is_ok();
                 self.delivery.end(is_whole, self.reservation);
-                let _ = send_head(&mut self.head, &self.delivery, self.content_type);
+                let _ = send_head(&mut self.head, &self.delivery, (self.content_type, self.deleted));
             }
             (Err(problem), Some(_)) => {
                 self.delivery.end(false, self.reservation);
@@ -121,10 +129,16 @@ impl Answer {
 
 type Head = oneshot::Sender<Response<Body>>;
 
-fn send_head(head: &mut Option<Head>, delivery: &Arc<Delivery>, content_type: &'static str) -> io::Result<()> {
+/// Set where traces that were deleted on request would be in the answer, to their number.
+const DELETED_TRACES: HeaderName = HeaderName::from_static("spanbridge-deleted-traces");
+
+fn send_head(head: &mut Option<Head>, delivery: &Arc<Delivery>, (content_type, deleted): (&'static str, u64)) -> io::Result<()> {
     let Some(head) = head.take() else { return Ok(()) };
     let mut response = Response::new(delivery.body());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if deleted > 0 {
+        response.headers_mut().insert(DELETED_TRACES, deleted.into());
+    }
     head.send(response).map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
@@ -134,7 +148,7 @@ impl io::Write for Answer {
         self.buffer.extend_from_slice(bytes);
         let enough = if self.head.is_some() { FIRST } else { PART };
         if self.buffer.len() >= enough {
-            send_head(&mut self.head, &self.delivery, self.content_type)?;
+            send_head(&mut self.head, &self.delivery, (self.content_type, self.deleted))?;
             let part = std::mem::replace(&mut self.buffer, Vec::with_capacity(PART + 1_024));
             self.delivery.put(part).map_err(io::Error::other)?;
         }

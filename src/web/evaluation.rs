@@ -161,9 +161,9 @@ impl Web {
 
 fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> Result<Judged, Problem> {
     let trace_id = single::trace_id(trace)?;
-    let row = web.store.row(trace_id)?.ok_or_else(|| single::no_trace(trace_id))?;
+    let row = web.store.row(trace_id)?.ok_or_else(|| single::no_trace(web, trace_id))?;
     let built = single::built(web, &row, answer)?;
-    let run = built.run.as_ref().ok_or_else(|| single::no_trace(trace_id))?;
+    let run = built.run.as_ref().ok_or_else(|| single::no_trace(web, trace_id))?;
     let step = step(run, said.span_id.as_deref())?;
     let now = store::now();
     let at = Timestamp::from_nanosecond(now.into()).map(|at| at.to_string()).unwrap_or_default();

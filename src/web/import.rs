@@ -81,16 +81,20 @@ fn refused(error: DisassembleError) -> Problem {
 impl Imported {
     /// The answer, once the spans are on the disk.
     #[must_use]
-    pub(crate) fn answer(&self, stored: usize, duplicates: usize) -> Response<Body> {
+    pub(crate) fn answer(&self, stored: usize, duplicates: usize, deleted: usize) -> Response<Body> {
         let traces: Vec<String> = self.traces.iter().map(ToString::to_string).collect();
         let notes = self
             .notes
             .iter()
             .map(|note| json!({"place": note.path, "reason": note.kind, "detail": note.detail}));
+        let mut spans = json!({"stored": stored, "duplicates": duplicates});
+        if let Some(spans) = spans.as_object_mut().filter(|_| deleted > 0) {
+            let _ = spans.insert("deleted".to_owned(), deleted.into());
+        }
         let answer = json!({
             "documents": self.documents,
             "traces": traces,
-            "spans": {"stored": stored, "duplicates": duplicates},
+            "spans": spans,
             "notes": notes.collect::<Vec<_>>(),
         });
         json_reply(answer.to_string())

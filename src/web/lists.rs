@@ -9,7 +9,7 @@ use super::request::Asked;
 use super::service::Web;
 use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{Filter, Order, SessionCursor, TraceCursor, TraceRow};
+use crate::store::{Filter, Order, SessionCursor, TraceCursor, TraceRow, Unwanted};
 
 /// Lists are this long unless the request says otherwise.
 const USUAL: usize = 50;
@@ -78,8 +78,15 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     }
     let mut page = json!({ "traces": traces, "next": next });
     let lost: u64 = web.store.lost().iter().map(|lost| lost.records).sum();
-    if let Some(page) = page.as_object_mut().filter(|_| lost > 0) {
-        let _ = page.insert("lost_records".to_owned(), lost.into());
+    let deleted = filter
+        .session
+        .map(|session| web.store.deleted(&Unwanted::Session(session)))
+        .transpose()?;
+    let deleted = deleted.flatten().map_or(0, |deleted| deleted.traces);
+    for (name, number) in [("lost_records", lost), ("deleted_traces", deleted)] {
+        if let Some(page) = page.as_object_mut().filter(|_| number > 0) {
+            let _ = page.insert(name.to_owned(), number.into());
+        }
     }
     answer.json(&page)
 }

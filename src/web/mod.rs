@@ -5,6 +5,7 @@
 //! | `GET /api/v1/traces?service=&session=&since=&until=&limit=&after=` | traces, newest first; times in nanoseconds since 1970; `order=oldest`, or `order=arrival` for those that came last |
 //! | `GET /api/v1/traces/{id}` | the trace's spans and log records as OTLP/JSON |
 //! | `GET /api/v1/traces/{id}/{format}` | its document; format options as query parameters (`?openreward.subagents=inline`) |
+//! | `DELETE /api/v1/traces/{id}?dry_run=`, `/api/v1/sessions/{id}` | deletes a trace, or all traces of a session |
 //! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |
 //! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
 //! | `POST /api/v1/import/{format}` | stores documents of a format as spans; without a format each is recognised |
@@ -28,12 +29,13 @@
 //! The routes stand in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
 //!
 //! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what people say of runs takes
-//! `annotate`, what else writes `ingest`, all others `read`; what they show is the token's project alone.
+//! `annotate`, what deletes `delete`, what else writes `ingest`, all others `read`; what they show is the token's project alone.
 
 pub(crate) mod answer;
 mod aside;
 mod blocks;
 pub(crate) mod cost;
+mod deletion;
 mod delivery;
 mod evaluation;
 mod import;
@@ -51,6 +53,7 @@ pub(crate) mod url;
 mod write;
 
 pub(crate) use blocks::cost_of_blocks;
+pub(crate) use deletion::Deletion;
 pub use delivery::GivenUp;
 pub(crate) use delivery::SlowClient;
 pub(crate) use evaluation::EVALUATION_BYTES;
@@ -60,7 +63,7 @@ pub(crate) use import::cost_of_documents;
 pub use readers::{ReadLimits, Readers};
 pub use request::{Named, Reading};
 pub use routes::{BLOCKS, Route, routes};
-pub(crate) use routes::{EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, elsewhere_route, normalized};
+pub(crate) use routes::{EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, SESSION, TRACE, elsewhere_route, normalized};
 pub use service::{Metrics, Web};
 pub use url::{percent_decoded, percent_encoded};
 

@@ -11,11 +11,13 @@ use super::delivery::GivenUp;
 use super::readers::Refusal;
 use crate::access::Denied;
 use crate::blocks::rules;
-use crate::store;
+use crate::store::{self, DeletedBefore};
 
 /// The methods of paths that are only read, only written, and both.
 pub(crate) const GET: &str = "GET, HEAD";
 pub(crate) const POST: &str = "POST";
+pub(crate) const GET_AND_DELETE: &str = "GET, HEAD, DELETE";
+pub(crate) const DELETE: &str = "DELETE";
 pub(crate) const GET_AND_POST: &str = "GET, HEAD, POST";
 
 /// Whether an answer was made; what there is of it, was written.
@@ -51,6 +53,15 @@ impl Problem {
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    /// It was deleted on request.
+    pub(crate) fn deleted(what: &str, before: DeletedBefore) -> Self {
+        let details = [("deleted_unix_nano".to_owned(), before.time.into())];
+        Self {
+            details: Box::new(details.into_iter().collect()),
+            ..Self::new(StatusCode::GONE, "DELETED", format!("{what} was deleted on request"))
+        }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -120,6 +131,8 @@ impl Problem {
         let others = match allow {
             GET => "only GET is. Spans go to the OTLP ports",
             POST => "only POST is",
+            DELETE => "only DELETE is",
+            GET_AND_DELETE => "GET and DELETE are",
             _ => "POST and GET are",
         };
         Self {
@@ -196,6 +209,9 @@ impl Problem {
 
     /// The store could not take it: it may be on the disk or not.
     pub(crate) fn not_stored(error: &store::Error) -> Self {
+        if let store::Error::Deleted { .. } = error {
+            return Self::new(StatusCode::GONE, "DELETED", error.to_string());
+        }
         Self {
             retry: Some(3),
             ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_STORED", error.to_string())

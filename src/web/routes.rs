@@ -43,8 +43,14 @@ pub(crate) const IMPORT: &str = "/api/v1/import";
 /// Where people's notes, labels and scores are written with POST.
 pub(crate) const EVALUATIONS: &str = "/api/v1/traces/{trace_id}/evaluations";
 
+/// Where a trace is read, and deleted with DELETE.
+pub(crate) const TRACE: &str = "/api/v1/traces/{trace_id}";
+
+/// Where a session is deleted with DELETE.
+pub(crate) const SESSION: &str = "/api/v1/sessions/{session}";
+
 /// All routes that read. Those that write are [`BLOCKS`], `IMPORT` and `IMPORT_OF_FORMAT`, which take [`Right::Ingest`], and
-/// `EVALUATIONS`, which takes [`Right::Annotate`].
+/// `EVALUATIONS`, which takes [`Right::Annotate`]; those that delete are `TRACE` and `SESSION`, which take [`Right::Delete`].
 #[must_use]
 pub fn routes() -> Vec<Route> {
     let route = |path, right, methods: MethodRouter| Route { path, right, methods };
@@ -57,9 +63,10 @@ pub fn routes() -> Vec<Route> {
         open("/api/v1/openapi.json", get(openapi)),
         route("/metrics", Some(Right::Admin), get(metrics).fallback(only_get)),
         read("/api/v1/traces", get(traces)),
-        read("/api/v1/traces/{trace_id}", get(trace)),
+        route(TRACE, Some(Right::Read), get(trace).fallback(get_and_delete)),
         read("/api/v1/traces/{trace_id}/{format}", get(trace_document)),
         read("/api/v1/sessions", get(sessions)),
+        route(SESSION, Some(Right::Read), any(only_delete)),
         read("/api/v1/sessions/{session}/{format}", get(session_document)),
         route(BLOCKS, Some(Right::Read), get(blocks_as_written).fallback(get_and_post)),
         read("/v1/organizations/{org}/traces/{trace_id}/blocks.stitched", get(blocks_stitched)),
@@ -134,6 +141,14 @@ pub(crate) async fn only_get(method: Method) -> Response {
 
 async fn only_post(method: Method) -> Response {
     Problem::method(&method, reply::POST).reply()
+}
+
+async fn only_delete(method: Method) -> Response {
+    Problem::method(&method, reply::DELETE).reply()
+}
+
+async fn get_and_delete(method: Method) -> Response {
+    Problem::method(&method, reply::GET_AND_DELETE).reply()
 }
 
 async fn get_and_post(method: Method) -> Response {
@@ -225,9 +240,10 @@ async fn front_page() -> Response {
     let text = format!(
         "spanbridge {}\n\n\
          GET /api/v1/traces\n\
-         GET /api/v1/traces/{{id}}\n\
+         GET, DELETE /api/v1/traces/{{id}}\n\
          GET /api/v1/traces/{{id}}/{{format}}\n\
          GET /api/v1/sessions\n\
+         DELETE /api/v1/sessions/{{id}}\n\
          GET /api/v1/sessions/{{id}}/{{format}}\n\
          POST /api/v1/import/{{format}}\n\
          GET, POST /v1/organizations/default/traces/tr_{{id}}/blocks\n\

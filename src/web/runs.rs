@@ -112,6 +112,14 @@ impl Runs {
         Ok(built)
     }
 
+    /// Gives up the runs of these traces.
+    pub(super) fn forget(&self, traces: &[TraceId]) {
+        let mut kept = self.kept();
+        for trace_id in traces {
+            kept.remove(trace_id);
+        }
+    }
+
     /// Gives up what nobody has asked for of late.
     pub(crate) fn forget_idle(&self) {
         let now = Instant::now();

@@ -16,7 +16,7 @@ use crate::formats::openreward::written;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
-use crate::store::{self, ChunkKind, Error, Filter, Order, Stored, TraceRow};
+use crate::store::{self, ChunkKind, Error, Filter, Order, Stored, TraceRow, Unwanted};
 
 /// A message that is written once more takes this many times its bytes, in the document and on the way.
 const WHOLE_INPUTS: usize = 3;
@@ -32,8 +32,13 @@ pub(crate) fn trace_id(text: &str) -> Result<TraceId, Problem> {
         .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 
-pub(crate) fn no_trace(id: TraceId) -> Problem {
-    Problem::not_found(format!("there is no trace {id}"))
+/// Why there is no such trace.
+pub(crate) fn no_trace(web: &Web, id: TraceId) -> Problem {
+    match web.store.deleted(&Unwanted::Trace(id)) {
+        Ok(Some(before)) => Problem::deleted(&format!("trace {id}"), before),
+        Ok(None) => Problem::not_found(format!("there is no trace {id}")),
+        Err(error) => error.into(),
+    }
 }
 
 /// Everything of one trace, in as much memory as it may take. `bytes`: of all that is read for this request.
@@ -57,9 +62,9 @@ fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Ans
 
 /// The same for a trace alone.
 pub(crate) fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
-    let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
+    let row = web.store.row(id)?.ok_or_else(|| no_trace(web, id))?;
     answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
-    stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(id))
+    stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(web, id))
 }
 
 /// One object that holds both signals: `convert` reads it as it is.
@@ -158,7 +163,7 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Ar
     let id = row.trace_id;
     web.runs.get(id, row.revision, answer, |answer| {
         answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
-        let stored = stored(web, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(id))?;
+        let stored = stored(web, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(web, id))?;
         answer.check()?;
         let runs = web.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
         Ok((runs.into_iter().next(), stored.damaged))
@@ -167,7 +172,7 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Ar
 
 /// The same for a document. An agent did something in it.
 pub(crate) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
-    let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
+    let row = web.store.row(id)?.ok_or_else(|| no_trace(web, id))?;
     let built = built(web, &row, answer)?;
     wanted.check(id, &built.damaged)?;
     match built.work() {
@@ -200,9 +205,14 @@ pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &A
         ..wanted.filter.clone()
     };
     let rows = web.store.list(&filter)?;
+    let deleted = web.store.deleted(&Unwanted::Session(session.to_owned()))?;
     if rows.is_empty() {
-        return Err(Problem::not_found(format!("there is no session {session}")));
+        return Err(match deleted {
+            Some(before) => Problem::deleted(&format!("session {session}"), before),
+            None => Problem::not_found(format!("there is no session {session}")),
+        });
     }
+    answer.lacks_traces(deleted.map_or(0, |deleted| deleted.traces));
     let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
     let small = cost::of_small(bytes).unwrap_or_default();
     // What can never fit is refused before any of it is read.

@@ -106,7 +106,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         ),
         (
             "[[tokens]]\nname = \"a\"\nhash = \"x\"\nrights = [\"wirte\"]\n",
-            "FILE, line 4, key `rights`: expected one of `ingest`, `read`, `annotate`, `admin`",
+            "FILE, line 4, key `rights`: expected one of `ingest`, `read`, `annotate`, `delete`, `admin`",
         ),
         (
             "[[tokens]]\nname = \"a\"\nrights = [\"read\"]\n",
@@ -152,7 +152,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
     let given = token("ci", &[], "acme/web");
     assert_eq!(
         refused(&given.config, &[]),
-        "spanbridge: token ci: it has no rights; the rights are ingest, read, annotate and admin"
+        "spanbridge: token ci: it has no rights; the rights are ingest, read, annotate, delete and admin"
     );
     let twice = token("ci", &["read"], "acme/web").config + &token("ci", &["read"], "acme/web").config;
     assert_eq!(refused(&twice, &[]), "spanbridge: two tokens have the name ci");
@@ -208,7 +208,7 @@ fn a_new_token_is_shown_once_with_its_configuration() {
     printed(&["--config", &path], &[]);
     let wrong = run(&["token", "new", "--name", "x", "--right", "write"], &[]);
     assert!(
-        text(&wrong.stderr).contains("the rights are ingest, read, annotate and admin"),
+        text(&wrong.stderr).contains("the rights are ingest, read, annotate, delete and admin"),
         "{}",
         text(&wrong.stderr)
     );

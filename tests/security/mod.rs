@@ -6,6 +6,7 @@
 mod bounds;
 mod broken_items;
 mod config;
+mod deleting;
 mod hosts;
 mod limits;
 mod reading;

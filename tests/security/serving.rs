@@ -121,6 +121,14 @@ impl Serving {
         answer(request.call().expect("an answer"))
     }
 
+    pub(crate) fn delete(&self, path: &str, token: Option<&str>) -> Answer {
+        let mut request = agent(None, None).delete(format!("http://{}{path}", self.api));
+        if let Some(token) = token {
+            request = request.header("authorization", bearer(token));
+        }
+        answer(request.call().expect("an answer"))
+    }
+
     /// Sends a span of this trace with this name.
     pub(crate) fn send(&self, trace: u8, name: &str, token: Option<&str>) -> Answer {
         let bearer = token.map(bearer).unwrap_or_default();

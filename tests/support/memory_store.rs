@@ -9,8 +9,8 @@ use spanbridge::otlp::decode;
 use spanbridge::otlp::scan::{Key, Part};
 use spanbridge::span::TraceId;
 use spanbridge::store::{
-    Administer, Append, Arrival, ArrivalLimits, Arrivals, Chunk, ChunkKind, Done, Error, Filter, Maintained, May, Order, Position, Read,
-    Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Usage,
+    Administer, Append, Arrival, ArrivalLimits, Arrivals, Beside, Chunk, ChunkKind, Deleted, DeletedBefore, Done, Error, Filter,
+    Maintained, May, Order, Position, Read, Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Unwanted, Usage,
 };
 use tokio::sync::watch;
 
@@ -28,6 +28,8 @@ struct Kept {
     /// How often loose log records raised the revision of a trace.
     raised: HashMap<TraceId, u64>,
     summaries: HashMap<(TraceId, u64), String>,
+    /// Of deleted traces: their sessions.
+    deleted: HashMap<TraceId, Option<String>>,
     closed: bool,
 }
 
@@ -36,6 +38,7 @@ struct KeptChunk {
     kind: ChunkKind,
     part: Part,
     message: Vec<u8>,
+    is_deleted: bool,
 }
 
 fn place(index: usize) -> Position {
@@ -45,10 +48,45 @@ fn place(index: usize) -> Position {
     }
 }
 
+/// Whether a chunk is one of those that are deleted.
+fn is_unwanted(chunk: &KeptChunk, what: &Unwanted, deleted: &Deleted) -> bool {
+    match (&chunk.part.key, what) {
+        (Key::Trace(id), _) => deleted.traces.contains(id),
+        (Key::Session(name), Unwanted::Session(session)) => **name == **session,
+        (Key::Session(_), Unwanted::Trace(_)) => false,
+    }
+}
+
 impl Kept {
+    /// The chunks that are there, with their places.
+    fn all(&self) -> impl Iterator<Item = (usize, &KeptChunk)> {
+        self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_deleted)
+    }
+
+    fn to_delete(&self, what: &Unwanted) -> Deleted {
+        let is_of = |row: &TraceRow| match what {
+            Unwanted::Trace(id) => row.trace_id == *id,
+            Unwanted::Session(name) => row.session.as_ref() == Some(name),
+        };
+        let mut deleted = Deleted::default();
+        for row in self.rows().into_iter().filter(is_of) {
+            deleted.traces.push(row.trace_id);
+            deleted.spans += row.spans;
+            deleted.log_records += row.logs;
+            deleted.bytes += row.bytes;
+        }
+        for (_, chunk) in self.all() {
+            if matches!(chunk.part.key, Key::Session(_)) && is_unwanted(chunk, what, &deleted) {
+                deleted.log_records += 1;
+                deleted.bytes += chunk.message.len() as u64;
+            }
+        }
+        deleted
+    }
+
     fn of(&self, trace_id: TraceId) -> impl Iterator<Item = (usize, &KeptChunk)> {
         let is_of = move |(_, chunk): &(usize, &KeptChunk)| matches!(chunk.part.key, Key::Trace(id) if id == trace_id);
-        self.chunks.iter().enumerate().filter(is_of)
+        self.all().filter(is_of)
     }
 
     fn revision(&self, trace_id: TraceId) -> u64 {
@@ -61,9 +99,13 @@ impl Kept {
         }
         let mut receipt = Receipt::default();
         for chunk in chunks {
+            if chunk.trace_id().is_some_and(|id| self.deleted.contains_key(&id)) {
+                receipt.deleted += chunk.part().items;
+                continue;
+            }
             let message = chunk.message();
             let is_same = |kept: &KeptChunk| kept.kind == chunk.kind() && kept.part.key == chunk.part().key && kept.message == message;
-            if self.chunks.iter().any(is_same) {
+            if self.all().any(|(_, kept)| is_same(kept)) {
                 receipt.duplicates += chunk.part().items;
                 continue;
             }
@@ -77,6 +119,7 @@ impl Kept {
                 kind: chunk.kind(),
                 part: chunk.part().clone(),
                 message,
+                is_deleted: false,
             });
         }
         Ok(receipt)
@@ -85,7 +128,7 @@ impl Kept {
     /// In order of arrival.
     fn rows(&self) -> Vec<TraceRow> {
         let mut rows: Vec<(TraceRow, u64)> = Vec::new();
-        for KeptChunk { kind, part, message } in &self.chunks {
+        for (_, KeptChunk { kind, part, message, .. }) in self.all() {
             let Key::Trace(trace_id) = part.key else { continue };
             let at = rows.iter().position(|(row, _)| row.trace_id == trace_id).unwrap_or_else(|| {
                 rows.push((empty(trace_id), u64::MAX));
@@ -157,6 +200,9 @@ impl Append for Memory {
     fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
         let trace_id = chunk.trace_id().expect("of a trace");
         let mut kept = self.kept();
+        if kept.deleted.contains_key(&trace_id) {
+            return done(Err(Error::Deleted { trace_id }));
+        }
         let result = match kept.revision(trace_id) == revision {
             true => kept.add(&[chunk]).map(|_| kept.revision(trace_id)),
             false => Err(Error::Changed { trace_id }),
@@ -238,7 +284,7 @@ impl Read for Memory {
                 _ => stored.logs.extend(decode::logs(&chunk.message).expect("records").items),
             }
         }
-        for chunk in &kept.chunks {
+        for (_, chunk) in kept.all() {
             if matches!(&chunk.part.key, Key::Session(session) if Some(&**session) == row.session.as_deref()) {
                 may(chunk.kind, &chunk.message)?;
                 let records = decode::logs(&chunk.message).expect("records").items;
@@ -260,6 +306,16 @@ impl Read for Memory {
 
     fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
         Ok(self.kept().revision(trace_id))
+    }
+
+    fn deleted(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
+        let kept = self.kept();
+        let of = kept.deleted.iter().filter(|(id, session)| match what {
+            Unwanted::Trace(trace_id) => *id == trace_id,
+            Unwanted::Session(name) => session.as_ref() == Some(name),
+        });
+        let traces = of.count() as u64;
+        Ok((traces > 0).then_some(DeletedBefore { traces, time: 0 }))
     }
 
     fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
@@ -285,8 +341,13 @@ impl Subscribe for Memory {
             ..Arrivals::default()
         };
         let mut bytes = 0;
-        for (index, chunk) in kept.chunks.iter().enumerate().skip(first) {
+        out.next = place(kept.chunks.len().max(first));
+        for (index, chunk) in kept.all().filter(|(index, _)| *index >= first) {
             if bytes >= limits.bytes && !out.chunks.is_empty() {
+                out.next = out
+                    .chunks
+                    .last()
+                    .map_or(from, |last| place(usize::try_from(last.at.offset).expect("small") + 1));
                 break;
             }
             bytes += chunk.message.len();
@@ -300,7 +361,6 @@ impl Subscribe for Memory {
                 time: 0,
                 message: chunk.message.clone(),
             });
-            out.next = place(index + 1);
         }
         Ok(out)
     }
@@ -328,7 +388,9 @@ impl Subscribe for Memory {
             });
         }
         let index = usize::try_from(at.offset).expect("small");
-        Ok(self.kept().chunks.get(index).map(|chunk| chunk.message.clone()))
+        let kept = self.kept();
+        let chunk = kept.chunks.get(index).filter(|chunk| !chunk.is_deleted);
+        Ok(chunk.map(|chunk| chunk.message.clone()))
     }
 
     fn bytes_behind(&self, position: Position) -> u64 {
@@ -356,6 +418,26 @@ impl Administer for Memory {
 
     fn maintained(&self) -> Maintained {
         Maintained::default()
+    }
+
+    fn to_delete(&self, what: &Unwanted) -> Result<Deleted, Error> {
+        Ok(self.kept().to_delete(what))
+    }
+
+    fn delete(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
+        let mut kept = self.kept();
+        let deleted = kept.to_delete(what);
+        for trace_id in &deleted.traces {
+            let session = kept.rows().into_iter().find(|row| row.trace_id == *trace_id);
+            kept.deleted.insert(*trace_id, session.and_then(|row| row.session));
+            kept.summaries.retain(|(id, _), _| id != trace_id);
+        }
+        for chunk in &mut kept.chunks {
+            chunk.is_deleted |= is_unwanted(chunk, what, &deleted);
+        }
+        drop(kept);
+        beside(&deleted.traces)?;
+        Ok(deleted)
     }
 
     fn close(&self) {

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span, UnixNanos};
-use spanbridge::store::{ArrivalLimits, Chunk, Error, Filter, Order, Position, Receipt, Store};
+use spanbridge::store::{ArrivalLimits, Chunk, Deleted, Error, Filter, Order, Position, Receipt, Store, Unwanted};
 
 use crate::spans::{KEYS, chunks, span, trace};
 
@@ -28,6 +28,8 @@ macro_rules! suite {
                 arrivals_are_read_in_order_from_a_position_that_lasts,
                 what_is_computed_is_kept_for_its_revision,
                 reading_is_given_up_when_asked_to,
+                a_deleted_trace_is_gone_and_stays_gone,
+                a_deleted_session_takes_its_traces_and_log_records_and_no_other,
                 a_closed_store_takes_nothing,
             );
         }
@@ -59,7 +61,14 @@ fn traces_of(store: &Opened, filter: Filter) -> Vec<u8> {
 pub(crate) fn what_was_appended_is_found_at_once(store: &Opened) {
     let spans = [span(1, 1), span(2, 1), span(1, 2)];
     let receipt = store.append(chunks(&spans)).expect("appends");
-    assert_eq!(receipt, Receipt { stored: 3, duplicates: 0 });
+    assert_eq!(
+        receipt,
+        Receipt {
+            stored: 3,
+            duplicates: 0,
+            deleted: 0
+        }
+    );
     assert_eq!(spans_of(store, 1), [spans[0].clone(), spans[2].clone()]);
     assert_eq!(store.read_trace(trace(3)).expect("reads").is_none(), spans_of(store, 3).is_empty());
     let row = store.row(trace(1)).expect("reads").expect("a row");
@@ -80,11 +89,25 @@ pub(crate) fn a_replay_is_acknowledged_stored_once_and_counted(store: &Opened) {
     let spans = [span(1, 1), span(1, 2)];
     store.append(chunks(&spans)).expect("appends");
     let row = store.row(trace(1)).expect("reads");
-    assert_eq!(store.append(chunks(&spans)).expect("appends"), Receipt { stored: 0, duplicates: 2 });
+    assert_eq!(
+        store.append(chunks(&spans)).expect("appends"),
+        Receipt {
+            stored: 0,
+            duplicates: 2,
+            deleted: 0
+        }
+    );
     assert_eq!(store.row(trace(1)).expect("reads"), row);
     let mut twice = chunks(&[span(2, 1)]);
     twice.extend(chunks(&[span(2, 1)]));
-    assert_eq!(store.append(twice).expect("appends"), Receipt { stored: 1, duplicates: 1 });
+    assert_eq!(
+        store.append(twice).expect("appends"),
+        Receipt {
+            stored: 1,
+            duplicates: 1,
+            deleted: 0
+        }
+    );
     assert_eq!((spans_of(store, 1).len(), spans_of(store, 2).len()), (2, 1));
 }
 
@@ -394,6 +417,117 @@ pub(crate) fn reading_is_given_up_when_asked_to(store: &Opened) {
         store.each_chunk(trace(1), &mut |_, _| Err(Error::Cancelled)),
         Err(Error::Cancelled)
     ));
+}
+
+/// Deletes, and gives what is to be removed beside the store.
+fn delete(store: &Opened, what: &Unwanted) -> (Deleted, Vec<u8>) {
+    let mut beside = Vec::new();
+    let deleted = store.delete(what, &mut |traces| {
+        beside.extend(traces.iter().map(|id| id.bytes()[0]));
+        Ok(())
+    });
+    beside.sort_unstable();
+    (deleted.expect("deletes"), beside)
+}
+
+/// The traces of all arrivals.
+fn arrivals_of(store: &Opened) -> Vec<u8> {
+    let limits = ArrivalLimits {
+        bytes: usize::MAX,
+        latest: u64::MAX,
+    };
+    let (mut found, mut position) = (Vec::new(), Position::default());
+    loop {
+        let arrivals = store.read_arrivals(position, limits).expect("reads");
+        assert_eq!((arrivals.damaged_bytes, arrivals.removed_segments), (0, 0));
+        found.extend(arrivals.chunks.iter().filter_map(|chunk| chunk.trace_id).map(|id| id.bytes()[0]));
+        if arrivals.next <= position {
+            return found;
+        }
+        position = arrivals.next;
+    }
+}
+
+pub(crate) fn a_deleted_trace_is_gone_and_stays_gone(store: &Opened) {
+    let others = [span(2, 1), span(3, 1), span(3, 2)];
+    store.append(chunks(&[span(1, 1), span(2, 1), span(3, 1)])).expect("appends");
+    store.append(chunks(&[span(1, 2), span(3, 2)])).expect("appends");
+    let mut own = record("session 1", 1_300);
+    own.trace_id = Some(trace(1));
+    store.append(chunks_of_records(&[own])).expect("appends");
+    let revision = store.revision(trace(1)).expect("reads");
+    store.put_summary(trace(1), revision, "said").expect("keeps");
+    let places = store.chunks_of(trace(1)).expect("reads");
+    let row = store.row(trace(1)).expect("reads").expect("a row");
+    let what = Unwanted::Trace(trace(1));
+    let counted = store.to_delete(&what).expect("counts");
+    assert_eq!((counted.spans, counted.log_records, counted.bytes), (2, 1, row.bytes));
+    assert_eq!(store.deleted(&what).expect("reads"), None);
+    assert_eq!(spans_of(store, 1).len(), 2, "counting deletes nothing");
+
+    let (deleted, beside) = delete(store, &what);
+    assert_eq!((deleted, beside), (counted, vec![1]));
+    assert!(store.read_trace(trace(1)).expect("reads").is_none());
+    assert_eq!(
+        (store.row(trace(1)).expect("reads"), store.revision(trace(1)).expect("reads")),
+        (None, 0)
+    );
+    assert_eq!(store.read_logs(trace(1)).expect("reads"), []);
+    assert_eq!(store.summary(trace(1), revision).expect("reads"), None);
+    assert_eq!(store.chunks_of(trace(1)).expect("reads"), []);
+    for (at, _) in places {
+        assert_eq!(store.chunk_at(at).expect("reads"), None);
+    }
+    assert_eq!(traces_of(store, Filter::default()), [3, 2]);
+    assert_eq!(arrivals_of(store), [2, 3, 3]);
+    assert_eq!([spans_of(store, 2), spans_of(store, 3)].concat(), others);
+
+    // What comes later is told, and not stored; a retry of what was stored, too.
+    let late = store.append(chunks(&[span(1, 1), span(1, 3), span(2, 2)])).expect("answers");
+    assert_eq!(
+        late,
+        Receipt {
+            stored: 1,
+            duplicates: 0,
+            deleted: 2
+        }
+    );
+    let refused = append_at(store, 0, &[span(1, 4)]);
+    assert!(
+        matches!(refused, Err(Error::Deleted { trace_id }) if trace_id == trace(1)),
+        "{refused:?}"
+    );
+    assert!(spans_of(store, 1).is_empty() && store.ready().is_ok());
+    let before = |what| store.deleted(&what).expect("reads").map(|before| before.traces);
+    assert_eq!(before(what.clone()), Some(1));
+    assert_eq!(before(Unwanted::Trace(trace(2))), None);
+    assert_eq!(before(Unwanted::Session("session 1".to_owned())), Some(1));
+    assert_eq!(before(Unwanted::Session("session 0".to_owned())), None);
+    assert!(delete(store, &what).0.is_empty() && delete(store, &Unwanted::Trace(trace(9))).0.is_empty());
+    assert_eq!(before(Unwanted::Trace(trace(9))), None);
+}
+
+pub(crate) fn a_deleted_session_takes_its_traces_and_log_records_and_no_other(store: &Opened) {
+    store.append(chunks(&[span(1, 1), span(2, 1), span(3, 1)])).expect("appends");
+    let loose = |time| store.append(chunks_of_records(&[record("session 1", time), record("session 0", 2_002)]));
+    loose(1_200).expect("appends");
+    let session = Unwanted::Session("session 1".to_owned());
+    let (deleted, mut beside) = delete(store, &session);
+    beside.sort_unstable();
+    assert_eq!(
+        (deleted.traces.len(), deleted.spans, deleted.log_records, beside),
+        (2, 2, 1, vec![1, 3])
+    );
+    assert_eq!((traces_of(store, Filter::default()), arrivals_of(store)), (vec![2], vec![2]));
+    let left = store.read_trace(trace(2)).expect("reads").expect("a trace");
+    assert_eq!((left.spans, left.logs), (vec![span(2, 1)], vec![record("session 0", 2_002)]));
+    assert_eq!(store.deleted(&session).expect("reads").map(|before| before.traces), Some(2));
+    // A trace of the session that comes later is another one.
+    let receipt = store.append(chunks(&[span(3, 2), span(5, 1)])).expect("appends");
+    assert_eq!((receipt.stored, receipt.deleted), (1, 1));
+    assert_eq!(store.read_trace(trace(5)).expect("reads").expect("a trace").logs, []);
+    assert_eq!(store.sessions(10, None).expect("lists").len(), 2);
+    assert!(delete(store, &Unwanted::Session("none".to_owned())).0.is_empty());
 }
 
 pub(crate) fn a_closed_store_takes_nothing(store: &Opened) {

@@ -115,6 +115,7 @@ impl Show {
             ..Filter::default()
         };
         let ids = source.ids(&filter)?;
+        source.tell_deleted(session)?;
         if ids.is_empty() {
             return Err(Failure::missing(format!(
                 "there is no session {session}; `spanbridge ls --sessions` lists the sessions"

@@ -55,6 +55,9 @@ pub(super) struct Page {
     /// Acknowledged records of the store that are lost.
     #[serde(default)]
     pub(super) lost_records: u64,
+    /// Traces of the session that is asked for that were deleted on request.
+    #[serde(default)]
+    pub(super) deleted_traces: u64,
 }
 
 pub(super) fn page_of_server(

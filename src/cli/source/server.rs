@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::access::Right;
 use crate::cli::address::reached_here;
 use crate::cli::explain::explained;
 use crate::cli::failure::Failure;
@@ -35,7 +36,7 @@ impl std::str::FromStr for Token {
 
 /// A running server.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(in crate::cli) struct Server {
     agent: ureq::Agent,
     pub(super) url: String,
     token: Option<Token>,
@@ -116,24 +117,45 @@ impl Server {
     }
 
     pub(super) fn get_ok(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let answer = self.get(path, self.token.as_ref())?;
+        self.answered(answer, Right::Read)
+    }
+
+    /// Sends DELETE; `None`: there is nothing to delete.
+    pub(super) fn delete(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let Self { agent, url, token } = self;
+        let fault = |source: ureq::Error| Failure::Server {
+            url: url.clone(),
+            message: explained(source.to_string()),
+        };
+        let mut request = agent.delete(format!("{url}{path}"));
+        if let Some(Token(token)) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.call().map_err(fault)?;
+        let body = response.body_mut().read_to_vec().map_err(fault)?;
+        self.answered((response.status().as_u16(), body), Right::Delete)
+    }
+
+    fn answered(&self, answer: (u16, Vec<u8>), right: Right) -> Result<Option<Vec<u8>>, Failure> {
         let Self { url, token, .. } = self;
-        match self.get(path, token.as_ref())? {
+        match answer {
             (200, body) => Ok(Some(body)),
             (401, _) => Err(Failure::Server {
                 url: url.clone(),
                 message: match token {
-                    None => "it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`",
-                    Some(_) => "the token is unknown",
-                }
-                .to_owned(),
+                    None => format!("it requires a token; set SPANBRIDGE_TOKEN to one with the right `{right}`"),
+                    Some(_) => "the token is unknown".to_owned(),
+                },
             }),
             (403, _) => Err(Failure::Server {
                 url: url.clone(),
-                message: "the token lacks the right `read`: add it to the token's `rights` in the server's configuration file, or make \
-                          another token (spanbridge token new --right read)"
-                    .to_owned(),
+                message: format!(
+                    "the token lacks the right `{right}`: add it to the token's `rights` in the server's configuration file, or make \
+                     another token (spanbridge token new --right {right})"
+                ),
             }),
-            (404, _) => Ok(None),
+            (404 | 410, _) => Ok(None),
             (status, body) => Err(Failure::Answer {
                 url: url.clone(),
                 message: format!("{status}: {}", out::shown(&problem(&body), 500)),

@@ -15,6 +15,7 @@ use super::{claims, counts, list, open, runtime};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 use crate::store::chunk::{Chunk, ChunkKind};
+use crate::store::deletion::{Beside, Deleted, Unwanted};
 use crate::store::error::{Error, of_io};
 use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow};
 use crate::store::maintain::Maintained;
@@ -259,6 +260,14 @@ impl Administer for Bucket {
 
     fn maintained(&self) -> Maintained {
         Maintained::default()
+    }
+
+    fn to_delete(&self, _: &Unwanted) -> Result<Deleted, Error> {
+        Err(Error::NotInBucket { what: "delete on request" })
+    }
+
+    fn delete(&self, what: &Unwanted, _: &mut Beside<'_>) -> Result<Deleted, Error> {
+        self.to_delete(what)
     }
 
     fn counts(&self) -> Vec<Count> {

@@ -5,6 +5,7 @@
 
 mod check;
 mod connection;
+mod delete;
 mod former;
 mod inspect;
 mod places;
@@ -24,6 +25,7 @@ use super::error::Error;
 pub(super) use check::{Checked, check_at_opening, check_in_use};
 pub use connection::FILE;
 pub(super) use connection::{check_version, covered, is_corrupt, make_durable, open, open_beside, open_to_read};
+pub(super) use delete::{delete, leave_nothing_behind, loose_of, traces_to_delete};
 pub(super) use former::Former;
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};

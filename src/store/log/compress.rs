@@ -1,12 +1,16 @@
-//! A sealed segment becomes a compressed one: written beside it, read back, then renamed over it.
+//! A sealed segment becomes a compressed one, or one without some of its records: written beside it, read back, then renamed over it.
 
+use std::collections::HashSet;
 use std::io;
 
 use super::files::{file_name, segment_head};
 use super::form::COMPRESSED;
+use super::packed::unpacked;
+use super::record::{ERASED, Head, RecordKind};
 use super::segment::{Scanned, Segment};
 use super::table::{Row, table_bytes};
 use crate::store::disk::{Disk, DiskFile};
+use crate::store::shared::Shared;
 
 /// What became of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +42,61 @@ pub(in crate::store) fn compress(
     level: i32,
     go_on: &mut dyn FnMut() -> bool,
 ) -> io::Result<Compressed> {
+    rewrite(disk, segment, level, go_on, None)
+}
+
+/// Which records are erased, by their place in the raw segment.
+pub(in crate::store) type IsErased<'a> = dyn Fn(u64, &Head) -> bool + 'a;
+
+/// Rewrites a sealed segment without some of its records, and without what they alone share. In the place of each stands an erased
+/// record of the same length, so that positions last; other records stay as they are. Damaged places may be of the same traces, and
+/// nobody can tell: they are left out. Gives how many bytes of messages are gone.
+///
+/// # Errors
+///
+/// The disk failed; the segment is as it was.
+pub(in crate::store) fn erase(disk: &dyn Disk, segment: &Segment, level: i32, is_erased: &IsErased<'_>) -> io::Result<u64> {
+    let mut erased = Erased::default();
+    let (mut shared, mut kept) = (HashSet::new(), HashSet::new());
+    let scanned = segment.scan(0, &mut |row, head, message| {
+        let is_gone = head.kind != ERASED && is_erased(row.raw, &head);
+        if is_gone {
+            erased.places.insert(row.raw);
+            erased.bytes += u64::from(head.length);
+        }
+        if let Some((head, message)) = unpacked(head, message)
+            && let Some(RecordKind::Shared(_)) = head.kind()
+            && let Some(apart) = Shared::read(&message)
+        {
+            let places = apart.envelopes().map(|(_, distance)| row.raw.saturating_sub(distance));
+            if is_gone { shared.extend(places) } else { kept.extend(places) }
+        }
+        Ok::<(), std::convert::Infallible>(())
+    })?;
+    let Ok(scanned) = scanned;
+    erased.places.extend(shared.difference(&kept));
+    if erased.places.is_empty() && scanned.damaged.is_empty() {
+        return Ok(0);
+    }
+    let _ = rewrite(disk, segment, level, &mut || true, Some(&erased))?;
+    Ok(erased.bytes)
+}
+
+/// The records that are erased.
+#[derive(Debug, Default)]
+struct Erased {
+    places: HashSet<u64>,
+    /// Bytes of their messages.
+    bytes: u64,
+}
+
+fn rewrite(
+    disk: &dyn Disk,
+    segment: &Segment,
+    level: i32,
+    go_on: &mut dyn FnMut() -> bool,
+    erased: Option<&Erased>,
+) -> io::Result<Compressed> {
     let name = file_name(segment.number);
     let beside = format!("{name}.new");
     // Left by an attempt that a crash ended.
@@ -48,12 +107,22 @@ pub(in crate::store) fn compress(
         if !go_on() {
             return Err(Ended::Stopped);
         }
+        if erased.is_some_and(|erased| erased.places.contains(&row.raw)) {
+            let message = vec![0; message.len()];
+            let head = Head {
+                kind: ERASED,
+                trace_id: None,
+                checksum: crc32fast::hash(&message),
+                ..head
+            };
+            return out.record(row.raw, &head.to_bytes(), &message).map_err(Ended::Failed);
+        }
         out.record(row.raw, &head.to_bytes(), &message).map_err(Ended::Failed)
     })?;
     let outcome = match scanned {
         Err(Ended::Failed(error)) => Err(error),
         Err(Ended::Stopped) => Ok(Compressed::Stopped),
-        Ok(Scanned { damaged, rest, .. }) if !damaged.is_empty() || rest > 0 => Ok(Compressed::Damaged),
+        Ok(Scanned { damaged, rest, .. }) if erased.is_none() && (!damaged.is_empty() || rest > 0) => Ok(Compressed::Damaged),
         Ok(Scanned { end, .. }) => out.end().map(|to| Compressed::Done { from: end, to }),
     };
     let Ok(Compressed::Done { .. }) = outcome else {

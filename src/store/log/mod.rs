@@ -8,8 +8,9 @@
 //!
 //! record    0   4  length of the message, little-endian
 //!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what stands around the items of a
-//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics; 16 more: a chunk whose
-//!                  message is compressed by itself, as the module `packed` has it
+//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics; 10 zeros in the place of a
+//!                  record that was deleted; 16 more: a chunk whose message is compressed by itself, as the module
+//!                  `packed` has it
 //!           5   3  zero
 //!           8   8  time of arrival, nanoseconds since 1970
 //!          16  16  trace id, zero for loose log records, metrics and what several chunks share
@@ -40,7 +41,7 @@ mod sync;
 mod table;
 mod writer;
 
-pub(super) use compress::{Compressed, compress};
+pub(super) use compress::{Compressed, compress, erase};
 pub(crate) use files::segment_of;
 pub(super) use files::segments_of;
 pub use files::{SEGMENT_HEAD, VERSION, file_name};

@@ -61,6 +61,8 @@ impl RecordKind {
 const SHARED: u8 = 5;
 /// What is added to the number of a chunk whose message is compressed by itself, also in a raw segment.
 pub(super) const PACKED: u8 = 16;
+/// What is left of a record that was deleted on request: zeros. To readers it is a kind that they do not know.
+pub(super) const ERASED: u8 = 10;
 /// The largest number of a kind.
 pub(super) const LAST_KIND: u8 = PACKED + 8;
 

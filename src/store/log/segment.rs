@@ -23,7 +23,7 @@ use super::files::SEGMENT_HEAD;
 use super::form::{Form, form_of};
 use super::packed::unpacked;
 use super::read::{self, Record, next_whole, read_record};
-use super::record::{Head, Position, RecordKind};
+use super::record::{ERASED, Head, Position, RecordKind};
 use super::recovery::Damage;
 use super::table::{Row, table};
 use crate::store::disk::DiskFile;
@@ -177,7 +177,7 @@ impl Segment {
         };
         let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
         Ok(match read_record(&*self.file, self.form, at, size.max(at))? {
-            Record::Whole { head, message, .. } => unpacked(head, message),
+            Record::Whole { head, message, .. } if head.kind != ERASED => unpacked(head, message),
             _ => None,
         })
     }

@@ -233,6 +233,19 @@ impl Log {
         Ok(())
     }
 
+    /// Begins a new segment, unless nothing is in this one.
+    ///
+    /// # Errors
+    ///
+    /// The new one cannot be made; this one goes on.
+    pub fn seal(&mut self) -> Result<(), Error> {
+        self.finish()?;
+        match self.end.offset > SEGMENT_HEAD {
+            true => self.roll(),
+            false => Ok(()),
+        }
+    }
+
     /// Begins a new segment. All of the old one is synced already.
     fn roll(&mut self) -> Result<(), Error> {
         let next = self.end.segment + 1;

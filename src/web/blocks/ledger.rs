@@ -210,6 +210,16 @@ impl Ledger {
         stored.await.unwrap_or(Err(store::Error::Closed))
     }
 
+    /// Gives up what is known of these traces.
+    pub(in crate::web) fn forget_traces(&self, traces: &[TraceId]) {
+        let mut known = self.traces();
+        for trace_id in traces {
+            if let Some(trace) = known.remove(trace_id) {
+                self.blocks.fetch_sub(trace.blocks.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+    }
+
     fn resize(&self, trace: &Trace, blocks: usize) {
         let before = trace.blocks.swap(blocks, Ordering::Relaxed);
         self.blocks.fetch_add(blocks, Ordering::Relaxed);

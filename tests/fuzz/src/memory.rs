@@ -125,7 +125,11 @@ impl Append for MemoryStore {
     fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
         let stored = chunks.iter().map(|chunk| chunk.part().items).sum();
         locked(&self.0).extend(chunks);
-        done(Ok(Receipt { stored, duplicates: 0 }));
+        done(Ok(Receipt {
+            stored,
+            duplicates: 0,
+            deleted: 0,
+        }));
     }
 
     fn submit_at(&self, _: u64, _: Chunk, done: Done<u64>) {

@@ -1,0 +1,134 @@
+//! Where commands delete from: a running server over its API, or a store that no server has.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::server::Server;
+use super::{Chosen, DEFAULT_SERVER, Where};
+use crate::access::Project;
+use crate::cli::data_dir::default_data_dir;
+use crate::cli::failure::Failure;
+use crate::cli::out;
+use crate::cli::vocabulary::vocabulary;
+use crate::forward::{self, dead_letters};
+use crate::search;
+use crate::span::TraceId;
+use crate::store::{self, BucketOptions, Error, OpenOptions, Store, Unwanted};
+use crate::web::percent_encoded;
+
+/// Where a command deletes from.
+pub(in crate::cli) enum Deleting {
+    /// A server.
+    Server(Server),
+    /// A store.
+    Store {
+        store: Arc<dyn Store>,
+        /// What is beside it.
+        directory: PathBuf,
+    },
+}
+
+/// How much is deleted.
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+pub(in crate::cli) struct Amount {
+    pub(in crate::cli) traces: usize,
+    pub(in crate::cli) spans: u64,
+    pub(in crate::cli) log_records: u64,
+    pub(in crate::cli) bytes: u64,
+}
+
+impl Where {
+    /// Opens what is deleted from. A data directory or a bucket is opened for writing.
+    pub(in crate::cli) fn open_to_delete(&self) -> Result<Deleting, Failure> {
+        let apart = self.project != Project::default();
+        match self.chosen()? {
+            Chosen::Server(_) if apart => Err(Failure::usage(
+                "with a server, the token selects the project; --project is for a data directory or a bucket",
+            )),
+            Chosen::Server(url) => self.server(url).map(Deleting::Server),
+            Chosen::Bucket(url) => {
+                let bucket = BucketOptions::new(url).with_folder(&self.project.directory(Path::new("")));
+                self.store_to_delete(&default_data_dir()?, Some(bucket))
+            }
+            Chosen::Directory(directory) => self.store_to_delete(directory, None),
+            Chosen::None => match self.server(DEFAULT_SERVER) {
+                Ok(server) if !apart => Ok(Deleting::Server(server)),
+                _ => self.store_to_delete(&default_data_dir()?, None),
+            },
+        }
+    }
+
+    fn store_to_delete(&self, data_dir: &Path, bucket: Option<BucketOptions>) -> Result<Deleting, Failure> {
+        let directory = self.project.directory(data_dir);
+        if bucket.is_none() && !crate::cli::data_dir::is_store(&directory) {
+            return Err(Failure::usage(format!("there is no store in {}", directory.display())));
+        }
+        let options = OpenOptions {
+            session_keys: vocabulary(self.semconv())?.session_keys(),
+            bucket,
+            ..OpenOptions::new(&directory)
+        };
+        let opened = store::open(&options)?;
+        out::recovery(&opened.recovery);
+        let store = opened.store;
+        store.finish_deletions(&mut |traces| forget(&directory, traces))?;
+        Ok(Deleting::Store { store, directory })
+    }
+}
+
+/// Removes traces from what is beside a store that no server has.
+fn forget(directory: &Path, traces: &[TraceId]) -> Result<(), Error> {
+    search::forget(directory, traces).map_err(|source| Error::Beside {
+        what: "the index of words",
+        source: Arc::new(source),
+    })?;
+    dead_letters::forget(&forward::folder(directory), traces).map_err(|source| Error::Beside {
+        what: "the dead letters",
+        source: Arc::new(source),
+    })
+}
+
+impl Deleting {
+    /// Where that is, for people.
+    pub(in crate::cli) fn place(&self) -> String {
+        match self {
+            Self::Server(server) => server.url.clone(),
+            Self::Store { directory, .. } => directory.display().to_string(),
+        }
+    }
+
+    /// How much would be deleted; `None`: there is no such thing.
+    pub(in crate::cli) fn count(&self, what: &Unwanted) -> Result<Option<Amount>, Failure> {
+        match self {
+            Self::Server(server) => of_server(server, what, "?dry_run=true"),
+            Self::Store { store, .. } => Ok(amount(&store.to_delete(what)?)),
+        }
+    }
+
+    /// Deletes, and returns when the bytes are gone; `None`: there is no such thing.
+    pub(in crate::cli) fn delete(&self, what: &Unwanted) -> Result<Option<Amount>, Failure> {
+        match self {
+            Self::Server(server) => of_server(server, what, ""),
+            Self::Store { store, directory } => Ok(amount(&store.delete(what, &mut |traces| forget(directory, traces))?)),
+        }
+    }
+}
+
+fn amount(deleted: &store::Deleted) -> Option<Amount> {
+    (!deleted.is_empty()).then_some(Amount {
+        traces: deleted.traces.len(),
+        spans: deleted.spans,
+        log_records: deleted.log_records,
+        bytes: deleted.bytes,
+    })
+}
+
+fn of_server(server: &Server, what: &Unwanted, query: &str) -> Result<Option<Amount>, Failure> {
+    let path = match what {
+        Unwanted::Trace(id) => format!("/api/v1/traces/{id}{query}"),
+        Unwanted::Session(session) => format!("/api/v1/sessions/{}{query}", percent_encoded(session)),
+    };
+    let Some(body) = server.delete(&path)? else { return Ok(None) };
+    let amount = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
+    Ok(Some(amount))
+}

@@ -1,0 +1,118 @@
+//! Deleting on request from the store of one machine.
+//!
+//! First the deletion is written to `deletions.json`: from then on nothing is stored for its traces. Then the thread that maintains the
+//! store removes the traces from the index, and rewrites each segment that has records of them. A segment that is written to is
+//! sealed before. At last the caller removes what is beside the store. Each step can be done again, so the next start goes on where a
+//! crash ended it.
+
+use std::sync::mpsc::sync_channel;
+
+use super::clock::now;
+use super::commit::Order;
+use super::deletion::{Beside, Deleted, DeletedBefore, Deletion, Deletions, OfTrace, Unfinished, Unwanted, digest_of};
+use super::error::Error;
+use super::index;
+use super::local::Local;
+
+/// What a deletion finds in the index.
+struct Found {
+    of: Vec<OfTrace>,
+    deleted: Deleted,
+    unfinished: Unfinished,
+}
+
+impl Local {
+    /// How much would be deleted.
+    pub(super) fn count_to_delete(&self, what: &Unwanted) -> Result<Deleted, Error> {
+        self.find(what).map(|found| found.deleted)
+    }
+
+    /// What was deleted before.
+    pub(super) fn deleted_before(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
+        match self.state() {
+            Some(state) => Ok(state.deletions().and_then(|deletions| deletions.before(what))),
+            None => Deletions::of(self.directory()).map(|deletions| deletions.before(what)),
+        }
+    }
+
+    /// Deletes, and returns once the bytes are gone.
+    pub(super) fn delete_at_once(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
+        let writer = self.writer().ok_or(Error::ReadOnly)?;
+        let state = &writer.state;
+        let (deleted, last) = {
+            // Nothing is stored meanwhile: what comes for these traces came before, and is found, or comes later, and is refused.
+            let _turn = state.turns.take();
+            let Found { of, deleted, unfinished } = self.find(what)?;
+            let last = unfinished.segments.last().copied();
+            if last.is_some() || !of.is_empty() {
+                let deletion = Deletion {
+                    time_unix_nano: now(),
+                    spans: deleted.spans,
+                    log_records: deleted.log_records,
+                    bytes: deleted.bytes,
+                    of,
+                    unfinished: Some(unfinished),
+                };
+                state.with_deletions(|deletions| deletions.begin(self.directory(), deletion))?;
+            }
+            (deleted, last)
+        };
+        if let Some(last) = last {
+            let (sealer, sealed) = sync_channel(1);
+            self.order(Order::Seal(last, sealer))?;
+            sealed.recv().unwrap_or(Err(Error::Closed))?;
+        }
+        self.finish_deletions(beside)?;
+        Ok(deleted)
+    }
+
+    /// Ends what deletions have left to do.
+    pub(super) fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
+        let writer = self.writer().ok_or(Error::ReadOnly)?;
+        let unfinished = || writer.state.deletions().and_then(|deletions| deletions.unfinished());
+        let Some(work) = unfinished() else { return Ok(()) };
+        writer.maintenance.erase()?;
+        let traces: Vec<_> = work.traces.into_iter().collect();
+        beside(&traces)?;
+        writer
+            .state
+            .with_deletions(|deletions| deletions.finish(self.directory(), work.deletions))
+    }
+
+    fn find(&self, what: &Unwanted) -> Result<Found, Error> {
+        self.reader().index(|reading| {
+            let connection = reading.connection();
+            let traces = index::traces_to_delete(connection, what)?;
+            let mut found = Found {
+                of: Vec::with_capacity(traces.len()),
+                deleted: Deleted::default(),
+                unfinished: Unfinished::default(),
+            };
+            for trace in traces {
+                let chunks = index::chunks_of(connection, trace.trace_id)?;
+                found.unfinished.segments.extend(chunks.iter().map(|chunk| chunk.at.segment));
+                found.deleted.traces.push(trace.trace_id);
+                found.deleted.spans += trace.spans;
+                found.deleted.log_records += trace.logs;
+                found.deleted.bytes += trace.bytes;
+                found.of.push(OfTrace {
+                    trace_id: trace.trace_id.to_string(),
+                    session: trace.session.as_deref().map(digest_of),
+                });
+            }
+            if let Unwanted::Session(session) = what {
+                for at in index::loose_of(connection, session)? {
+                    found.deleted.log_records += 1;
+                    found.deleted.bytes += self.length_at(at)?;
+                    found.unfinished.segments.insert(at.segment);
+                    found.unfinished.loose.insert((at.segment, at.offset));
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn length_at(&self, at: super::log::Position) -> Result<u64, Error> {
+        Ok(self.segments().message(at)?.map_or(0, |message| message.len() as u64))
+    }
+}

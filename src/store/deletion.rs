@@ -1,0 +1,263 @@
+//! Deletion on request: what is asked for, what was deleted, and the file that keeps it.
+//!
+//! What is deleted stays deleted: spans and log records that come later for a deleted trace are not stored. So the ids of deleted
+//! traces are kept, in `deletions.json` beside the log, each with the digest of the session that it was in. A deletion that a crash
+//! interrupts stands in that file as unfinished, with the segments that it has to rewrite, and the next start goes on with it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::error::{Error, of_io};
+use super::log::{Head, Position};
+use crate::span::TraceId;
+
+/// The file's name in the data directory.
+const FILE: &str = "deletions.json";
+
+/// What is to be deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unwanted {
+    /// A trace. Log records that name its session alone stay.
+    Trace(TraceId),
+    /// All traces of a session, and the log records that name it alone.
+    Session(String),
+}
+
+impl Unwanted {
+    /// Its name where the log or the file must not repeat what people wrote: the trace's id, or the digest of the session's name.
+    #[must_use]
+    pub fn pseudonym(&self) -> String {
+        match self {
+            Self::Trace(trace_id) => trace_id.to_string(),
+            Self::Session(session) => digest_of(session),
+        }
+    }
+}
+
+/// The SHA-256 of a session's name, in hex.
+pub(super) fn digest_of(session: &str) -> String {
+    let digest = Sha256::digest(session.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// The traces.
+    pub traces: Vec<TraceId>,
+    /// Spans of them.
+    pub spans: u64,
+    /// Log records of them, and chunks of log records that name the session alone.
+    pub log_records: u64,
+    /// Bytes of their messages, before compression.
+    pub bytes: u64,
+}
+
+impl Deleted {
+    /// Whether there is nothing to delete.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.traces.is_empty() && self.log_records == 0
+    }
+}
+
+/// Removes traces from what is kept beside a store: an index of words, letters that could not be delivered.
+pub type Beside<'a> = dyn FnMut(&[TraceId]) -> Result<(), Error> + 'a;
+
+/// What was deleted before of a trace or a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletedBefore {
+    /// How many traces.
+    pub traces: u64,
+    /// When the last of them was, in nanoseconds since 1970.
+    pub time: u64,
+}
+
+impl DeletedBefore {
+    fn and(before: Option<Self>, time: u64) -> Self {
+        Self {
+            traces: before.map_or(0, |before| before.traces) + 1,
+            time: before.map_or(0, |before| before.time).max(time),
+        }
+    }
+}
+
+/// One request to delete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Deletion {
+    /// When, in nanoseconds since 1970.
+    pub(super) time_unix_nano: u64,
+    pub(super) spans: u64,
+    pub(super) log_records: u64,
+    pub(super) bytes: u64,
+    pub(super) of: Vec<OfTrace>,
+    /// What is left to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unfinished: Option<Unfinished>,
+}
+
+/// A trace that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OfTrace {
+    pub(super) trace_id: String,
+    /// [`digest_of`] the session that it was in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
+}
+
+/// What a deletion has to do yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unfinished {
+    /// The segments that have records of it.
+    pub(super) segments: BTreeSet<u64>,
+    /// Its log records without a trace: segment and byte.
+    pub(super) loose: BTreeSet<(u64, u64)>,
+}
+
+/// All deletions of a store, the oldest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Deletions {
+    deletions: Vec<Deletion>,
+    #[serde(skip)]
+    known: Known,
+}
+
+/// The same by what is asked for.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    traces: HashMap<TraceId, u64>,
+    sessions: HashMap<String, DeletedBefore>,
+}
+
+impl Deletions {
+    /// Those of the store in a directory.
+    pub(super) fn of(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE);
+        let mut deletions: Self = match fs::read(&path) {
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(of_io("read", &path, source)),
+            // What was deleted must not come back because nobody can say what it was.
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| of_io("read", &path, io::Error::other(error)))?,
+        };
+        for deletion in std::mem::take(&mut deletions.deletions) {
+            deletions.know(&deletion);
+            deletions.deletions.push(deletion);
+        }
+        Ok(deletions)
+    }
+
+    fn know(&mut self, deletion: &Deletion) {
+        for of in &deletion.of {
+            self.known
+                .traces
+                .extend(TraceId::from_hex(&of.trace_id).map(|trace_id| (trace_id, deletion.time_unix_nano)));
+            if let Some(session) = &of.session {
+                let before = self.known.sessions.get(session).copied();
+                let now = DeletedBefore::and(before, deletion.time_unix_nano);
+                self.known.sessions.insert(session.clone(), now);
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.deletions.is_empty()
+    }
+
+    pub(super) fn has(&self, trace_id: TraceId) -> bool {
+        self.known.traces.contains_key(&trace_id)
+    }
+
+    /// Whether log records without a trace stand here that a deletion has not erased yet.
+    pub(super) fn has_loose(&self, at: Position) -> bool {
+        let mut unfinished = self.deletions.iter().filter_map(|deletion| deletion.unfinished.as_ref());
+        unfinished.any(|left| left.loose.contains(&(at.segment, at.offset)))
+    }
+
+    /// What was deleted of this.
+    pub(super) fn before(&self, what: &Unwanted) -> Option<DeletedBefore> {
+        match what {
+            Unwanted::Trace(trace_id) => {
+                let time = *self.known.traces.get(trace_id)?;
+                Some(DeletedBefore { traces: 1, time })
+            }
+            Unwanted::Session(session) => self.known.sessions.get(&digest_of(session)).copied(),
+        }
+    }
+
+    /// What is left to do of all deletions; `None`: nothing is.
+    pub(super) fn unfinished(&self) -> Option<Work> {
+        let mut work = Work {
+            deletions: self.deletions.len(),
+            ..Work::default()
+        };
+        for deletion in self.deletions.iter().filter(|deletion| deletion.unfinished.is_some()) {
+            work.traces
+                .extend(deletion.of.iter().filter_map(|of| TraceId::from_hex(&of.trace_id)));
+            let left = deletion.unfinished.iter();
+            for Unfinished { segments, loose } in left {
+                work.segments.extend(segments);
+                let places = loose.iter().map(|(segment, offset)| Position {
+                    segment: *segment,
+                    offset: *offset,
+                });
+                work.loose.extend(places);
+            }
+        }
+        (!work.traces.is_empty() || !work.loose.is_empty()).then_some(work)
+    }
+
+    /// Adds one. It is on the disk when this returns, or nothing has changed.
+    pub(super) fn begin(&mut self, directory: &Path, deletion: Deletion) -> Result<(), Error> {
+        let mut with = self.clone();
+        with.know(&deletion);
+        with.deletions.push(deletion);
+        with.write(directory)?;
+        *self = with;
+        Ok(())
+    }
+
+    /// What was left to do of the first so many is done.
+    pub(super) fn finish(&mut self, directory: &Path, first: usize) -> Result<(), Error> {
+        self.deletions
+            .iter_mut()
+            .take(first)
+            .for_each(|deletion| deletion.unfinished = None);
+        self.write(directory)
+    }
+
+    fn write(&self, directory: &Path) -> Result<(), Error> {
+        let (path, beside) = (directory.join(FILE), directory.join("deletions.json.new"));
+        let text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        let written = || -> io::Result<()> {
+            let mut file = File::create(&beside)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)?;
+            File::open(directory)?.sync_all()
+        };
+        written().map_err(|source| of_io("write", &path, source))
+    }
+}
+
+/// What a store has to do to delete.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// How many deletions there were: this is the work of all of them.
+    pub(super) deletions: usize,
+    pub(super) traces: HashSet<TraceId>,
+    pub(super) segments: BTreeSet<u64>,
+    /// Log records without a trace.
+    pub(super) loose: HashSet<Position>,
+}
+
+impl Work {
+    /// Whether a record is one of those.
+    pub(super) fn erases(&self, at: Position, head: &Head) -> bool {
+        head.trace_id.is_some_and(|trace_id| self.traces.contains(&trace_id)) || self.loose.contains(&at)
+    }
+}

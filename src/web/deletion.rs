@@ -1,0 +1,111 @@
+//! Deleting traces and sessions on request.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use hyper::Response;
+use serde_json::json;
+
+use super::reply::{Problem, json_reply};
+use super::service::Web;
+use super::single;
+use super::url::query_pairs;
+use crate::span::TraceId;
+use crate::store::{Beside, Deleted, Error, Unwanted};
+
+/// A request to delete.
+#[derive(Debug)]
+pub(crate) struct Deletion {
+    /// What is to be deleted.
+    pub(crate) what: Unwanted,
+    /// Whether the answer says only how much that is.
+    pub(crate) dry_run: bool,
+}
+
+impl Deletion {
+    /// A trace by its id, or by the name that its blocks have.
+    pub(crate) fn of_trace(id: &str, query: &str) -> Result<Self, Problem> {
+        Self::of(Unwanted::Trace(single::trace_id(id)?), query)
+    }
+
+    pub(crate) fn of_session(session: &str, query: &str) -> Result<Self, Problem> {
+        Self::of(Unwanted::Session(session.to_owned()), query)
+    }
+
+    fn of(what: Unwanted, query: &str) -> Result<Self, Problem> {
+        let mut dry_run = false;
+        for (name, value) in query_pairs(query) {
+            match (name.as_str(), value.as_str()) {
+                ("dry_run", "true") => dry_run = true,
+                ("dry_run", "false") => dry_run = false,
+                ("dry_run", _) => return Err(Problem::invalid(format!("dry_run={value} is not true or false"))),
+                _ => return Err(Problem::invalid(format!("there is no parameter {name}; the parameter is dry_run"))),
+            }
+        }
+        Ok(Self { what, dry_run })
+    }
+
+    /// The answer: how much was deleted, or would be.
+    pub(crate) fn answer(&self, deleted: &Deleted) -> Response<Body> {
+        let answer = json!({
+            "traces": deleted.traces.len(),
+            "spans": deleted.spans,
+            "log_records": deleted.log_records,
+            "bytes": deleted.bytes,
+            "dry_run": self.dry_run,
+        });
+        json_reply(answer.to_string())
+    }
+}
+
+impl Web {
+    /// Deletes, or counts what would be deleted, and returns when the bytes are gone. It is deleted also where nobody waits any more.
+    /// `letters` removes what destinations did not take.
+    pub(crate) async fn delete(
+        self: Arc<Self>,
+        what: Unwanted,
+        dry_run: bool,
+        mut letters: impl FnMut(&[TraceId]) -> Result<(), Error> + Send + 'static,
+    ) -> Result<Deleted, Problem> {
+        let work = tokio::task::spawn_blocking(move || {
+            let deleted = match dry_run {
+                true => self.store.to_delete(&what),
+                false => self.store.delete(&what, &mut |traces| self.forget(traces, &mut letters)),
+            };
+            let deleted = deleted.map_err(|error| match error {
+                error if error.is_transient() => Problem::not_stored(&error),
+                error => Problem::from(error),
+            })?;
+            if !deleted.is_empty() {
+                return Ok(deleted);
+            }
+            Err(match &what {
+                Unwanted::Trace(id) => single::no_trace(&self, *id),
+                Unwanted::Session(session) => match self.store.deleted(&what)? {
+                    Some(before) => Problem::deleted(&format!("session {session}"), before),
+                    None => Problem::not_found(format!("there is no session {session}")),
+                },
+            })
+        });
+        work.await
+            .unwrap_or_else(|_| Err(Problem::internal("the deletion failed in an unexpected way")))
+    }
+
+    /// Ends deletions that were interrupted.
+    pub(crate) fn finish_deletions(&self, mut letters: impl FnMut(&[TraceId]) -> Result<(), Error>) -> Result<(), Error> {
+        self.store.finish_deletions(&mut |traces| self.forget(traces, &mut letters))
+    }
+
+    /// Removes traces from all that is beside the store.
+    fn forget(&self, traces: &[TraceId], letters: &mut Beside<'_>) -> Result<(), Error> {
+        self.runs.forget(traces);
+        self.ledger.forget_traces(traces);
+        if let Some(search) = &self.search {
+            search.forget(traces).map_err(|source| Error::Beside {
+                what: "the index of words",
+                source: Arc::new(source),
+            })?;
+        }
+        letters(traces)
+    }
+}
