@@ -41,6 +41,9 @@ pub const SESSION_SCOPE: &str = "spanbridge.session";
 /// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
 pub(crate) const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
 
+/// 2200-01-01: an end after it is what programs write that have none, such as the largest number.
+pub(crate) const LATEST: UnixNanos = UnixNanos(7_258_118_400_000_000_000);
+
 /// The entity that produced spans: a process, a service, a function.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resource {

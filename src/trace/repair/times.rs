@@ -1,15 +1,16 @@
-//! Times that cannot be: no start, an end before the start.
+//! Times that cannot be: no start, an end before the start, an end that no clock has.
 
 use crate::hash::HashMap;
-use crate::span::{EARLIEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
+use crate::span::{EARLIEST, LATEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// Puts a stand-in where a span has no start, marks it, and makes an end before the start the start.
+/// Puts a stand-in where a span has no start, marks it, and makes an end before the start the start. An end after [`LATEST`], such as
+/// the largest number, is that of a span that has not ended.
 ///
 /// A span without a start began before everything below it and before its end: these say where it stands.
 pub(super) fn settle(trace: &mut Trace) {
-    let is_real = |time: UnixNanos| time >= EARLIEST;
+    let is_real = |time: UnixNanos| time >= EARLIEST && time <= LATEST;
     let is_recent = trace.spans.iter().any(|span| is_real(span.start) || is_real(span.end));
     let lacks_start = |span: &Span| is_recent && !is_real(span.start);
     if trace.spans.iter().any(lacks_start) {
@@ -17,10 +18,15 @@ pub(super) fn settle(trace: &mut Trace) {
     }
     let (first, last) = bounds(&trace.spans);
     for span in &mut trace.spans {
-        if span.end.0 == 0 {
+        if span.end.0 == 0 || span.end > LATEST {
+            let detail = match span.end.0 {
+                0 => "the span has not ended".to_owned(),
+                end => format!("the span has not ended: {end} ns after 1970 is no time"),
+            };
             trace
                 .findings
-                .push(Finding::new(Some(span.span_id), FindingKind::Unfinished, "the span has not ended"));
+                .push(Finding::new(Some(span.span_id), FindingKind::Unfinished, detail));
+            span.end = UnixNanos(0);
         } else if span.end < span.start {
             let by = span.start.0 - span.end.0;
             trace.findings.push(Finding::new(
@@ -41,7 +47,7 @@ pub(super) fn settle(trace: &mut Trace) {
 
 /// The first start and the last end of the spans whose times can be.
 fn bounds(spans: &[Span]) -> (Option<UnixNanos>, Option<UnixNanos>) {
-    let sound = || spans.iter().filter(|span| span.start <= span.end);
+    let sound = || spans.iter().filter(|span| span.start <= span.end && span.end <= LATEST);
     (sound().map(|span| span.start).min(), sound().map(|span| span.end).max())
 }
 
@@ -74,7 +80,7 @@ fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
         let above = trace.spans.get(place).and_then(parent_of).and_then(|above| trace.spans.get(above));
         let above = above.filter(|above| !lacks_start(above)).map(|above| above.start);
         let Some(span) = trace.spans.get_mut(place) else { continue };
-        let end = Some(span.end).filter(|end| *end >= EARLIEST);
+        let end = Some(span.end).filter(|end| *end >= EARLIEST && *end <= LATEST);
         let known = [below.get(&place).copied(), end].into_iter().flatten().min();
         let Some(start) = known.or(above).or(first) else { continue };
         trace.findings.push(Finding::new(
