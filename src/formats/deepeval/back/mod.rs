@@ -14,6 +14,7 @@
 //!
 //! A case has no times: all are marked as unknown.
 
+mod lists;
 mod turn;
 
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ use crate::formats::back::{At, Dialogue, Result, Story, read_run_facts, trace_id
 use crate::operation::{Message, Role, ToolDefinition};
 use crate::span::TraceId;
 
+use lists::{list, texts};
 use turn::{Said, Turns};
 
 /// Members of a case that are read as operations, or have a place of their own.
@@ -73,7 +75,6 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let said = Said {
         earlier: texts(take("earlier_outputs")),
         thoughts: texts(take("reasoning")),
-        ..Said::default()
     };
     if at.get("turns").is_some() || at.get("scenario").is_some() {
         let list = at.need("turns")?;
@@ -152,17 +153,6 @@ fn root(case: &Map<String, Value>, mut about: Map<String, Value>, story: &mut St
     let others = case.iter().filter(|(key, value)| !READ.contains(&key.as_str()) && !value.is_null());
     root.metadata.extend(others.map(|(key, value)| (key.clone(), value.clone())));
     root.metadata.extend(about);
-}
-
-fn list(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-fn texts(value: Option<Value>) -> Vec<String> {
-    list(value.as_ref())
-        .iter()
-        .filter_map(|text| text.as_str().map(str::to_owned))
-        .collect()
 }
 
 fn definitions(value: Option<Value>) -> Vec<ToolDefinition> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::list;
+use super::lists::{list, texts};
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, Story, tool_message};
 use crate::operation::{Document, Kind, Message, Operation, Part, Role, Search, ToolCall, ToolDefinition};
 
@@ -66,8 +66,8 @@ impl<'s> Turns<'s> {
                 "assistant" => {
                     let about = turn.object_of("additional_metadata")?;
                     let said = Said {
-                        earlier: super::texts(about.get("earlier_outputs").cloned()),
-                        thoughts: super::texts(about.get("reasoning").cloned()),
+                        earlier: texts(about.get("earlier_outputs").cloned()),
+                        thoughts: texts(about.get("reasoning").cloned()),
                     };
                     self.answers(&turn, "content", said)?;
                 }
@@ -92,8 +92,8 @@ impl<'s> Turns<'s> {
     /// Retrieved texts, calls, and the words in this member.
     pub(super) fn answers(&mut self, at: &At<'_>, words: &str, said: Said) -> Result<()> {
         let mut found = Vec::new();
-        if let Some(texts) = at.some("retrieval_context") {
-            for text in texts.items()? {
+        if let Some(list) = at.some("retrieval_context") {
+            for text in list.items()? {
                 found.push(text.text()?.to_owned());
             }
         }
