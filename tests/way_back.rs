@@ -157,7 +157,7 @@ fn other_forms_come_back_in_the_form_that_is_written() {
             // No document of these formats is a list.
             let several = back
                 .as_array()
-                .is_some_and(|list| *id == "adk" || list.first().is_some_and(Value::is_array));
+                .is_some_and(|list| ["adk", "deepeval"].contains(id) || list.first().is_some_and(Value::is_array));
             let mut wanted = if several { back.as_array().unwrap().clone() } else { vec![back] };
             let read = formats::disassemble(Some(format(id)), &fs::read_to_string(&path).unwrap()).unwrap();
             let (mut documents, _) = written(id, read.spans);
@@ -254,6 +254,7 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
         "synth" => synth_meaning(document),
         "messages" => messages_meaning(document),
         "atif" => atif_meaning(document),
+        "deepeval" => deepeval_meaning(document),
         "adk" => adk_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
@@ -435,6 +436,35 @@ fn atif_meaning(document: &Value) -> Vec<Value> {
     let inner = document["subagent_trajectories"].as_array().into_iter().flatten();
     out.extend(inner.map(|inner| json!({"agent": inner["agent"]["name"], "steps": atif_meaning(inner)})));
     out
+}
+
+/// What is asked, called, given back and answered, and the texts that were found; in turns, where there are some.
+fn deepeval_meaning(document: &Value) -> Vec<Value> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let call = |call: &Value| {
+        let given = call
+            .get("input_parameters")
+            .or(call.get("inputParameters"))
+            .cloned()
+            .unwrap_or_default();
+        let given = if given.is_null() { json!({}) } else { given };
+        json!([call["name"], given, words(call.get("output")), call["reasoning"]])
+    };
+    let one = |said: &Value, words: &Value| {
+        let calls: Value = list(&said["tools_called"]).iter().map(call).collect();
+        json!([calls, list(&said["retrieval_context"]), words])
+    };
+    if let Some(turns) = document["turns"].as_array() {
+        return turns
+            .iter()
+            .map(|turn| json!([turn["role"], one(turn, &turn["content"])]))
+            .collect();
+    }
+    vec![json!([
+        document["input"],
+        one(document, &document["actual_output"]),
+        document["expected_output"]
+    ])]
 }
 
 /// By case and invocation: who asks, who says and calls what, what is given back, the answer; the state.

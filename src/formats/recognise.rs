@@ -41,6 +41,8 @@ fn of_object(value: &Value) -> Option<&'static str> {
         Some("openreward")
     } else if has("eval_cases") || has("evalCases") {
         Some("adk")
+    } else if has("input") && (has("actual_output") || has("actualOutput")) || has("scenario") && list("turns") {
+        Some("deepeval")
     } else if list("prompt") && list("completion") || is_chat_row(value) {
         Some("messages")
     } else if list("messages") {

@@ -14,7 +14,7 @@ pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<atif::Atif>(Some(atif::back::read)).gathered(atif::back::gathered),
     AnyFormat::of::<inspect::Inspect>(None),
     AnyFormat::of::<verifiers::Verifiers>(None),
-    AnyFormat::of::<deepeval::DeepEval>(None),
+    AnyFormat::of::<deepeval::DeepEval>(Some(deepeval::back::read)),
     AnyFormat::of::<adk::Adk>(Some(adk::back::read)),
 ];
 

@@ -125,6 +125,26 @@ fn a_conversation_in_adk() {
     conversation_in("adk");
 }
 
+/// A case of many calls, half of which begin a model call; and many cases.
+#[test]
+fn calls_and_cases_in_deepeval() {
+    all_grow_evenly(|count| {
+        let call = |number: u64| match number % 2 {
+            0 => json!({"name": "look", "input_parameters": {"at": number}, "output": "found", "reasoning": "r"}),
+            _ => json!({"name": "look", "input_parameters": {"at": number}, "output": "found"}),
+        };
+        let calls: Vec<Value> = (0..count).map(call).collect();
+        let mut list = import(
+            "deepeval",
+            &json!({"input": "q", "actual_output": "a", "tools_called": calls}).to_string(),
+        );
+        let case = |number: u64| json!({"input": format!("q{number}"), "actual_output": "a"});
+        let cases: Vec<Value> = (0..count).map(case).collect();
+        list.extend(import("deepeval", &json!(cases).to_string()));
+        list
+    });
+}
+
 /// A set of many cases, each a trace, with a name and an id of their own.
 #[test]
 fn cases_of_many_traces() {

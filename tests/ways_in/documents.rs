@@ -29,7 +29,7 @@ const VALUES: [&str; 14] = [
 ];
 
 /// A format, a document with a place in it, and what may stand there beside values.
-const DOCUMENTS: [(&str, &str, &[&str]); 22] = [
+const DOCUMENTS: [(&str, &str, &[&str]); 24] = [
     (
         "messages",
         r#"{"messages":[@]}"#,
@@ -113,6 +113,16 @@ const DOCUMENTS: [(&str, &str, &[&str]); 22] = [
         r#"{"run_id":"r","started_at":"2026-01-01T00:00:00Z","metadata":{"x":[@]},"steps":[]}"#,
         &[],
     ),
+    (
+        "deepeval",
+        r#"{"input":"q","actual_output":"a","tools_called":[@]}"#,
+        &[
+            r#"{"name":"f"}"#,
+            r#"{"name":"f","reasoning":"r","output":"o"}"#,
+            r#"{"name":"f","inputParameters":{"a":1},"output":[1]}"#,
+        ],
+    ),
+    ("deepeval", "[@]", &[r#"{"input":"q","actual_output":"a"}"#]),
     (
         "adk",
         r#"{"eval_set_id":"s","eval_cases":[@]}"#,

@@ -38,6 +38,7 @@
 //! gives that no turn tells. Pictures, sounds and files become marked text. A run without messages and calls gives no case.
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod check;
 mod document;
 mod interaction;

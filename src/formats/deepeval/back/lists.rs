@@ -1,0 +1,12 @@
+//! Lists of which only some members are of the type that is looked for.
+
+use serde_json::Value;
+
+pub(super) fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn texts(value: Option<Value>) -> Vec<String> {
+    let text = |text: &Value| text.as_str().map(str::to_owned);
+    list(value.as_ref()).iter().filter_map(text).collect()
+}
