@@ -29,6 +29,8 @@ mod summaries;
 mod trace;
 mod views;
 mod writer;
+mod writers;
 
 pub(super) use engine::Bucket;
 pub(super) use examine::examine;
+pub(super) use writers::writers;

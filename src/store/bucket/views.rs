@@ -186,6 +186,16 @@ impl Views {
         own.chain(others).collect()
     }
 
+    /// The databases of others by their names, or why they cannot be read.
+    pub(super) fn by_name(&self) -> Vec<(String, Result<Source, String>)> {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let others = others.iter().map(|(writer, other)| match other {
+            Other::Open(reader) => (writer.clone(), Ok(Source::Other(Arc::clone(reader)))),
+            Other::Unreadable(why) => (writer.clone(), Err(why.clone())),
+        });
+        others.collect()
+    }
+
     /// Which databases cannot be read, and why.
     pub(super) fn unreadable(&self) -> Vec<String> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
