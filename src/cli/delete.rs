@@ -20,7 +20,7 @@ of words and the dead letters. Spans that come later for a deleted trace are not
 the disk, stay as they are: delete there, too.
 
 A running server deletes over its API; its token needs the right `delete`. Without a server, the data directory is changed directly. \
-A store in a bucket cannot delete on request yet.
+In a bucket it is read no more at once, and each server removes it from its own database within ten polls.
 
 Log records without a trace belong to their session, and are deleted with it.
 

@@ -13,7 +13,7 @@ use crate::cli::vocabulary::vocabulary;
 use crate::forward::{self, dead_letters};
 use crate::search;
 use crate::span::TraceId;
-use crate::store::{self, Error, OpenOptions, Store, Unwanted};
+use crate::store::{self, BucketOptions, Error, OpenOptions, Store, Unwanted};
 use crate::web::percent_encoded;
 
 /// Where a command deletes from.
@@ -46,7 +46,18 @@ impl Where {
                 "with a server, the token selects the project; --project is for a data directory or a bucket",
             )),
             Chosen::Server(url) => self.server(url).map(Deleting::Server),
-            Chosen::Bucket(_) => Err(Failure::from(Error::NotInBucket { what: "delete on request" })),
+            // Without a database of its own: each server removes it from its own.
+            Chosen::Bucket(url) => {
+                let options = OpenOptions {
+                    session_keys: vocabulary(self.semconv())?.session_keys(),
+                    bucket: Some(BucketOptions::new(url).with_folder(&self.project.directory(Path::new("")))),
+                    ..OpenOptions::new(Path::new(""))
+                };
+                Ok(Deleting::Store {
+                    store: store::open_up_to_date(&options)?.store,
+                    directory: PathBuf::from(url),
+                })
+            }
             Chosen::Directory(directory) => self.store_to_delete(directory),
             Chosen::None => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => Ok(Deleting::Server(server)),
