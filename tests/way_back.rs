@@ -15,7 +15,16 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 7] = ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"];
+const READ: [&str; 8] = [
+    "contextforge",
+    "reflex",
+    "openreward",
+    "synth",
+    "invariant",
+    "messages",
+    "atif",
+    "adk",
+];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -139,13 +148,16 @@ fn documents_come_back_field_for_field() {
 
 #[test]
 fn other_forms_come_back_in_the_form_that_is_written() {
-    for id in READ {
+    for id in &READ {
         for path in files(&root().join("documents").join(id).join("aside"), ".json") {
             if path.to_str().unwrap().ends_with(".back.json") {
                 continue;
             }
             let back = parsed(&PathBuf::from(path.to_str().unwrap().replace(".json", ".back.json")));
-            let several = back.as_array().is_some_and(|list| list.first().is_some_and(Value::is_array));
+            // No document of these formats is a list.
+            let several = back
+                .as_array()
+                .is_some_and(|list| *id == "adk" || list.first().is_some_and(Value::is_array));
             let mut wanted = if several { back.as_array().unwrap().clone() } else { vec![back] };
             let read = formats::disassemble(Some(format(id)), &fs::read_to_string(&path).unwrap()).unwrap();
             let (mut documents, _) = written(id, read.spans);
@@ -242,6 +254,7 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
         "synth" => synth_meaning(document),
         "messages" => messages_meaning(document),
         "atif" => atif_meaning(document),
+        "adk" => adk_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
@@ -422,6 +435,76 @@ fn atif_meaning(document: &Value) -> Vec<Value> {
     let inner = document["subagent_trajectories"].as_array().into_iter().flatten();
     out.extend(inner.map(|inner| json!({"agent": inner["agent"]["name"], "steps": atif_meaning(inner)})));
     out
+}
+
+/// By case and invocation: who asks, who says and calls what, what is given back, the answer; the state.
+fn adk_meaning(document: &Value) -> Vec<Value> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let key = |snake: &str, camel: &str, value: &Value| value.get(snake).or(value.get(camel)).cloned().unwrap_or_default();
+    // A result of null comes back as empty text.
+    let response = |told: &Value| match told.get("result") {
+        Some(Value::Null) if told.as_object().is_some_and(|told| told.len() == 1) => json!({"result": ""}),
+        _ => told.clone(),
+    };
+    let part = |author: &Value, part: &Value| {
+        let (call, given) = (
+            key("function_call", "functionCall", part),
+            key("function_response", "functionResponse", part),
+        );
+        if !call.is_null() {
+            json!(["calls", author, call["name"], call["args"]])
+        } else if !given.is_null() {
+            json!(["gives back", given["name"], response(&given["response"])])
+        } else {
+            json!([author, part["text"], part["thought"] == true])
+        }
+    };
+    let said = |content: &Value| -> Value {
+        let parts = list(&content["parts"]);
+        let parts = parts
+            .iter()
+            .filter(|part| part["text"].as_str().is_none_or(|text| !text.trim().is_empty()));
+        parts.map(|part| json!([part["text"], part["file_data"]["file_uri"]])).collect()
+    };
+    let invocation = |app: &Value, told: &Value| {
+        let data = key("intermediate_data", "intermediateData", told);
+        let events = list(&key("invocation_events", "invocationEvents", &data));
+        let mut done: Vec<Value> = events
+            .iter()
+            .flat_map(|event| {
+                list(&event["content"]["parts"])
+                    .iter()
+                    .map(|told| part(&event["author"], told))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        done.extend(
+            list(&data["tool_uses"])
+                .iter()
+                .map(|call| json!(["calls", app, call["name"], call["args"]])),
+        );
+        done.extend(
+            list(&data["tool_responses"])
+                .iter()
+                .map(|given| json!(["gives back", given["name"], response(&given["response"])])),
+        );
+        for said in list(&data["intermediate_responses"]) {
+            done.extend(list(&said[1]).iter().map(|told| part(&said[0], told)));
+        }
+        json!([
+            said(&key("user_content", "userContent", told)),
+            done,
+            said(&key("final_response", "finalResponse", told))
+        ])
+    };
+    let case = |case: &Value| {
+        let session = key("session_input", "sessionInput", case);
+        let app = key("app_name", "appName", &session);
+        let invocations: Value = list(&case["conversation"]).iter().map(|told| invocation(&app, told)).collect();
+        let state = key("final_session_state", "finalSessionState", case);
+        json!([invocations, state.as_object().filter(|state| !state.is_empty()), app])
+    };
+    list(&key("eval_cases", "evalCases", document)).iter().map(case).collect()
 }
 
 fn invariant_meaning(document: &Value) -> Vec<Value> {
@@ -700,6 +783,28 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "atif/nemo-lineage.json",
         "an operation of the system's is no message: it is told beside the steps",
+    ),
+    ("adk/nulls.json", "the bytes of a picture are no text"),
+    ("adk/odd-values.json", "a call without arguments is written with none in an object"),
+    (
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0001.adk.json",
+        "agents beside one another are cases in the order in which they began",
+    ),
+    (
+        "made-handoff/5b8efff798038103d269000000030001.adk.json",
+        "a result that is JSON text comes back as the value",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.adk.json",
+        "what was said before the run is read as said in it, and that an agent judges is not told",
+    ),
+    (
+        "made-parent-cycle/5b8efff798038103d2690000000d0001.adk.json",
+        "an invocation without a person's words goes on with the one before",
+    ),
+    (
+        "made-tools-seen-in-messages/5b8efff798038103d269000000220001.adk.json",
+        "a result that is JSON text comes back as the value",
     ),
     ("atif/sounds.json", "how long a sound lasts has no place"),
     ("atif/terminal.json", "what the environment shows is told as a user's words"),

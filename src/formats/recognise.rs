@@ -39,6 +39,8 @@ fn of_object(value: &Value) -> Option<&'static str> {
         Some("contextforge")
     } else if list("blocks") {
         Some("openreward")
+    } else if has("eval_cases") || has("evalCases") {
+        Some("adk")
     } else if list("prompt") && list("completion") || is_chat_row(value) {
         Some("messages")
     } else if list("messages") {

@@ -15,7 +15,7 @@ pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<inspect::Inspect>(None),
     AnyFormat::of::<verifiers::Verifiers>(None),
     AnyFormat::of::<deepeval::DeepEval>(None),
-    AnyFormat::of::<adk::Adk>(None),
+    AnyFormat::of::<adk::Adk>(Some(adk::back::read)),
 ];
 
 /// Session files of coding agents, which are written as documents are and read by `sessions/`.

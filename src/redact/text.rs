@@ -1,11 +1,16 @@
 //! What an expression finds in a text as a reader of it sees it: escapes are undone, and JSON is read, also JSON in the
 //! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
 
+mod escapes;
+mod tokens;
+
 use std::cell::Cell;
 use std::ops::Range;
 
 use regex::Regex;
-use serde::de::IgnoredAny;
+
+use escapes::{Places, next_escape};
+use tokens::{Token, Tokens, begins_json, escaped, is_json, is_number, quoted};
 
 /// Every further level of JSON in a string of JSON doubles its backslashes, so no text in memory has more levels.
 const LEVELS: usize = 32;
@@ -31,22 +36,6 @@ pub(super) struct Replace<'a> {
 struct Change {
     range: Range<usize>,
     text: String,
-}
-
-/// A string, a number or a word of JSON.
-#[derive(Debug, Clone)]
-struct Token {
-    /// With its quotes.
-    range: Range<usize>,
-    is_string: bool,
-    is_key: bool,
-}
-
-impl Token {
-    fn content(&self) -> Range<usize> {
-        let quote = usize::from(self.is_string);
-        self.range.start + quote..self.range.end.saturating_sub(quote)
-    }
 }
 
 impl<'a> Replace<'a> {
@@ -261,155 +250,6 @@ impl<'s> View<'s> {
         });
         changes.collect()
     }
-}
-
-/// The next escape of a text from a place on: where it begins, what it stands for, where it ends.
-fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, usize)> {
-    while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
-        let begin = at + found;
-        if let Some((letter, length)) = escape(source.get(begin..).unwrap_or_default()) {
-            return Some((begin, letter, begin + length));
-        }
-        at = begin + 1;
-    }
-    None
-}
-
-/// Finds the places of a text in the one that its escapes stand in, in order.
-struct Places<'s> {
-    source: &'s str,
-    /// A place behind an escape, or the beginning: in the source and in the text.
-    at: usize,
-    here: usize,
-    /// The next escape.
-    escape: Option<(usize, char, usize)>,
-}
-
-impl<'s> Places<'s> {
-    fn of(source: &'s str) -> Self {
-        Self {
-            source,
-            at: 0,
-            here: 0,
-            escape: next_escape(source, 0),
-        }
-    }
-
-    fn of_source(&mut self, place: usize) -> usize {
-        while let Some((begin, letter, end)) = self.escape {
-            let behind = self.here + (begin - self.at) + letter.len_utf8();
-            if behind > place {
-                break;
-            }
-            (self.at, self.here) = (end, behind);
-            self.escape = next_escape(self.source, end);
-        }
-        self.at + place.saturating_sub(self.here)
-    }
-}
-
-/// The character that an escape at the beginning of a text stands for, and the escape's length.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let letter = match text.as_bytes().get(1)? {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => {
-            let unit = |at: usize| {
-                let digits = text.get(at..at + 4)?;
-                let all = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-                all.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
-            };
-            let first = unit(2)?;
-            let second = text.get(6..8).filter(|begin| *begin == "\\u").and_then(|_| unit(8));
-            let mut letters = char::decode_utf16([first].into_iter().chain(second));
-            return match letters.next()? {
-                Ok(letter) => Some((letter, if letter.len_utf16() == 2 { 12 } else { 6 })),
-                Err(_) => Some((char::REPLACEMENT_CHARACTER, 6)),
-            };
-        }
-        _ => return None,
-    };
-    Some((letter, 2))
-}
-
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok()
-}
-
-fn is_number(token: &str) -> bool {
-    token.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
-}
-
-/// Whether a text is JSON, but no lone number or word.
-fn begins_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[', '"']) && is_json(text)
-}
-
-/// The tokens of JSON, one after the other: there may be half as many as bytes.
-struct Tokens<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Tokens<'a> {
-    fn of(text: &'a str) -> Self {
-        Self {
-            bytes: text.as_bytes(),
-            at: 0,
-        }
-    }
-}
-
-impl Iterator for Tokens<'_> {
-    type Item = Token;
-
-    fn next(&mut self) -> Option<Token> {
-        let bytes = self.bytes;
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-        let is_between = |byte: &u8| is_space(byte) || matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':');
-        let rest = bytes.get(self.at..)?;
-        let begin = self.at + rest.iter().position(|byte| !is_between(byte))?;
-        let is_string = bytes.get(begin) == Some(&b'"');
-        let mut at = begin;
-        if is_string {
-            at += 1;
-            while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-                at += found;
-                if bytes.get(at) == Some(&b'"') {
-                    break;
-                }
-                at += 2;
-            }
-            at += 1;
-        } else {
-            let rest = bytes.get(begin..).unwrap_or_default();
-            at += rest.iter().position(is_between).unwrap_or(rest.len());
-        }
-        self.at = at.min(bytes.len());
-        let after = bytes.get(self.at..).unwrap_or_default();
-        Some(Token {
-            range: begin..self.at,
-            is_string,
-            is_key: is_string && after.iter().find(|byte| !is_space(byte)) == Some(&b':'),
-        })
-    }
-}
-
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// A string of JSON without its quotes.
-fn escaped(text: &str) -> String {
-    let quoted = quoted(text);
-    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
 fn spliced(text: &str, changes: &[Change]) -> String {

@@ -121,6 +121,52 @@ fn a_conversation_in_invariant() {
 }
 
 #[test]
+fn a_conversation_in_adk() {
+    conversation_in("adk");
+}
+
+/// A set of many cases, each a trace, with a name and an id of their own.
+#[test]
+fn cases_of_many_traces() {
+    all_grow_evenly(|count| {
+        let case = |number: u64| {
+            json!({"eval_id": format!("c{number}"), "conversation": [
+                {"user_content": {"parts": [{"text": format!("q{number}")}]}, "final_response": {"parts": [{"text": "a"}]}}]})
+        };
+        let cases: Vec<Value> = (0..count).map(case).collect();
+        let mut list = import("adk", &json!({"eval_set_id": "s", "eval_cases": cases}).to_string());
+        let long = json!({"eval_set_id": "s".repeat(1_000), "description": "d".repeat(1_000), "eval_cases": cases});
+        list.extend(import("adk", &long.to_string()));
+        list
+    });
+}
+
+/// One call after another, in each of which an agent runs.
+#[test]
+fn agents_inside_of_calls_in_adk() {
+    all_grow_evenly(|count| {
+        let event = |author: &str, role: &str, part: Value| json!({"author": author, "content": {"role": role, "parts": [part]}});
+        let events = (0..count / 4).flat_map(|number| {
+            let id = format!("c{number}");
+            [
+                event("boss", "model", json!({"function_call": {"id": id, "name": "ask", "args": {}}})),
+                event("user", "user", json!({"text": "go"})),
+                event("worker", "model", json!({"text": format!("a{number}")})),
+                event(
+                    "boss",
+                    "user",
+                    json!({"function_response": {"id": id, "name": "ask", "response": {"result": "a"}}}),
+                ),
+            ]
+        });
+        let events: Vec<Value> = events.collect();
+        let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [
+            {"user_content": {"parts": [{"text": "q"}]}, "intermediate_data": {"invocation_events": events}}]}]});
+        import("adk", &set.to_string())
+    });
+}
+
+#[test]
 fn calls_in_contextforge() {
     calls_in("contextforge");
 }

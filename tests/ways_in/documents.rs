@@ -29,7 +29,7 @@ const VALUES: [&str; 14] = [
 ];
 
 /// A format, a document with a place in it, and what may stand there beside values.
-const DOCUMENTS: [(&str, &str, &[&str]); 18] = [
+const DOCUMENTS: [(&str, &str, &[&str]); 22] = [
     (
         "messages",
         r#"{"messages":[@]}"#,
@@ -112,6 +112,31 @@ const DOCUMENTS: [(&str, &str, &[&str]); 18] = [
         "contextforge",
         r#"{"run_id":"r","started_at":"2026-01-01T00:00:00Z","metadata":{"x":[@]},"steps":[]}"#,
         &[],
+    ),
+    (
+        "adk",
+        r#"{"eval_set_id":"s","eval_cases":[@]}"#,
+        &[r#"{"eval_id":"c","conversation":[{"user_content":{"parts":[{"text":"q"}]}}]}"#],
+    ),
+    (
+        "adk",
+        r#"{"eval_set_id":"s","eval_cases":[{"eval_id":"c","conversation":[{"user_content":{"parts":[{"text":"q"}]},"intermediate_data":{"invocation_events":[@]}}]}]}"#,
+        &[
+            r#"{"author":"a","content":{"parts":[{"text":"t"}]}}"#,
+            r#"{"author":"a","content":{"parts":[{"function_call":{"name":"f","args":{}}}]}}"#,
+            r#"{"author":"a","content":{"parts":[{"function_response":{"name":"f","response":{}}}]}}"#,
+            r#"{"author":"user","content":{"parts":[{"text":"t"}]}}"#,
+        ],
+    ),
+    (
+        "adk",
+        r#"{"eval_set_id":"s","eval_cases":[{"eval_id":"c","conversation":[{"user_content":{"parts":[{"text":"q"}]},"intermediate_data":{"tool_uses":[@]}}]}]}"#,
+        &[r#"{"name":"f","args":{}}"#],
+    ),
+    (
+        "adk",
+        r#"{"evalSetId":"s","evalCases":[{"evalId":"c","conversation":[{"userContent":{"parts":[@]}}],"final_session_state":{"x":[@]}}]}"#,
+        &[r#"{"text":"t"}"#],
     ),
     (
         "openreward",

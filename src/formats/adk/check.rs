@@ -183,6 +183,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
 
 fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
     DATA.check(data, place, found);
+    responses(data, place.key("intermediate_responses"), found);
     let place = place.key("invocation_events");
     for (at, event) in data
         .get("invocation_events")
@@ -198,27 +199,62 @@ fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Viol
     }
 }
 
-/// The same with keys in snake case, but for objects whose keys are data. Deeper values hold data only.
-fn snake(value: &Value, depth: usize) -> Value {
-    const DATA: [&str; 6] = [
-        "args",
-        "response",
-        "state",
-        "final_session_state",
-        "app_details",
-        "conversation_scenario",
-    ];
+/// Pairs of an author and parts.
+fn responses(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
+    let pairs = data.get("intermediate_responses").and_then(Value::as_array);
+    for (at, pair) in pairs.into_iter().flatten().enumerate() {
+        let place = place.item(at);
+        let Some([Value::String(_), Value::Array(parts)]) = pair.as_array().map(Vec::as_slice) else {
+            found.add(place, "a response is a pair: the author, and a list of parts");
+            continue;
+        };
+        let place = place.item(1);
+        for (at, part) in parts.iter().enumerate() {
+            match part.as_object() {
+                Some(part) => PART.check(part, place.item(at), found),
+                None => found.add(place.item(at), format!("expected a part (an object), found {}", shown(part))),
+            }
+        }
+    }
+}
+
+/// Objects whose keys are data.
+const DATA_KEYS: [&str; 6] = [
+    "args",
+    "response",
+    "state",
+    "final_session_state",
+    "app_details",
+    "conversation_scenario",
+];
+/// Deeper values hold data only.
+const DEEPEST: usize = 12;
+
+/// The same with keys in snake case, but for objects whose keys are data.
+pub(super) fn snake(value: &Value, depth: usize) -> Value {
     match value {
         Value::Array(list) => list.iter().map(|item| snake(item, depth)).collect(),
-        Value::Object(map) if depth < 12 => {
+        Value::Object(map) if depth < DEEPEST => {
             let named = map.iter().map(|(key, value)| {
                 let key = snake_key(key);
-                let is_data = DATA.contains(&key.as_str());
+                let is_data = DATA_KEYS.contains(&key.as_str());
                 (key, if is_data { value.clone() } else { snake(value, depth + 1) })
             });
             named.collect::<Map<_, _>>().into()
         }
         other => other.clone(),
+    }
+}
+
+/// Whether all keys are in snake case already.
+pub(super) fn is_snake(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(list) => list.iter().all(|item| is_snake(item, depth)),
+        Value::Object(map) if depth < DEEPEST => map.iter().all(|(key, value)| {
+            let is_data = DATA_KEYS.contains(&key.as_str());
+            !key.bytes().any(|byte| byte.is_ascii_uppercase()) && (is_data || is_snake(value, depth + 1))
+        }),
+        _ => true,
     }
 }
 

@@ -46,6 +46,7 @@
 
 mod assemble;
 mod assembly;
+pub(in crate::formats) mod back;
 mod check;
 mod document;
 mod event;

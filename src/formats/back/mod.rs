@@ -10,6 +10,7 @@
 //! results and agents. Reading a document twice gives the same spans with the same ids.
 
 mod at;
+mod dialogue;
 mod error;
 mod facts;
 mod history;
@@ -23,6 +24,7 @@ mod restored;
 mod run_facts;
 mod story;
 mod times;
+mod waiting;
 
 pub use error::DisassembleError;
 pub use note::{Note, NoteKind};
@@ -33,6 +35,7 @@ pub(crate) use remainder::name_of;
 pub(crate) use story::ids_of_name;
 
 pub(in crate::formats) use at::{At, time};
+pub(in crate::formats) use dialogue::{Answer, Dialogue, tool_message};
 pub(in crate::formats) use error::Result;
 pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
 pub(in crate::formats) use history::HistoryId;

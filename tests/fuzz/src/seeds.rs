@@ -66,9 +66,18 @@ fn corpus(endings: &[&str]) -> Vec<Vec<u8>> {
 /// A format's number stands before its document.
 fn documents() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for (number, format) in ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"]
-        .iter()
-        .enumerate()
+    for (number, format) in [
+        "contextforge",
+        "reflex",
+        "openreward",
+        "synth",
+        "invariant",
+        "messages",
+        "atif",
+        "adk",
+    ]
+    .iter()
+    .enumerate()
     {
         let ending = format!(".{format}.json");
         for document in corpus(&[&ending]) {

@@ -1,0 +1,221 @@
+//! An eval case: who speaks in which conversation.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::formats::back::{At, Dialogue, Result, Story};
+use crate::operation::{Kind, Message, Operation, Role, StateChange, ToolCall, ToolDefinition};
+use crate::span::TraceId;
+
+/// In which forms a document tells what stood between question and answer.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    pub(super) events: bool,
+    pub(super) lists: bool,
+}
+
+/// An agent's conversation.
+pub(super) struct Frame {
+    pub(super) dialogue: Dialogue,
+    /// Who spoke last.
+    author: Option<String>,
+}
+
+/// Instructions and tools of an agent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Details {
+    pub(super) instructions: String,
+    pub(super) tools: Vec<ToolDefinition>,
+}
+
+/// A case while it is read.
+pub(super) struct Case<'s> {
+    pub(super) story: &'s mut Story,
+    /// The agent of the case, and those inside of its calls.
+    frames: Vec<Frame>,
+    /// What the invocation says of agents that did not speak in it yet.
+    pub(super) details: HashMap<String, Details>,
+    /// What was told of agents.
+    told: HashMap<String, Details>,
+    /// The responses that are still to come in the invocation, by their ids.
+    pub(super) to_come: HashMap<String, usize>,
+    /// The id that the next operation takes.
+    pub(super) own_id: Option<String>,
+}
+
+/// Reads a case: the first one of a trace tells of its root.
+pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<()> {
+    let is_first = story.drafts.len() == 1;
+    let session = at.some("session_input");
+    let person = |key: &str, unknown: &str| -> Result<Option<String>> {
+        let word = session.as_ref().map(|session| session.text_of(key)).transpose()?.flatten();
+        Ok(word.filter(|word| !word.is_empty() && *word != unknown).map(str::to_owned))
+    };
+    let (app, user) = (person("app_name", "unknown")?, person("user_id", "user")?);
+    let fixed = session.as_ref().and_then(|session| session.value.get("session_id")?.as_str());
+    let own = at.need("eval_id")?.text()?;
+    let agent = if is_first {
+        if let Some(root) = story.operation(0) {
+            if let Some(app) = &app {
+                root.name.clone_from(app);
+            }
+            root.agent.name = app;
+            root.user_id = user;
+            root.session_id = fixed.map(str::to_owned).or(root.session_id.take());
+            if TraceId::from_hex(own.split(':').next().unwrap_or_default()).is_none() {
+                root.metadata.insert("eval_id".to_owned(), own.into());
+            }
+        }
+        0
+    } else {
+        let id = story.id_at(None, at);
+        let operation = Operation {
+            kind: Kind::Agent,
+            name: "agent".to_owned(),
+            ..Operation::default()
+        };
+        story.add(id, 0, operation)
+    };
+    let dialogue = Dialogue::new(story, agent);
+    let mut case = Case {
+        frames: vec![Frame { dialogue, author: None }],
+        story,
+        details: HashMap::new(),
+        told: HashMap::new(),
+        to_come: HashMap::new(),
+        own_id: None,
+    };
+    if let Some(conversation) = at.some("conversation") {
+        for invocation in conversation.items()? {
+            case.invocation(&invocation, forms)?;
+        }
+    }
+    case.finish();
+    if let Some(scenario) = at.some("conversation_scenario") {
+        let text = |key: &str| scenario.value.get(key).and_then(Value::as_str).map(str::to_owned);
+        if let Some(root) = story.operation(agent) {
+            root.task.description = text("starting_prompt");
+            root.task.goal = text("conversation_plan");
+        }
+    }
+    states(at, session.as_ref(), agent, story)
+}
+
+/// The state at the end, as changes of what it was before.
+fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, story: &mut Story) -> Result<()> {
+    let before = session.map(|session| session.object_of("state")).transpose()?.unwrap_or_default();
+    let after = at.object_of("final_session_state")?;
+    for (key, value) in after {
+        let id = story.id(None, &format!("{}.final_session_state.{key}", at.own));
+        let operation = Operation {
+            kind: Kind::StateChange,
+            name: key.clone(),
+            state: Some(Box::new(StateChange {
+                old_value: before.get(&key).filter(|old| !old.is_null()).cloned(),
+                new_value: Some(value).filter(|new| !new.is_null()),
+                key: Some(key),
+                reason: None,
+            })),
+            ..Operation::default()
+        };
+        story.add(id, agent, operation);
+    }
+    Ok(())
+}
+
+impl Case<'_> {
+    /// The outermost conversation.
+    pub(super) fn outermost(&mut self) {
+        self.close_above(1);
+    }
+
+    /// Whether the conversation of an agent inside of a call goes on.
+    pub(super) fn is_inside(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    fn close_above(&mut self, count: usize) {
+        while self.frames.len() > count {
+            if let Some(frame) = self.frames.pop() {
+                frame.dialogue.finish(self.story);
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.close_above(0);
+    }
+
+    /// The innermost conversation.
+    pub(super) fn dialogue(&mut self) -> Option<(&mut Dialogue, &mut Story)> {
+        let frame = self.frames.last_mut()?;
+        Some((&mut frame.dialogue, self.story))
+    }
+
+    /// Goes to the conversation in which a call with this id waits for its result.
+    pub(super) fn go_to_call(&mut self, id: &str) {
+        if let Some(place) = self.frames.iter().rposition(|frame| frame.dialogue.waits_for(id)) {
+            self.close_above(place + 1);
+        }
+    }
+
+    /// Begins the conversation of an agent inside of the call that waits for its result, if one does that is still to come.
+    pub(super) fn begin_inside(&mut self, at: &At<'_>) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        let to_come = &self.to_come;
+        let is_answered = |call: &ToolCall| to_come.contains_key(call.id.as_deref().unwrap_or_default());
+        let Some(tool) = frame.dialogue.running_tool(at, is_answered, self.story) else {
+            return;
+        };
+        let id = self.story.id(None, &format!("{} agent", at.own));
+        let operation = Operation {
+            kind: Kind::Agent,
+            name: "agent".to_owned(),
+            ..Operation::default()
+        };
+        let agent = self.story.add(id, tool, operation);
+        let dialogue = Dialogue::new(self.story, agent);
+        self.frames.push(Frame { dialogue, author: None });
+    }
+
+    /// Goes to the conversation in which this agent speaks.
+    pub(super) fn go_to(&mut self, author: Option<&str>, at: &At<'_>) {
+        let Some(author) = author else { return };
+        // An agent that speaks while a call waits is inside of it; one that was spoken to is there already.
+        if self.frames.last().is_some_and(|frame| frame.author.is_some()) {
+            let count = self.frames.len();
+            self.begin_inside(at);
+            if self.frames.len() == count {
+                let place = self.frames.iter().rposition(|frame| frame.author.as_deref() == Some(author));
+                self.close_above(place.map_or(count, |place| place + 1));
+            }
+        }
+        let Some(frame) = self.frames.last_mut() else { return };
+        let is_new = frame.author.is_none();
+        frame.author = Some(author.to_owned());
+        let agent = frame.dialogue.agent;
+        if let Some(operation) = self.story.operation(agent).filter(|_| is_new && agent != 0) {
+            operation.agent.name = Some(author.to_owned());
+            author.clone_into(&mut operation.name);
+        }
+    }
+
+    /// The system prompt that an agent was given since it spoke last, and the tools that it was offered.
+    pub(super) fn instructed(&mut self, author: Option<&str>, at: &At<'_>) -> Vec<ToolDefinition> {
+        let Some(new) = author.and_then(|author| self.details.remove(author)) else {
+            return Vec::new();
+        };
+        let told = self.told.entry(author.unwrap_or_default().to_owned()).or_default();
+        if told.instructions != new.instructions
+            && !new.instructions.is_empty()
+            && let Some(frame) = self.frames.last_mut()
+        {
+            let prompt = Message::text(Role::System, new.instructions.as_str());
+            frame.dialogue.instruct(prompt, at);
+        }
+        let tools = if told.tools == new.tools { Vec::new() } else { new.tools.clone() };
+        *told = new;
+        tools
+    }
+}

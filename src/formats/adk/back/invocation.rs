@@ -1,0 +1,327 @@
+//! An invocation: a person's words, events, the final response.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use serde_json::Value;
+
+use super::case::{Case, Details, Forms};
+use super::parts::{self, Content, call};
+use crate::formats::back::{Answer, At, NoteKind, Result, seconds, tool_definition, tool_message};
+use crate::operation::{Failure, Kind, Message, Operation, Part, Role, TokenCount, ToolDefinition, ToolUse};
+
+/// A model call of which an event says all but the words.
+struct Silent<'a> {
+    at: At<'a>,
+    author: Option<String>,
+}
+
+impl Case<'_> {
+    pub(super) fn invocation(&mut self, at: &At<'_>, forms: &mut Forms) -> Result<()> {
+        at.object()?;
+        let begin = self.story.drafts.len();
+        self.own_id = at.text_of("invocation_id")?.map(str::to_owned);
+        self.details = details(at);
+        let asked = at.need("user_content")?;
+        let content = parts::content(&asked)?;
+        if content.says_something()
+            && let Some((dialogue, _)) = self.dialogue()
+        {
+            dialogue.hear(message(Role::User, content), &asked);
+        }
+        let mut silent = None;
+        let mut last = None;
+        if let Some(data) = at.some("intermediate_data") {
+            data.object()?;
+            if let Some(events) = data.some("invocation_events") {
+                forms.events = true;
+                let events = events.items()?;
+                self.to_come = responses(&events);
+                for event in &events {
+                    self.event(event, &mut silent, &mut last)?;
+                }
+            } else {
+                forms.lists |= data.value.get("tool_uses").is_some();
+                self.lists(&data)?;
+            }
+        }
+        self.outermost();
+        match at.some("final_response") {
+            // An event whose words the response repeats said them.
+            Some(response) if last != response.value.get("parts") => self.response(&response, silent)?,
+            _ => self.silent(silent),
+        }
+        let started = at.some("creation_timestamp").and_then(|time| time.value.as_f64());
+        if self.story.drafts.len() > begin {
+            let started = started.filter(|time| *time > 0.0).and_then(seconds);
+            self.story.times(begin, started, None);
+        }
+        Ok(())
+    }
+
+    fn event<'a>(&mut self, at: &At<'a>, silent: &mut Option<Silent<'a>>, last: &mut Option<&'a Value>) -> Result<()> {
+        let author = at.need("author")?.text()?;
+        let is_person = author == "user";
+        let author = Some(author).filter(|author| !author.is_empty() && *author != "unknown");
+        let Some(said) = at.some("content") else {
+            return self.without_content(at, author, silent);
+        };
+        let mut content = parts::content(&said)?;
+        for response in std::mem::take(&mut content.responses) {
+            self.function_response(&response)?;
+        }
+        if !content.says_something() {
+            let counts = at.some("usage_metadata").is_some() || at.some("model_version").is_some();
+            return if counts { self.without_content(at, author, silent) } else { Ok(()) };
+        }
+        if is_person || content.is_users {
+            self.begin_inside(at);
+            if let Some((dialogue, _)) = self.dialogue() {
+                dialogue.hear(message(Role::User, content), at);
+            }
+            return Ok(());
+        }
+        *last = said.value.get("parts");
+        self.go_to(author, at);
+        self.model_call(at, author, Some(content));
+        Ok(())
+    }
+
+    /// The model call of the final response; one inside of a call said nothing.
+    fn without_content<'a>(&mut self, at: &At<'a>, author: Option<&str>, silent: &mut Option<Silent<'a>>) -> Result<()> {
+        let next = Silent {
+            at: at.clone(),
+            author: author.map(str::to_owned),
+        };
+        if self.is_inside() {
+            self.silent(Some(next));
+        } else {
+            let before = silent.replace(next);
+            self.silent(before);
+        }
+        Ok(())
+    }
+
+    fn silent(&mut self, silent: Option<Silent<'_>>) {
+        if let Some(silent) = silent {
+            self.go_to(silent.author.as_deref(), &silent.at);
+            self.model_call(&silent.at, silent.author.as_deref(), None);
+        }
+    }
+
+    fn response(&mut self, at: &At<'_>, silent: Option<Silent<'_>>) -> Result<()> {
+        let content = parts::content(at)?;
+        if !content.says_something() {
+            self.silent(silent);
+            return Ok(());
+        }
+        let (place, author) = match silent {
+            Some(silent) => (silent.at, silent.author),
+            None => (at.clone(), None),
+        };
+        self.go_to(author.as_deref(), &place);
+        self.model_call(&place, author.as_deref(), Some(content));
+        Ok(())
+    }
+
+    /// A model call of this author, with the counts of the event.
+    fn model_call(&mut self, at: &At<'_>, author: Option<&str>, said: Option<Content<'_>>) {
+        let tools = self.instructed(author, at);
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            name: "model call".to_owned(),
+            output_messages: said.map(|content| vec![message(Role::Assistant, content)]),
+            tool_definitions: tools,
+            usage: usage(at.value.get("usage_metadata")),
+            ..Operation::default()
+        };
+        operation.agent.name = author.map(str::to_owned);
+        operation.model.response = at.value.get("model_version").and_then(Value::as_str).map(str::to_owned);
+        let recorded = self.own_id.take();
+        let id = self.story.id_at(recorded.as_deref(), at);
+        if let Some((dialogue, story)) = self.dialogue() {
+            dialogue.model_call(id, operation, story);
+        }
+    }
+
+    fn function_response(&mut self, at: &At<'_>) -> Result<()> {
+        at.object()?;
+        let (id, name) = (at.text_of("id")?, at.text_of("name")?);
+        if let Some(id) = id {
+            self.go_to_call(id);
+        }
+        if let Entry::Occupied(mut left) = self.to_come.entry(id.unwrap_or_default().to_owned()) {
+            *left.get_mut() -= 1;
+            if *left.get() == 0 {
+                left.remove();
+            }
+        }
+        let answer = answer(at)?;
+        let span = self.story.id_at(None, at);
+        let Some((dialogue, story)) = self.dialogue() else { return Ok(()) };
+        let Some(open) = dialogue.answered(id) else {
+            story.note(&at.path, NoteKind::ByPosition, "it answers no call: an operation of its own");
+            let operation = Operation {
+                kind: Kind::Tool,
+                name: name.unwrap_or_default().to_owned(),
+                tool: Some(Box::new(ToolUse {
+                    name: name.map(str::to_owned),
+                    call_id: id.map(str::to_owned),
+                    result: answer.value,
+                    ..ToolUse::default()
+                })),
+                failure: answer.failure,
+                ..Operation::default()
+            };
+            story.add(span, dialogue.agent, operation);
+            return Ok(());
+        };
+        if id.is_none() || id != open.call.id.as_deref() {
+            let detail = "it names no call: it answers the first one that waits";
+            story.note(&at.path, NoteKind::ByPosition, detail);
+        }
+        let mut told = tool_message(&open);
+        match &answer.failure {
+            Some(failure) => {
+                told.is_error = true;
+                told.parts = failure.message.iter().map(|words| Part::Text(words.clone())).collect();
+            }
+            None => told.result = answer.value.clone().map(Box::new),
+        }
+        dialogue.result(span, &open, told, answer, story);
+        Ok(())
+    }
+
+    /// Calls, responses and words without their order.
+    fn lists(&mut self, at: &At<'_>) -> Result<()> {
+        let items = |key: &str| at.some(key).map(|list| list.items()).transpose();
+        let mut content = Content::default();
+        for used in items("tool_uses")?.unwrap_or_default() {
+            content.calls.push(call(&used)?);
+        }
+        if content.calls.len() > 1 {
+            let detail = "the lists do not say in which order calls were made: one model call makes them all";
+            self.story.note(&at.path, NoteKind::ByPosition, detail);
+        }
+        if content.says_something() {
+            self.model_call(at, None, Some(content));
+        }
+        for response in items("tool_responses")?.unwrap_or_default() {
+            self.function_response(&response)?;
+        }
+        for words in items("intermediate_responses")?.unwrap_or_default() {
+            let pair = words.items()?;
+            let [author, said] = pair.as_slice() else { continue };
+            let mut content = Content::default();
+            parts::of_parts(said, &mut content)?;
+            if content.says_something() {
+                let author = author.value.as_str().filter(|author| !author.is_empty() && *author != "unknown");
+                self.model_call(said, author, Some(content));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn message(role: Role, content: Content<'_>) -> Message {
+    Message {
+        role,
+        parts: content.parts,
+        tool_calls: content.calls,
+        ..Message::default()
+    }
+}
+
+/// What a function gave back: ADK puts `result` around what is no object, and `error` around why it failed.
+fn answer(at: &At<'_>) -> Result<Answer> {
+    let Some(response) = at.some("response") else {
+        return Ok(Answer::default());
+    };
+    let map = response.object()?;
+    let only = map.iter().next().filter(|_| map.len() == 1);
+    Ok(match only {
+        Some((key, value)) if key == "result" => Answer {
+            value: Some(value.clone()),
+            failure: None,
+        },
+        Some((key, Value::String(words))) if key == "error" => Answer {
+            value: None,
+            failure: Some(Failure {
+                message: Some(words.clone()),
+                ..Failure::default()
+            }),
+        },
+        _ => Answer {
+            value: Some(response.value.clone()),
+            failure: None,
+        },
+    })
+}
+
+/// How many responses there are, by their ids.
+fn responses(events: &[At<'_>]) -> HashMap<String, usize> {
+    let mut out = HashMap::new();
+    let parts = events.iter().filter_map(|event| event.value.pointer("/content/parts")?.as_array());
+    for response in parts.flatten().filter_map(|part| part.get("function_response")?.as_object()) {
+        let id = response.get("id").and_then(Value::as_str).unwrap_or_default();
+        *out.entry(id.to_owned()).or_default() += 1;
+    }
+    out
+}
+
+/// The genai package counts thoughts beside the candidates.
+fn usage(counts: Option<&Value>) -> TokenCount {
+    let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
+    let (said, thought) = (count("candidates_token_count"), count("thoughts_token_count"));
+    TokenCount {
+        input: count("prompt_token_count"),
+        output: match (said, thought) {
+            (None, None) => None,
+            (said, thought) => Some(said.unwrap_or_default().saturating_add(thought.unwrap_or_default())),
+        },
+        reasoning: thought,
+        cache_read: count("cached_content_token_count"),
+        total: count("total_token_count"),
+        ..TokenCount::default()
+    }
+}
+
+/// Instructions and tools by agent.
+fn details(at: &At<'_>) -> HashMap<String, Details> {
+    let agents = at
+        .value
+        .get("app_details")
+        .and_then(|details| either(details, "agent_details", "agentDetails"));
+    let agents = agents.and_then(Value::as_object);
+    let of = |agent: &Value| Details {
+        instructions: agent.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        tools: tools(either(agent, "tool_declarations", "toolDeclarations")),
+    };
+    let agents = agents.into_iter().flatten();
+    agents.map(|(name, agent)| (name.clone(), of(agent))).collect()
+}
+
+/// A member in either case: below `app_details` keys are as they came.
+fn either<'v>(value: &'v Value, snake: &str, camel: &str) -> Option<&'v Value> {
+    value.get(snake).or_else(|| value.get(camel))
+}
+
+/// Declarations in OpenAI's function form, bare, or grouped as the genai package does.
+fn tools(list: Option<&Value>) -> Vec<ToolDefinition> {
+    let mut out = Vec::new();
+    for tool in list.and_then(Value::as_array).into_iter().flatten() {
+        match either(tool, "function_declarations", "functionDeclarations").and_then(Value::as_array) {
+            Some(group) => out.extend(group.iter().filter_map(declaration)),
+            None => out.extend(declaration(tool.get("function").unwrap_or(tool))),
+        }
+    }
+    out
+}
+
+fn declaration(value: &Value) -> Option<ToolDefinition> {
+    let mut definition = tool_definition(value)?;
+    let schema = either(value, "parameters_json_schema", "parametersJsonSchema");
+    definition.parameters = definition.parameters.or_else(|| schema.cloned());
+    definition.description = definition.description.filter(|text| !text.is_empty());
+    Some(definition)
+}

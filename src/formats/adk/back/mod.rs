@@ -1,0 +1,133 @@
+//! Eval sets to spans.
+//!
+//! | set | span |
+//! |---|---|
+//! | eval case | a trace: its id is the one in `eval_id` (`TRACE`, `TRACE:2`), else made of all the case says |
+//! | `eval_set_id`; `name` of a set that has a trace's id; `session_input.session_id` | the session |
+//! | `eval_id`, `session_input` | the root: metadata, agent, person |
+//! | further cases of one trace | agents beside the first one |
+//! | event with words or calls, `final_response` | a model call of its author: all that was said before went in |
+//! | event without content, with usage | the model call of the final response |
+//! | `function_response` | the execution of the call that it answers, by id, else by position |
+//! | events of another author between a call and its response | an agent inside of the call |
+//! | events of another author elsewhere | the agent that goes on in the same conversation |
+//! | `tool_uses`, `tool_responses`, `intermediate_responses` | one model call with all calls, its results, a model call for each text |
+//! | `app_details` | system prompts, offered tools |
+//! | `session_input.state`, `final_session_state` | changes of state at the end |
+//! | `conversation_scenario` | the root's task |
+//!
+//! Keys may be in snake or in camel case. A case has no times but those at which its invocations began.
+
+mod case;
+mod invocation;
+mod parts;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::check::{is_snake, snake};
+use crate::formats::back::{At, Result, Story, trace_id};
+use crate::span::TraceId;
+
+/// No id that names a file is longer. What is longer is not repeated for each trace.
+const LONGEST_ID: usize = 255;
+
+/// The traces of a set.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let set = match is_snake(at.value, 0) {
+        true => Cow::Borrowed(at.value),
+        false => Cow::Owned(snake(at.value, 0)),
+    };
+    let set = at.below("", &set);
+    let own = set.need("eval_set_id")?.text()?;
+    let cases = set.need("eval_cases")?.items()?;
+    let mut traces = Traces::default();
+    for (index, case) in cases.iter().enumerate() {
+        case.object()?;
+        let id = case.need("eval_id")?.text()?;
+        traces.add(index, own, id, case.value);
+    }
+    if cases.is_empty() {
+        return Ok(vec![Story::new("adk", trace_id("adk", &set.value.to_string()), None)]);
+    }
+    let session = session_of(&set, own)?;
+    let several = traces.list.len() > 1;
+    let mut out = Vec::with_capacity(traces.list.len());
+    for (number, (trace, members)) in traces.list.iter().enumerate() {
+        let document = several.then(|| part(at.value, members, number == 0));
+        let mut story = Story::new("adk", *trace, document);
+        let is_told = session.filter(|id| number == 0 || id.len() <= LONGEST_ID);
+        if let Some(root) = story.operation(0) {
+            root.session_id = is_told.map(str::to_owned);
+        }
+        let mut forms = case::Forms::default();
+        for case in members.iter().filter_map(|index| cases.get(*index)) {
+            case::read(case, &mut story, &mut forms)?;
+        }
+        if forms.lists && !forms.events {
+            story.options.push(("adk.intermediate".to_owned(), "lists".to_owned()));
+        }
+        out.push(story);
+    }
+    Ok(out)
+}
+
+/// The session of a set's runs: a set that was made of a trace has the session's name.
+fn session_of<'a>(set: &At<'a>, own: &'a str) -> Result<Option<&'a str>> {
+    let name = set.text_of("name")?;
+    Ok(match TraceId::from_hex(own) {
+        Some(_) => name,
+        None => Some(own).filter(|own| !own.is_empty()),
+    })
+}
+
+/// The traces of a set, in order, each with the places of its cases.
+#[derive(Default)]
+struct Traces {
+    list: Vec<(TraceId, Vec<usize>)>,
+    places: HashMap<TraceId, usize>,
+}
+
+impl Traces {
+    fn add(&mut self, index: usize, set: &str, id: &str, case: &Value) {
+        let recorded = TraceId::from_hex(id.split(':').next().unwrap_or_default());
+        let mut own = format!("{set}\n{case}");
+        let trace = recorded.unwrap_or_else(|| {
+            loop {
+                let made = trace_id("adk", &own);
+                if !self.places.contains_key(&made) {
+                    return made;
+                }
+                // The same case again.
+                own = format!("{set}\n{index}\n{case}");
+            }
+        });
+        let place = *self.places.entry(trace).or_insert(self.list.len());
+        match self.list.get_mut(place) {
+            Some((_, members)) => members.push(index),
+            None => self.list.push((trace, vec![index])),
+        }
+    }
+}
+
+/// The set with these cases alone. What it says beside them is with the first one.
+fn part(set: &Value, members: &[usize], is_first: bool) -> Value {
+    let is_cases = |key: &str| key == "eval_cases" || key == "evalCases";
+    let is_id = |key: &str| key == "eval_set_id" || key == "evalSetId";
+    let mut out = Map::new();
+    for (key, value) in set.as_object().into_iter().flatten() {
+        let kept = if is_cases(key) {
+            let cases = members.iter().filter_map(|index| value.get(*index)).cloned();
+            cases.collect()
+        } else if is_first || is_id(key) && value.as_str().is_some_and(|id| id.len() <= LONGEST_ID) {
+            value.clone()
+        } else {
+            continue;
+        };
+        out.insert(key.clone(), kept);
+    }
+    out.into()
+}

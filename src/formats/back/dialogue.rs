@@ -1,0 +1,171 @@
+//! A conversation of an agent while a document is read: what was said, what the next model call is given beside it, and calls that
+//! wait for their results.
+
+use serde_json::Value;
+
+use super::at::At;
+use super::history::HistoryId;
+use super::story::Story;
+use super::waiting::{Open, Waiting};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+use crate::span::SpanId;
+
+/// A conversation.
+#[derive(Debug)]
+pub(in crate::formats) struct Dialogue {
+    /// The agent whose operations these are.
+    pub(in crate::formats) agent: usize,
+    history: HistoryId,
+    /// Said, and given to no model call; with the places.
+    unheard: Vec<(Message, String)>,
+    waiting: Waiting,
+}
+
+/// What a call gave back.
+#[derive(Debug, Default)]
+pub(in crate::formats) struct Answer {
+    /// Its value, where it is not the text of the message.
+    pub(in crate::formats) value: Option<Value>,
+    /// Why the tool failed.
+    pub(in crate::formats) failure: Option<Failure>,
+}
+
+impl Dialogue {
+    pub(in crate::formats) fn new(story: &mut Story, agent: usize) -> Self {
+        Self {
+            agent,
+            history: story.begin_history(),
+            unheard: Vec::new(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// Somebody else than the model said it.
+    pub(in crate::formats) fn hear(&mut self, message: Message, at: &At<'_>) {
+        self.unheard.push((message, at.own.clone()));
+    }
+
+    /// What a system says to the next model call, before all that this one hears beside it.
+    pub(in crate::formats) fn instruct(&mut self, prompt: Message, at: &At<'_>) {
+        self.unheard.insert(0, (prompt, at.own.clone()));
+    }
+
+    /// No result answers the calls so far.
+    pub(in crate::formats) fn forget_calls(&mut self) {
+        self.waiting = Waiting::default();
+    }
+
+    /// The model said it before the run: no operation says it.
+    pub(in crate::formats) fn said_before(&mut self, message: Message, story: &mut Story) {
+        self.take_in(story);
+        self.waiting.add(&message.tool_calls, None);
+        story.history(self.history).push(message);
+    }
+
+    /// A model call, which was given all that was said so far. Its place in the story.
+    pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, story: &mut Story) -> usize {
+        self.take_in(story);
+        let said = operation.output_messages.as_deref().and_then(<[Message]>::first).cloned();
+        let caller = story.add_model_call(id, self.agent, operation, self.history);
+        if let Some(said) = said {
+            self.waiting.add(&said.tool_calls, Some(caller));
+            story.history(self.history).push(said);
+        }
+        caller
+    }
+
+    fn take_in(&mut self, story: &mut Story) {
+        let unheard = std::mem::take(&mut self.unheard).into_iter();
+        story.history(self.history).extend(unheard.map(|(message, _)| message));
+    }
+
+    /// The call that a result with this id answers.
+    pub(in crate::formats) fn answered(&mut self, id: Option<&str>) -> Option<Open> {
+        self.waiting.take(id)
+    }
+
+    /// Whether a call with this id waits for its result.
+    pub(in crate::formats) fn waits_for(&self, id: &str) -> bool {
+        self.waiting.has(id)
+    }
+
+    /// The operation that runs the first call of the last message that waits for its result, and of which this holds. It is told now.
+    pub(in crate::formats) fn running_tool(&mut self, at: &At<'_>, holds: impl Fn(&ToolCall) -> bool, story: &mut Story) -> Option<usize> {
+        let agent = self.agent;
+        let open = self.waiting.next(holds)?;
+        if open.tool.is_none() {
+            let id = story.id(None, &format!("{} runs", at.own));
+            open.tool = Some(tool(id, agent, open, Answer::default(), story));
+        }
+        open.tool
+    }
+
+    /// The result of a call: the operation that ran it, and its message for the model. Its place in the story, if the model called it
+    /// in this run.
+    pub(in crate::formats) fn result(
+        &mut self,
+        id: SpanId,
+        open: &Open,
+        message: Message,
+        answer: Answer,
+        story: &mut Story,
+    ) -> Option<usize> {
+        let told = open.tool.and_then(|tool| story.operation(tool));
+        let place = if let Some(operation) = told {
+            operation.failure = answer.failure;
+            operation.tool.get_or_insert_default().result = answer.value;
+            open.tool
+        } else {
+            open.caller.map(|_| tool(id, self.agent, open, answer, story))
+        };
+        self.take_in(story);
+        story.history(self.history).push(message);
+        place
+    }
+
+    /// The end: words that no model was given are a person's input.
+    pub(in crate::formats) fn finish(self, story: &mut Story) {
+        for (message, own) in self.unheard {
+            let id = story.id(None, &own);
+            let words = message.content();
+            let operation = Operation {
+                kind: Kind::UserInput,
+                name: "input".to_owned(),
+                input: words.into(),
+                ..Operation::default()
+            };
+            story.add(id, self.agent, operation);
+        }
+    }
+}
+
+fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, story: &mut Story) -> usize {
+    let operation = Operation {
+        kind: Kind::Tool,
+        name: open.call.name.clone(),
+        tool: Some(Box::new(ToolUse {
+            name: Some(open.call.name.clone()),
+            call_id: open.call.id.as_deref().map(str::to_owned),
+            arguments: open.call.arguments.clone(),
+            result: answer.value,
+            ..ToolUse::default()
+        })),
+        failure: answer.failure,
+        ..Operation::default()
+    };
+    let place = story.add(id, agent, operation);
+    if let Some(draft) = story.drafts.get_mut(place) {
+        draft.after = open.caller;
+    }
+    place
+}
+
+/// A tool's message to the model, for the call that it answers.
+pub(in crate::formats) fn tool_message(open: &Open) -> Message {
+    Message {
+        role: Role::Tool,
+        name: Some(open.call.name.clone()),
+        tool_call_id: open.call.id.as_deref().map(str::to_owned),
+        ..Message::default()
+    }
+}

@@ -1,0 +1,88 @@
+//! Calls of a conversation that wait for their results.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::operation::ToolCall;
+
+/// A call that waits for its result.
+#[derive(Debug)]
+pub(in crate::formats) struct Open {
+    pub(in crate::formats) call: ToolCall,
+    /// The model call that made it; none where it stands in what the model was given.
+    pub(in crate::formats) caller: Option<usize>,
+    /// The operation that runs it, where one is told before its result.
+    pub(in crate::formats) tool: Option<usize>,
+}
+
+/// The calls that wait: those of the last message, and by their ids those before.
+#[derive(Debug, Default)]
+pub(in crate::formats) struct Waiting {
+    calls: Vec<Option<Open>>,
+    /// The places of the calls with an id, in order.
+    by_id: HashMap<String, VecDeque<usize>>,
+    /// No call of the last message before these places waits: of all, and of those without an id.
+    first: usize,
+    first_nameless: usize,
+    /// No call of the last message before this place has an agent inside.
+    first_to_run: usize,
+}
+
+impl Waiting {
+    /// The calls of one more message. Those of a message before are answered by their ids alone.
+    pub(super) fn add(&mut self, calls: &[ToolCall], caller: Option<usize>) {
+        let begin = self.calls.len();
+        (self.first, self.first_nameless, self.first_to_run) = (begin, begin, begin);
+        for (place, call) in (begin..).zip(calls) {
+            if let Some(id) = call.id.as_deref() {
+                let places = self.by_id.entry(id.to_owned()).or_default();
+                if places.back().is_some_and(|last| *last < begin) {
+                    places.clear();
+                }
+                places.push_back(place);
+            }
+            self.calls.push(Some(Open {
+                call: call.clone(),
+                caller,
+                tool: None,
+            }));
+        }
+    }
+
+    /// The call that a result with this id answers: the one of the id, else the first one of the last message that one of the two
+    /// gives no id.
+    pub(super) fn take(&mut self, id: Option<&str>) -> Option<Open> {
+        if let Some(places) = id.and_then(|id| self.by_id.get_mut(id)) {
+            while let Some(place) = places.pop_front() {
+                if let Some(open) = self.calls.get_mut(place).and_then(Option::take) {
+                    return Some(open);
+                }
+            }
+        }
+        let place = match id {
+            None => &mut self.first,
+            Some(_) => &mut self.first_nameless,
+        };
+        while let Some(slot) = self.calls.get_mut(*place) {
+            *place += 1;
+            if let Some(open) = slot.take_if(|open| id.is_none() || open.call.id.is_none()) {
+                return Some(open);
+            }
+        }
+        None
+    }
+
+    /// Whether a call with this id waits.
+    pub(super) fn has(&self, id: &str) -> bool {
+        let places = self.by_id.get(id).into_iter().flatten();
+        places.into_iter().any(|place| self.calls.get(*place).is_some_and(Option::is_some))
+    }
+
+    /// The first call of the last message that waits, and of which this holds; the calls before it are not asked about again.
+    pub(super) fn next(&mut self, holds: impl Fn(&ToolCall) -> bool) -> Option<&mut Open> {
+        let is_next = |slot: &Option<Open>| slot.as_ref().is_some_and(|open| holds(&open.call));
+        while self.calls.get(self.first_to_run).is_some_and(|slot| !is_next(slot)) {
+            self.first_to_run += 1;
+        }
+        self.calls.get_mut(self.first_to_run)?.as_mut()
+    }
+}
