@@ -69,7 +69,6 @@ pub(crate) use clock::now;
 pub(crate) use compare::{Compared, compare};
 pub use deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 pub use error::{Cause, Error};
-pub(crate) use listed_writer::ListedWriter;
 pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
 pub use local::{Local, Opened};
 pub use log::{Fault, Lost, Position, Recovery};
