@@ -11,7 +11,6 @@ use super::failed::failed;
 use super::keys::Owner;
 use super::rows::fold;
 use super::runtime;
-use super::trace::heads;
 use super::views::{Views, unread};
 use crate::span::TraceId;
 use crate::store::clock::now;
