@@ -18,9 +18,51 @@ const WITHHELD: [&str; 10] = [
     "<hidden>",
 ];
 
+/// Whether a text is what a program prints of a value that has no form in words: it is nobody's words.
+pub(crate) fn is_printed_object(text: &str) -> bool {
+    let text = text.trim();
+    match text.as_bytes().first() {
+        // Python's, and what serializers write in its place.
+        Some(b'<') => text.ends_with('>') && !text.contains('\n') && (text.contains(" at 0x") || text.contains("serializable")),
+        // JavaScript's, also of a list, and of what holds itself.
+        Some(b'[') => text
+            .split(',')
+            .all(|item| matches!(item.trim(), "[object Object]" | "[Circular]" | "[object Promise]")),
+        _ => false,
+    }
+}
+
 /// Whether a text says that its client left the value out.
 pub(crate) fn is_withheld(text: &str) -> bool {
     let begins = matches!(text.as_bytes().first(), Some(b'H' | b'_' | b'<' | b'['));
     // Logfire's scrubbing says why.
     begins && (WITHHELD.contains(&text) || text.starts_with("[Scrubbed due to"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_print_of_values_without_words() {
+        for text in [
+            "<langchain_core.messages.HumanMessage object at 0x7f3a>",
+            "<not serializable object of type: Session>",
+            "<unserializable: MessageList>",
+            "[object Object]",
+            "[object Object],[object Object]",
+            "[Circular]",
+        ] {
+            assert!(is_printed_object(text), "{text}");
+        }
+        for text in [
+            "<b>Hello</b>",
+            "[object Object] is all it said",
+            "[1, 2]",
+            "",
+            "<p>\nat 0x10 serializable\n</p>",
+        ] {
+            assert!(!is_printed_object(text), "{text}");
+        }
+    }
 }

@@ -609,10 +609,6 @@ const BESIDE: &[(&str, &str)] = &[
         "the agents' own words are told once more where their models' are not recorded",
     ),
     (
-        "made-words-of-agents/5b8efff798038103d2690000005e0001.invariant.json",
-        "a model's prompt and the agent's question are one user's words there",
-    ),
-    (
         "contextforge/memory-changes.json",
         "`put` is written as the word that every version of the package knows",
     ),

@@ -13,6 +13,7 @@ use super::texts::Opened;
 use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
+use crate::withheld::is_printed_object;
 use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
 use empty::is_empty;
 
@@ -183,8 +184,19 @@ fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Opti
 
 /// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
 pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
+    if let Raw::Value(_, AnyValue::String(text)) = raw
+        && is_nobodys(rule, text)
+    {
+        return false;
+    }
     let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text);
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
+}
+
+/// Whether a text should be what someone said, and is only what a program printed of a value. A tool may give such a text.
+fn is_nobodys(rule: &Rule, text: &str) -> bool {
+    use super::rule::Field;
+    matches!(rule.field, Field::Input | Field::Output) && is_printed_object(text)
 }
 
 /// A text that a rule takes as it is.
@@ -415,7 +427,7 @@ fn ends(rule: &Rule) -> Ends {
 fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     match raw {
         Raw::Value(_, AnyValue::String(text)) => {
-            if normalize::is_withheld(text) {
+            if normalize::is_withheld(text) || is_nobodys(rule, text) {
                 return None;
             }
             // Our own keys hold a text that looks like JSON quoted once: it is no JSON that a client quoted twice.

@@ -86,7 +86,8 @@ impl RuleIndex {
     pub(super) fn expects(&self, key: &str, kind: Kind) -> bool {
         let head = head(key);
         if head.len() == key.len() {
-            return kind != Kind::Plain && BARE.contains(&key);
+            // Other spans have such a `result` or `query` for reasons of their own.
+            return BARE.contains(&key) && (kind != Kind::Plain || matches!(key, "input" | "output" | "arguments"));
         }
         if OWN.iter().any(|own| key.starts_with(own)) {
             return false;

@@ -50,7 +50,12 @@ pub(super) fn info(
         .filter(|step| step.operation.kind == Kind::Agent)
         .and_then(|step| step.operation.agent.name.clone())
         .or_else(|| topmost_name(steps, scopes))
-        .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
+        .or_else(|| {
+            // A node of a graph is no agent, be it named as one.
+            let is_node = |step: &Step| step.operation.kind == Kind::Chain && step.operation.graph_node == step.operation.agent.name;
+            let mut named = steps.iter().filter(|step| !is_node(step));
+            named.find_map(|step| step.operation.agent.name.clone())
+        })
         .or_else(|| steps.iter().find_map(|step| step.operation.workflow.clone()))
         .or_else(|| {
             root_step

@@ -46,10 +46,14 @@ fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
 /// What the agent was asked, where it says so in words of its own; else the last user message before the first answer; else what
 /// only an agent or chain span holds.
 pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
-    let own = root.and_then(|root| OwnWords::of(steps, root, Direction::Input));
+    let own = root.and_then(|root| OwnWords::asked(steps, root));
     let heard = heard(scopes, own.as_ref());
     match own {
-        Some(own) if heard.as_ref().is_none_or(|heard| !own.wraps(&text(&heard.content))) => {
+        Some(own)
+            if heard
+                .as_ref()
+                .is_none_or(|heard| !own.wraps(&text(&heard.content)) && !own.fills(&text(&heard.content))) =>
+        {
             let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
             Some(own.utterance(at))
         }
@@ -176,7 +180,9 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
         return Some(last.as_ref().filter(says_it).cloned().unwrap_or(explicit));
     }
     let agent = root.and_then(|root| last_agent(steps, scopes, root));
-    let Some(own) = agent.and_then(|agent| OwnWords::of(steps, agent, Direction::Output)) else {
+    let around = || root.and_then(|root| OwnWords::answered_around(steps, root));
+    let of_agent = || agent.and_then(|agent| OwnWords::of(steps, agent, Direction::Output));
+    let Some(own) = around().or_else(of_agent) else {
         return last;
     };
     let of_model = |last: &Utterance| last.in_conversation;

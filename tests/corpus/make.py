@@ -1011,6 +1011,55 @@ one call.""")
     c.span("chat m", 0, 900, whole, scope="hut", trace=3)
 
 
+def asked_around(parts=lambda role, said: text([{"role": role, "parts": [{"type": "text", "content": said}]}])):
+    c = Case(160, "made-asked-around-agents", "What workflows around agents and models were asked", """
+A workflow that has the question and the answer, with agents below that were asked other things; a workflow whose only argument is the
+question; a template that was filled with one word; messages as pairs of role and text; a node of a graph that is named as an agent.""")
+    otel = "my.workflow"
+    w = c.span("invoke_workflow trip", 0, 9000, {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "trip", "gen_ai.input.messages": parts("user", "Book me a bed"), "gen_ai.output.messages": parts("assistant", "Bed 2 in hut 4 is yours.")}, scope=otel)
+    c.span("invoke_agent booker", 10, 8000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "booker", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20, "gen_ai.input.messages": parts("user", "Book a bed for one"), "gen_ai.output.messages": parts("assistant", "Hut 4, bed 2.")}, w, scope=otel)
+
+    def llm(asked, answered):
+        return {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", **flat("llm.input_messages", [chat("user", asked)]), **flat("llm.output_messages", [chat("assistant", answered)])}
+    for trace, given, asked in ((2, {"question": "Who keeps the lock?"}, "Context: Marta has the key.\nQuestion: Who keeps the lock?\nUse the context alone, and say so where it has no answer."), (3, {"args": ["Tell of eels"], "kwargs": {}}, "Write a sentence on eels"), (4, {"input": "France"}, "What is the capital of France?")):
+        chain = c.span("RunnableSequence", 0, 5000, {"openinference.span.kind": "CHAIN", "input.value": text(given), "input.mime_type": "application/json", "output.value": "So it is."}, trace=trace)
+        c.span("ChatOpenAI", 100, 4000, llm(asked, "So it is."), chain, trace=trace)
+    graph = c.span("graph", 0, 9000, {"openinference.span.kind": "CHAIN", "input.value": text({"messages": [["user", "Wind?"]]}), "input.mime_type": "application/json"}, trace=5)
+    node = c.span("agent_router", 10, 900, {"openinference.span.kind": "CHAIN", "metadata": text({"langgraph_node": "agent_router", "langgraph_step": 1})}, graph, trace=5)
+    c.span("ChatOpenAI", 20, 800, llm("Wind?", "Northwest."), node, trace=5)
+
+
+def nobodys_words(parts=lambda role, said: text([{"role": role, "parts": [{"type": "text", "content": said}]}])):
+    c = Case(161, "made-printed-objects", "Texts that programs print of values", """
+Printed objects where messages, an input or an output should be: nobody's words. A tool may give such a text as its result. An input on a
+span of no kind is reported.""")
+    agent = c.span("agent", 0, 9000, {"openinference.span.kind": "AGENT", "input.value": "<app.Request object at 0x7f3a>", "output.value": "It is open."})
+    c.span("chat", 10, 900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": "<unserializable: MessageList>", "gen_ai.output.messages": text([{"role": "assistant", "parts": [{"type": "tool_call", "id": "k", "name": "look", "arguments": {}}]}])}, agent)
+    c.span("look", 1000, 1100, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "k", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "<Door object at 0x7f3b>"}, agent)
+    c.span("helper", 1200, 1300, {"input": "words of a helper"}, agent)
+    c.span("ChatOpenAI", 1400, 1900, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", "input.value": "[object Object],[object Object]", **flat("llm.output_messages", [chat("assistant", "It is open.")])}, agent)
+
+
+def keys_of_old_clients():
+    c = Case(162, "made-keys-of-old-clients", "Keys of clients that are no longer made, or write no recording", """
+Prompt flow with attributes and with events, Pydantic Evals, Sentry's spans before GenAI's, Semantic Kernel 1.0.""")
+    flow = "promptflow"
+    at = c.span("flow", 0, 5000, {"framework": flow, "span_type": "Flow", "inputs": text({"question": "Is the kiln hot?"}), "output": text({"answer": "Yes, 900 C."})}, scope=flow)
+    c.span("gauge", 10, 20, {"framework": flow, "span_type": "Tool", "function": "gauge", "inputs": text({"kiln": 2}), "output": "900"}, at, scope=flow)
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Is the kiln hot?"}]}
+    c.span("Completions.create", 30, 1900, {"framework": flow, "span_type": "LLM", "function": "Completions.create", "inputs": text(request), "output": text({"choices": [{"message": {"role": "assistant", "content": "Yes, 900 C."}, "finish_reason": "stop"}]}), "llm.usage.prompt_tokens": 8, "llm.usage.completion_tokens": 4, "llm.response.model": "gpt-4o"}, at, scope=flow)
+    at = c.span("flow", 0, 5000, {"framework": flow, "span_type": "Flow"}, scope=flow, trace=2, events=[(1, "promptflow.function.inputs", {"payload": text({"question": "Is it hot?"})}), (4000, "promptflow.function.output", {"payload": text({"answer": "Yes."})})])
+    c.span("create", 20, 1900, {"framework": flow, "span_type": "LLM", "llm.usage.prompt_tokens": 8, "llm.usage.completion_tokens": 1}, at, scope=flow, trace=2, events=[(21, "promptflow.function.inputs", {"payload": text({"model": "gpt-4o", "messages": [{"role": "user", "content": "Is it hot?"}]})}), (1800, "promptflow.llm.generated_message", {"payload": text({"role": "assistant", "content": "Yes."})})])
+    evals = "pydantic-evals"
+    at = c.span("evaluate {name}", 0, 9000, {"name": "geo"}, scope=evals, trace=3)
+    at = c.span("case: {case_name}", 10, 8000, {"inputs": text("Capital of Peru?"), "expected_output": text("Lima"), "output": text("Lima"), "assertions": text({"Equals": {"name": "Equals", "value": True, "reason": None}}), "scores": text({"near": {"name": "near", "value": 0.9, "reason": "close"}}), "labels": text({"tone": {"name": "tone", "value": "dry"}})}, at, scope=evals, trace=3)
+    at = c.span("agent run", 30, 4000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "geo_agent", "final_result": "Lima"}, at, scope="pydantic-ai", trace=3)
+    said = [{"role": role, "parts": [{"type": "text", "content": words}]} for role, words in (("user", "Capital of Peru?"), ("assistant", "Lima"))]
+    c.span("chat gpt-4o", 40, 3000, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": text(said[:1]), "gen_ai.output.messages": text(said[1:])}, at, scope="pydantic-ai", trace=3)
+    c.span("chat", 10, 2000, {"sentry.op": "ai.chat_completions.create.openai", "ai.model_id": "gpt-4o", "ai.input_messages": text([{"role": "user", "content": "hello"}]), "ai.responses": text(["hi"]), "ai.prompt_tokens.used": 7, "ai.completion_tokens.used": 2, "ai.total_tokens.used": 9}, scope="sentry", trace=4)
+    c.span("chat.completions gpt-4", 1, 900, {"gen_ai.operation.name": "chat.completions", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4", "gen_ai.response.prompt_tokens": 16, "gen_ai.response.completion_tokens": 28}, scope="Microsoft.SemanticKernel.Diagnostics", trace=5, events=[(2, "gen_ai.content.prompt", {"gen_ai.prompt": text([{"role": "user", "content": "Why is the sky blue?"}])}), (800, "gen_ai.content.completion", {"gen_ai.completion": text([{"role": "Assistant", "content": "Rayleigh."}])})])
+
+
 for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
              dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
              short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
@@ -1730,7 +1779,7 @@ def keys_of_more_clients():
     c.span("chat gpt-4o", 0, 900, {**base, "gen_ai.input.messages": text([{"role": "system", "parts": [{"type": "text", "content": blocks}]}, {"role": "user", "parts": [{"type": "text", "content": "How deep?"}]}]), "gen_ai.completion": text(said)}, trace=9, scope="app")
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients):
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
     make()
 
 

@@ -121,9 +121,13 @@ mod otel;
 #[rustfmt::skip]
 mod pipecat;
 #[rustfmt::skip]
+mod promptflow;
+#[rustfmt::skip]
 mod pydantic_ai;
 #[rustfmt::skip]
 mod pydantic_ai_1;
+#[rustfmt::skip]
+mod pydantic_evals;
 #[rustfmt::skip]
 mod quarkus_langchain4j;
 #[rustfmt::skip]
@@ -221,8 +225,10 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     opentelemetry_hooks::RULES,
     otel::RULES,
     pipecat::RULES,
+    promptflow::RULES,
     pydantic_ai::RULES,
     pydantic_ai_1::RULES,
+    pydantic_evals::RULES,
     quarkus_langchain4j::RULES,
     rig::RULES,
     sentry::RULES,

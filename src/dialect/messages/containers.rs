@@ -11,6 +11,7 @@ use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
+use crate::withheld::is_printed_object;
 
 /// How deep lists, objects and JSON texts may stand in one another. Seen: a dozen. A JSON text in a JSON text begins anew to nest
 /// as deep as the parser allows, and the stack has to hold all of it.
@@ -48,6 +49,7 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
     match value {
         Value::Array(items) => list(items, context),
         Value::Object(map) => object(map, context),
+        Value::String(text) if is_printed_object(text) => None,
         Value::String(text) => {
             if let Some(inside) = context.inside() {
                 if let Some(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = opened(text)
@@ -99,8 +101,7 @@ pub(crate) fn of_text(text: &str, direction: Direction) -> Vec<Message> {
 /// Whether a text is what Python prints of an object: `ChatMessage(role=..)`.
 fn is_repr(text: &str) -> bool {
     let text = text.trim();
-    // Of one that has no form in words.
-    if text == "[object Object]" || text.starts_with('<') && text.ends_with('>') && text.contains(" at 0x") {
+    if is_printed_object(text) {
         return true;
     }
     let class = text.split('(').next().unwrap_or("");
@@ -189,12 +190,29 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                     out.extend(messages);
                 }
             }
-            Value::Array(inner) => out.extend(list(inner, context).unwrap_or_default()),
+            Value::Array(inner) => match pair_of_role(inner) {
+                Some(message) => out.push(message),
+                None => out.extend(list(inner, context).unwrap_or_default()),
+            },
             Value::String(_) => out.extend(any(item, context).unwrap_or_default()),
             _ => {}
         }
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// A message as LangChain takes it in short: `["user", "Hello"]`.
+fn pair_of_role(items: &[Value]) -> Option<Message> {
+    let [Value::String(role), Value::String(words)] = items else {
+        return None;
+    };
+    let role = match role.as_str() {
+        "user" | "human" => Role::User,
+        "assistant" | "ai" => Role::Assistant,
+        "system" | "developer" => Role::System,
+        _ => return None,
+    };
+    Some(Message::text(role, words.as_str()))
 }
 
 /// A message that is its role's only member, or a call alone, in a JSON text of its own (Monocle).

@@ -146,20 +146,28 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
         .collect()
 }
 
+/// What stands under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
+fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
+    let value = given.get("value").unwrap_or(given);
+    let label = match value {
+        Value::String(label) => Some(label.clone()),
+        Value::Bool(holds) => Some(holds.to_string()),
+        _ => None,
+    };
+    let score = value.as_f64();
+    (score.is_some() || label.is_some()).then(|| Evaluation {
+        name: Some(name.to_owned()),
+        score,
+        label,
+        explanation: given.get("reason").and_then(Value::as_str).map(str::to_owned),
+        ..Evaluation::default()
+    })
+}
+
 pub(super) fn evaluations(value: &Value) -> Vec<Evaluation> {
     let items = match value {
         Value::Array(items) => items,
-        // Scores by name (Braintrust).
-        Value::Object(scores) => {
-            let score = |(name, score): (&String, &Value)| {
-                Some(Evaluation {
-                    name: Some(name.clone()),
-                    score: Some(score.as_f64()?),
-                    ..Evaluation::default()
-                })
-            };
-            return scores.iter().filter_map(score).collect();
-        }
+        Value::Object(scores) => return scores.iter().filter_map(|(name, score)| named_evaluation(name, score)).collect(),
         _ => return Vec::new(),
     };
     items

@@ -41,7 +41,9 @@ pub(in crate::formats) use facts::{definition as tool_definition, definitions as
 pub(in crate::formats) use history::HistoryId;
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::Numbers;
-pub(in crate::formats) use operations::{add_left_over_input, add_sub_agent, exact_times, read as read_operations, searched};
+pub(in crate::formats) use operations::{
+    add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched,
+};
 pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;

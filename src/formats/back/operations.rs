@@ -77,6 +77,13 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, s
     }
 }
 
+/// The operations that come with a question, if the one that was asked is among them and nothing else comes with it.
+pub(in crate::formats) fn asked_operation(metadata: &Map<String, Value>, id: &str) -> Option<Value> {
+    let operations = metadata.get("operations").filter(|_| metadata.len() == 2)?;
+    let is_asked = |operation: &Value| operation.get("span_id").and_then(Value::as_str) == Some(id);
+    operations.as_array()?.iter().any(is_asked).then(|| operations.clone())
+}
+
 /// The agent that a tool ran, as the metadata of its call name it.
 pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> usize {
     let text = |key| at.value.get(key).and_then(Value::as_str);

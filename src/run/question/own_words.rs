@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
@@ -20,6 +20,47 @@ pub(super) struct OwnWords {
 }
 
 impl OwnWords {
+    /// What the run was asked, as the outermost of the root and the workflows around it says.
+    pub(super) fn asked(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
+        let mut around = Vec::new();
+        let mut up = Some(root);
+        while let Some((at, step)) = up.and_then(|at| Some((at, steps.get(at)?))) {
+            around.push(at);
+            up = step.parent;
+        }
+        around
+            .into_iter()
+            .rev()
+            .find_map(|at| Self::of(steps, at, Direction::Input).or_else(|| Self::of_workflow(steps, at)))
+    }
+
+    /// What a workflow was asked: in messages, as a text, or as the only member of its input.
+    fn of_workflow(steps: &IdVec<StepId, Step>, step: StepId) -> Option<Self> {
+        let operation = &steps.get(step).filter(|step| step.operation.kind == Kind::Chain)?.operation;
+        let words = match operation.input.get() {
+            Some(Value::String(text)) => Some(text.trim().to_owned()),
+            Some(Value::Object(map)) => only_words(map),
+            Some(value) => messages::read(value, Direction::Input).and_then(|list| in_messages(&list, Direction::Input)),
+            None => in_messages(operation.input_messages.as_deref()?, Direction::Input),
+        };
+        let words = words.filter(|text| !text.is_empty() && !is_printed(text))?;
+        Some(Self { words, step })
+    }
+
+    /// What the outermost workflow around the root answered, where it has messages of its own.
+    pub(super) fn answered_around(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
+        let top = std::iter::successors(Some(root), |at| steps.get(*at)?.parent).last()?;
+        let operation = &steps.get(top).filter(|step| step.operation.kind == Kind::Chain)?.operation;
+        let words = match operation.output.get() {
+            Some(value @ Value::Array(_)) => {
+                messages::read(value, Direction::Output).and_then(|list| in_messages(&list, Direction::Output))
+            }
+            Some(_) => None,
+            None => in_messages(operation.output_messages.as_deref()?, Direction::Output),
+        };
+        words.map(|words| Self { words, step: top })
+    }
+
     /// Those of a step, if it is an agent and they are words.
     pub(super) fn of(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
         let operation = steps
@@ -62,12 +103,45 @@ impl OwnWords {
         squeezed(&self.words) == squeezed(said)
     }
 
+    /// Whether this is one word that was put into what was said, as into a template.
+    pub(super) fn fills(&self, said: &str) -> bool {
+        !self.words.contains(char::is_whitespace) && said.len() > self.words.len() && said.contains(&self.words)
+    }
+
     /// Whether these words are what was said with few others around it, or cut off.
     pub(super) fn wraps(&self, said: &str) -> bool {
         let (own, said) = (squeezed(&self.words), squeezed(said));
         let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));
         let is_most = said.len().saturating_mul(2) >= own.len();
         !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
+    }
+}
+
+/// The text of the only argument that a workflow was given, if it is called a question or an input.
+fn only_words(map: &Map<String, Value>) -> Option<String> {
+    let mut members = map.iter().filter(|(_, value)| !is_blank(value));
+    let ((name, value), None) = (members.next()?, members.next()) else {
+        return None;
+    };
+    let text = match (name.as_str(), value) {
+        ("input" | "question" | "query" | "user_input" | "user_query" | "prompt", Value::String(text)) => text,
+        // Of a decorated function.
+        ("args", Value::Array(items)) => match items.as_slice() {
+            [Value::String(text)] => text,
+            _ => return None,
+        },
+        ("kwargs", Value::Object(inner)) => return only_words(inner),
+        _ => return None,
+    };
+    Some(text.trim().to_owned())
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::content::{self, result};
 use crate::document::shape::kind_of;
 use crate::formats::back::{
-    At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time,
-    tool_definition,
+    At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, asked_operation, read_facts, read_operations, searched,
+    time, tool_definition,
 };
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -201,13 +201,17 @@ impl<'s> Reader<'s> {
         said: &mut ListHistory,
     ) -> Option<usize> {
         let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
-        let content = message.content();
-        let mut index = None;
+        let (content, mut index) = (message.content(), None);
         if let Some(id) = span_id {
-            if metadata.len() == 1 && agent == 0 && self.story.drafts.len() == 1 {
-                self.story.root_id(Some(&id));
-                let root = self.story.operation(0)?;
-                root.input = content.into();
+            let is_first = agent == 0 && self.story.drafts.len() == 1;
+            let inner = asked_operation(&metadata, &id);
+            if is_first && (metadata.len() == 1 || inner.is_some()) {
+                // A workflow has a place of its own; an agent is the root.
+                if inner.is_none() {
+                    self.story.root_id(Some(&id));
+                }
+                read_operations(inner.as_ref(), 0, agent, self.story);
+                self.story.operation(0)?.input = content.into();
                 index = Some(0);
             } else {
                 let id = self.story.id_at(Some(&id), event);
