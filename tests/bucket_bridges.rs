@@ -190,3 +190,36 @@ fn what_a_bucket_cannot_do_is_refused_before_anything_is_stored() {
     let said = String::from_utf8_lossy(&nothing.stderr);
     assert!(!nothing.status.success() && said.contains("no server has written there"), "{said}");
 }
+
+#[test]
+fn a_directory_is_copied_into_a_bucket_and_back_and_its_writers_are_listed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
+    let (first, back, url) = (place("first"), place("back"), format!("file://{}", place("bucket")));
+    let mut command = program();
+    let serving = Serving::launch(command.args(["serve", "--data-dir", &first]).args(ANY_PORTS));
+    let spans: Vec<_> = (1..=9).map(|trace| crate::operating::span(trace, 1)).collect();
+    assert_eq!(crate::operating::send(&serving, &spans), 200);
+    serving.stop();
+    let run = |arguments: &[&str]| {
+        let output = program().args(["store"]).args(arguments).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        said
+    };
+    let digest = |said: &str| said.split_once("digest ").expect("is the same").1[..64].to_owned();
+    let there = run(&["copy", "--from", &first, "--to", &url]);
+    let again = run(&["copy", "--from", &first, "--to", &url]);
+    assert!(again.contains("0 items copied of 9 traces"), "{again}");
+    let and_back = run(&["copy", "--from", &url, "--to", &back]);
+    assert!(and_back.contains("9 items copied of 9 traces"), "{and_back}");
+    assert!(digest(&there) == digest(&again) && digest(&there) == digest(&and_back));
+    let listed = run(&["list", "--json", "--store", &url]);
+    let line: serde_json::Value = serde_json::from_str(listed.trim()).expect("one writer");
+    assert_eq!((line["writer"].as_str(), line["chunks"].as_u64()), (Some("copy"), Some(9)));
+    assert!(
+        line["first_unix_nano"].as_u64() > Some(0) && line["bytes"].as_u64() > Some(0),
+        "{line}"
+    );
+    assert!(run(&["list", "--store", &url]).contains("LAST WRITE"));
+}

@@ -45,6 +45,17 @@ store_suite::suite!(memory, {
     (store, ())
 });
 
+store_suite::suite!(deletion: local_deletes, {
+    let directory = tempfile::tempdir().expect("a directory");
+    let opened = spanbridge::store::open(&crate::store::options(directory.path())).expect("opens");
+    (opened.store, directory)
+});
+
+store_suite::suite!(deletion: memory_deletes, {
+    let store: std::sync::Arc<dyn spanbridge::store::Store> = std::sync::Arc::new(crate::memory_store::Memory::default());
+    (store, ())
+});
+
 fn last_segment(directory: &Path) -> std::path::PathBuf {
     let mut logs: Vec<_> = fs::read_dir(directory)
         .expect("lists")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use spanbridge::span::Span;
-use spanbridge::store::{BucketOptions, Error, Filter, OpenOptions, Receipt, Store};
+use spanbridge::store::{BucketOptions, Error, Filter, OpenOptions, Receipt, Store, Unwanted};
 
 use crate::s3_server::{S3, VERSITYGW};
 use crate::spans::{KEYS, chunks, span, trace};
@@ -48,6 +48,23 @@ store_suite::suite!(folder, {
     )
 });
 
+store_suite::suite!(deletion: memory_deletes, {
+    let directory = tempfile::tempdir().expect("a directory");
+    (
+        crate::store_bucket::open(&crate::store_bucket::options(directory.path(), "memory:///laws", "one")),
+        directory,
+    )
+});
+
+store_suite::suite!(deletion: folder_deletes, {
+    let directory = tempfile::tempdir().expect("a directory");
+    let url = format!("file://{}/bucket", directory.path().display());
+    (
+        crate::store_bucket::open(&crate::store_bucket::options(directory.path(), &url, "one")),
+        directory,
+    )
+});
+
 /// Set where an S3 server is there and the variables of its client are.
 const HAS_S3: &str = "SPANBRIDGE_TEST_HAS_S3";
 
@@ -69,6 +86,15 @@ store_suite::suite!(s3, {
     )
 });
 
+store_suite::suite!(deletion: s3_deletes, {
+    let directory = tempfile::tempdir().expect("a directory");
+    let url = crate::store_bucket::s3_or_memory(directory.path());
+    (
+        crate::store_bucket::open(&crate::store_bucket::options(directory.path(), &url, "one")),
+        directory,
+    )
+});
+
 #[test]
 fn the_laws_hold_on_a_real_s3_server() {
     let Some(server) = S3::start() else {
@@ -76,13 +102,13 @@ fn the_laws_hold_on_a_real_s3_server() {
         return;
     };
     let output = Command::new(std::env::current_exe().expect("this program"))
-        .args(["store_bucket::s3::", "--test-threads", "4"])
+        .args(["store_bucket::s3", "--test-threads", "4"])
         .envs(server.variables())
         .env(HAS_S3, "yes")
         .output()
         .expect("runs");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && printed.contains("13 passed"), "{printed}");
+    assert!(output.status.success() && printed.contains("15 passed"), "{printed}");
 }
 
 /// A folder as a bucket, and bridges on it.
@@ -291,4 +317,39 @@ fn what_is_older_than_retention_is_gone_from_lists_traces_and_arrivals() {
         [trace(2)]
     );
     assert_eq!(arrivals.next, *store.watch_end().expect("writes").borrow());
+}
+
+#[test]
+fn what_one_bridge_deletes_is_gone_from_the_databases_of_all() {
+    let folder = Folder::new();
+    let (one, two) = (folder.bridge("one"), folder.bridge("two"));
+    let gone = folder.bridge("gone");
+    gone.append(chunks(&[span(1, 3), span(2, 3)])).expect("appends");
+    gone.close();
+    drop(gone);
+    one.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    two.append(chunks(&[span(1, 2), span(2, 2)])).expect("appends");
+    let until = |holds: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !holds() {
+            assert!(begin.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until(&|| spans_of(&one, 1).len() == 3 && spans_of(&two, 1).len() == 3);
+    let what = Unwanted::Trace(trace(1));
+    let deleted = one.delete(&what, &mut |_| Ok(())).expect("deletes");
+    assert_eq!((deleted.traces.len(), deleted.spans), (1, 3));
+    assert_eq!(spans_of(&one, 1), []);
+    // The other hears of it, and removes what is its own; what comes to it later is refused.
+    until(&|| spans_of(&two, 1).is_empty() && two.chunks_of(trace(1)).expect("reads").is_empty());
+    until(&|| two.append(chunks(&[span(1, 9)])).expect("answers").deleted == 1);
+    assert_eq!((spans_of(&one, 2).len(), spans_of(&two, 2).len()), (3, 3));
+    assert!(two.deleted(&what).expect("reads").is_some());
+    // The database of the one that is gone has it until a server opens it again.
+    let again = folder.bridge("gone");
+    assert!(spans_of(&again, 1).is_empty() && again.chunks_of(trace(1)).expect("reads").is_empty());
+    assert_eq!(again.chunks_of(trace(2)).expect("reads").len(), 1);
+    let reader = spanbridge::store::open_up_to_date(&folder.options("none")).expect("opens").store;
+    assert!(spans_of(&reader, 1).is_empty() && spans_of(&reader, 2).len() == 3);
 }

@@ -15,11 +15,12 @@ use crate::span::TraceId;
 use crate::store::Unwanted;
 
 const EXAMPLES: &str = "\
-It says what it deletes, and asks before it does. When it returns, the bytes are gone: from the log or the bucket, the index, the index \
+It says what it deletes, and asks before it does. When it returns, the bytes are gone: from the log, the index, the index \
 of words and the dead letters. Spans that come later for a deleted trace are not stored. What destinations have been sent, and copies of \
 the disk, stay as they are: delete there, too.
 
-A running server deletes over its API; its token needs the right `delete`. Without a server, the data directory is changed directly.
+A running server deletes over its API; its token needs the right `delete`. Without a server, the data directory is changed directly. \
+In a bucket it is read no more at once, and each server removes it from its own database within ten polls.
 
 Log records without a trace belong to their session, and are deleted with it.
 

@@ -44,6 +44,7 @@ mod settings_file;
 mod settings_sources;
 mod show;
 mod source;
+mod store;
 mod tail;
 mod target;
 mod time;
@@ -94,6 +95,7 @@ enum Command {
     Formats(formats::Formats),
     Forward(forward::Forward),
     Reindex(reindex::Reindex),
+    Store(store::Stores),
     Token(token::Token),
     Doctor(doctor::Doctor),
     Man(pages::Man),
@@ -134,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Formats(formats) => formats.run(),
         Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
+        Command::Store(store) => store.run(),
         Command::Token(token) => token.run(),
         Command::Doctor(doctor) => doctor.run(&Cli::command()),
         Command::Man(man) => man.run(Cli::command()),

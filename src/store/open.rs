@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::examined::Examined;
+use super::listed_writer::ListedWriter;
 use super::local::{Local, Opened};
 use super::options::{BucketOptions, OpenOptions};
 use super::traits::Store;
@@ -67,6 +68,26 @@ pub(crate) fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Er
 /// This program was built without buckets.
 #[cfg(not(feature = "bucket"))]
 pub(crate) fn examine_bucket(bucket: &BucketOptions) -> Result<Vec<Examined>, Error> {
+    Err(not_built_in(bucket))
+}
+
+/// The servers that write to a bucket.
+///
+/// # Errors
+///
+/// The bucket cannot be read.
+#[cfg(feature = "bucket")]
+pub(crate) fn writers_of(bucket: &BucketOptions) -> Result<Vec<ListedWriter>, Error> {
+    super::bucket::writers(bucket)
+}
+
+/// None.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub(crate) fn writers_of(bucket: &BucketOptions) -> Result<Vec<ListedWriter>, Error> {
     Err(not_built_in(bucket))
 }
 

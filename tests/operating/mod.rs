@@ -3,6 +3,7 @@
 #![cfg(feature = "server")]
 
 mod backup;
+mod copy;
 mod crowd;
 mod doctor;
 mod files;

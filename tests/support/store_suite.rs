@@ -13,6 +13,15 @@ use crate::spans::{KEYS, chunks, span, trace};
 
 /// A test of each law for an engine. `$open` gives an empty store, and what must not be dropped before it.
 macro_rules! suite {
+    // The laws of deletion on request, for an engine that can.
+    (deletion: $engine:ident, $open:expr) => {
+        mod $engine {
+            crate::store_suite::suite!(@ $open,
+                a_deleted_trace_is_gone_and_stays_gone,
+                a_deleted_session_takes_its_traces_and_log_records_and_no_other,
+            );
+        }
+    };
     ($engine:ident, $open:expr) => {
         mod $engine {
             crate::store_suite::suite!(@ $open,
@@ -28,8 +37,6 @@ macro_rules! suite {
                 arrivals_are_read_in_order_from_a_position_that_lasts,
                 what_is_computed_is_kept_for_its_revision,
                 reading_is_given_up_when_asked_to,
-                a_deleted_trace_is_gone_and_stays_gone,
-                a_deleted_session_takes_its_traces_and_log_records_and_no_other,
                 a_closed_store_takes_nothing,
             );
         }

@@ -38,7 +38,7 @@ pub(in crate::cli) struct Amount {
 }
 
 impl Where {
-    /// Opens what is deleted from. A data directory or a bucket is opened for writing.
+    /// Opens what is deleted from. A data directory is opened for writing.
     pub(in crate::cli) fn open_to_delete(&self) -> Result<Deleting, Failure> {
         let apart = self.project != Project::default();
         match self.chosen()? {
@@ -46,26 +46,33 @@ impl Where {
                 "with a server, the token selects the project; --project is for a data directory or a bucket",
             )),
             Chosen::Server(url) => self.server(url).map(Deleting::Server),
+            // Without a database of its own: each server removes it from its own.
             Chosen::Bucket(url) => {
-                let bucket = BucketOptions::new(url).with_folder(&self.project.directory(Path::new("")));
-                self.store_to_delete(&default_data_dir()?, Some(bucket))
+                let options = OpenOptions {
+                    session_keys: vocabulary(self.semconv())?.session_keys(),
+                    bucket: Some(BucketOptions::new(url).with_folder(&self.project.directory(Path::new("")))),
+                    ..OpenOptions::new(Path::new(""))
+                };
+                Ok(Deleting::Store {
+                    store: store::open_up_to_date(&options)?.store,
+                    directory: PathBuf::from(url),
+                })
             }
-            Chosen::Directory(directory) => self.store_to_delete(directory, None),
+            Chosen::Directory(directory) => self.store_to_delete(directory),
             Chosen::None => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => Ok(Deleting::Server(server)),
-                _ => self.store_to_delete(&default_data_dir()?, None),
+                _ => self.store_to_delete(&default_data_dir()?),
             },
         }
     }
 
-    fn store_to_delete(&self, data_dir: &Path, bucket: Option<BucketOptions>) -> Result<Deleting, Failure> {
+    fn store_to_delete(&self, data_dir: &Path) -> Result<Deleting, Failure> {
         let directory = self.project.directory(data_dir);
-        if bucket.is_none() && !crate::cli::data_dir::is_store(&directory) {
+        if !crate::cli::data_dir::is_store(&directory) {
             return Err(Failure::usage(format!("there is no store in {}", directory.display())));
         }
         let options = OpenOptions {
             session_keys: vocabulary(self.semconv())?.session_keys(),
-            bucket,
             ..OpenOptions::new(&directory)
         };
         let opened = store::open(&options)?;

@@ -54,6 +54,9 @@ pub(super) async fn append_at(views: Arc<Views>, writer: Arc<Writer>, revision: 
     if let Some(failure) = writer.state().failure() {
         return Err(failure);
     }
+    if writer.deletions.has(trace_id) {
+        return Err(Error::Deleted { trace_id });
+    }
     let changed = Error::Changed { trace_id };
     let mut rows = Rows::new(views.sources());
     let failure = unread(views.place());

@@ -15,7 +15,7 @@ use super::{claims, counts, list, open, runtime};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 use crate::store::chunk::{Chunk, ChunkKind};
-use crate::store::deletion::{Beside, Deleted, Unwanted};
+use crate::store::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use crate::store::error::{Error, of_io};
 use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow};
 use crate::store::maintain::Maintained;
@@ -29,7 +29,7 @@ pub(in crate::store) struct Bucket {
     pub(super) views: Arc<Views>,
     /// `None`: it is open for reading only.
     pub(super) writer: Option<Arc<Writer>>,
-    summaries: Summaries,
+    pub(super) summaries: Summaries,
     /// The data directory, which has what is not in the bucket.
     directory: PathBuf,
 }
@@ -56,7 +56,8 @@ impl Bucket {
             let cache = Cache::new();
             let (db, counter) = open::open_database(&place, &id, &cache, &bucket).await?;
             let views = Views::open(place, cache, Some((id.clone(), db.clone())), bucket.poll_interval).await?;
-            Ok((views, Writer::start(&id, db, counter, how)?))
+            let deletions = Arc::clone(views.deletions());
+            Ok((views, Writer::start(&id, db, counter, (how, deletions))?))
         })?;
         Ok(Self {
             views,
@@ -88,7 +89,7 @@ impl Bucket {
         })
     }
 
-    fn heads(&self, owner: Owner) -> Result<(Vec<Source>, Vec<Placed>), Error> {
+    pub(super) fn heads(&self, owner: Owner) -> Result<(Vec<Source>, Vec<Placed>), Error> {
         let views = Arc::clone(&self.views);
         runtime::wait(async move {
             let sources = views.sources();
@@ -194,6 +195,10 @@ impl Read for Bucket {
         })
     }
 
+    fn deleted(&self, what: &Unwanted) -> Result<Option<DeletedBefore>, Error> {
+        Ok(self.views.deletions().before(what))
+    }
+
     fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
         Ok(self.summaries.get(trace_id, revision))
     }
@@ -262,12 +267,20 @@ impl Administer for Bucket {
         Maintained::default()
     }
 
-    fn to_delete(&self, _: &Unwanted) -> Result<Deleted, Error> {
-        Err(Error::NotInBucket { what: "delete on request" })
+    fn to_delete(&self, what: &Unwanted) -> Result<Deleted, Error> {
+        self.find_to_delete(what).map(|(deleted, _)| deleted)
     }
 
-    fn delete(&self, what: &Unwanted, _: &mut Beside<'_>) -> Result<Deleted, Error> {
-        self.to_delete(what)
+    fn delete(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
+        self.delete_at_once(what, beside)
+    }
+
+    /// Those that other servers began, too: what is beside this one is of its own.
+    fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
+        match self.views.deletions().traces() {
+            traces if traces.is_empty() => Ok(()),
+            traces => beside(&traces),
+        }
     }
 
     fn counts(&self) -> Vec<Count> {

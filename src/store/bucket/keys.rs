@@ -87,6 +87,14 @@ impl Owner {
     }
 }
 
+/// The name of the session that a head belongs to.
+pub(super) fn session_of(key: &[u8]) -> Option<String> {
+    let [HEADS, b's', rest @ ..] = key else { return None };
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let name = rest.get(..u32::from_be_bytes(*length) as usize)?;
+    std::str::from_utf8(name).ok().map(str::to_owned)
+}
+
 /// The key of an arrival.
 pub(super) fn arrival(number: u64) -> Bytes {
     [&[ARRIVALS], &number.to_be_bytes()[..]].concat().into()

@@ -3,6 +3,7 @@
 //! ```text
 //! PREFIX/writers/ID/                 a SlateDB database for each bridge; its keys: the module `keys`
 //! PREFIX/claims/TRACE/NUMBER         appends at a revision, in order: the module `claims`
+//! PREFIX/deletions/...               what was deleted on request: the module `deletions`
 //! PREFIX/projects/ORG/PROJECT/...    the same of other projects
 //! ```
 //!
@@ -12,6 +13,8 @@
 
 mod claims;
 mod counts;
+mod delete;
+mod deletions;
 mod engine;
 mod examine;
 mod failed;
@@ -29,6 +32,8 @@ mod summaries;
 mod trace;
 mod views;
 mod writer;
+mod writers;
 
 pub(super) use engine::Bucket;
 pub(super) use examine::examine;
+pub(super) use writers::writers;

@@ -156,7 +156,7 @@ async fn arrivals(source: &Source, from: Position, end: Position, limits: Arriva
 }
 
 /// The first chunk with this number or a later one.
-async fn first_from(source: &Source, number: u64, end: u64) -> Result<Option<(u64, Came)>, slatedb::Error> {
+pub(super) async fn first_from(source: &Source, number: u64, end: u64) -> Result<Option<(u64, Came)>, slatedb::Error> {
     if number >= end {
         return Ok(None);
     }

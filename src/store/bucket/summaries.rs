@@ -25,6 +25,13 @@ impl Summaries {
         (*of == revision).then(|| summary.clone())
     }
 
+    pub(super) fn forget(&self, trace_id: TraceId) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, old)) = kept.of.remove(&trace_id) {
+            kept.bytes -= old.len();
+        }
+    }
+
     pub(super) fn put(&self, trace_id: TraceId, revision: u64, summary: &str) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + summary.len() > KEPT {

@@ -11,6 +11,7 @@ use slatedb::db_cache::DbCache;
 use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
 use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder, KeyValue};
 
+use super::deletions::Deletions;
 use super::failed::failed;
 use super::keys::ByOwner;
 use super::place::Place;
@@ -34,7 +35,8 @@ const POLLS: u32 = 10;
 #[derive(Clone)]
 pub(super) enum Source {
     Own(Db),
-    Other(Arc<DbReader>),
+    /// Without what was deleted and is in it still.
+    Other(Arc<DbReader>, Arc<Deletions>),
 }
 
 /// A part of a scan.
@@ -47,7 +49,7 @@ impl Source {
     pub(super) async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, slatedb::Error> {
         let found = match self {
             Self::Own(db) => db.get_key_value(key).await?,
-            Self::Other(reader) => reader.get_key_value(key).await?,
+            Self::Other(reader, _) => reader.get_key_value(key).await?,
         };
         let millis = now_millis();
         Ok(found.filter(|entry| !is_over(entry, millis)).map(|entry| entry.value))
@@ -61,10 +63,17 @@ impl Source {
             .with_cache_blocks(true);
         let entries = match self {
             Self::Own(db) => db.scan_prefix_with_options(prefix, range, &options).await?,
-            Self::Other(reader) => reader.scan_prefix_with_options(prefix, range, &options).await?,
+            Self::Other(reader, _) => reader.scan_prefix_with_options(prefix, range, &options).await?,
         };
-        let millis = now_millis();
-        Ok(Scan { entries, millis })
+        let deletions = match self {
+            Self::Own(_) => None,
+            Self::Other(_, deletions) => Some(Arc::clone(deletions)),
+        };
+        Ok(Scan {
+            entries,
+            millis: now_millis(),
+            deletions,
+        })
     }
 }
 
@@ -73,12 +82,14 @@ pub(super) struct Scan {
     entries: DbIterator,
     /// When it began, milliseconds since 1970.
     millis: i64,
+    deletions: Option<Arc<Deletions>>,
 }
 
 impl Scan {
     pub(super) async fn next(&mut self) -> Result<Option<KeyValue>, slatedb::Error> {
         while let Some(entry) = self.entries.next().await? {
-            if !is_over(&entry, self.millis) {
+            let is_deleted = self.deletions.as_ref().is_some_and(|deletions| deletions.hides(&entry));
+            if !is_deleted && !is_over(&entry, self.millis) {
                 return Ok(Some(entry));
             }
         }
@@ -130,6 +141,7 @@ pub(super) struct Views {
     own: Option<(String, Db)>,
     others: RwLock<BTreeMap<String, Other>>,
     poll: Duration,
+    deletions: Arc<Deletions>,
 }
 
 /// Another writer's database.
@@ -154,6 +166,7 @@ impl Views {
             own,
             others: RwLock::default(),
             poll,
+            deletions: Arc::default(),
         });
         views.look().await?;
         runtime::handle()?.spawn(follow(Arc::downgrade(&views), poll));
@@ -162,6 +175,14 @@ impl Views {
 
     pub(super) fn place(&self) -> &Place {
         &self.place
+    }
+
+    pub(super) fn deletions(&self) -> &Arc<Deletions> {
+        &self.deletions
+    }
+
+    pub(super) fn own_db(&self) -> Option<Db> {
+        self.own.as_ref().map(|(_, db)| db.clone())
     }
 
     /// The writers whose databases are there.
@@ -180,10 +201,20 @@ impl Views {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let others = others.values().filter_map(|other| match other {
-            Other::Open(reader) => Some(Source::Other(Arc::clone(reader))),
+            Other::Open(reader) => Some(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions))),
             Other::Unreadable(_) => None,
         });
         own.chain(others).collect()
+    }
+
+    /// The databases of others by their names, or why they cannot be read.
+    pub(super) fn by_name(&self) -> Vec<(String, Result<Source, String>)> {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let others = others.iter().map(|(writer, other)| match other {
+            Other::Open(reader) => (writer.clone(), Ok(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions)))),
+            Other::Unreadable(why) => (writer.clone(), Err(why.clone())),
+        });
+        others.collect()
     }
 
     /// Which databases cannot be read, and why.
@@ -198,6 +229,7 @@ impl Views {
 
     /// Opens the databases that came since the last look, and again those whose reader gave up.
     async fn look(&self) -> Result<(), Error> {
+        self.look_for_deletions().await?;
         let own = self.own.as_ref().map(|(id, _)| id.as_str());
         for writer in self.place.folders(WRITERS).await? {
             let is_open = match self.others.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {

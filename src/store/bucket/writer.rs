@@ -13,6 +13,7 @@ use slatedb::{CloseReason, Db, ErrorKind, WriteBatch, WriteHandle};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::deletions::Deletions;
 use super::failed::failed;
 use super::keys::{self, COUNTER};
 use super::prepare::Prepared;
@@ -101,6 +102,7 @@ pub(super) struct Writer {
     state: Arc<State>,
     jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
+    pub(super) deletions: Arc<Deletions>,
 }
 
 impl std::fmt::Debug for Writer {
@@ -144,7 +146,7 @@ impl State {
 
 impl Writer {
     /// Starts the tasks of a writer whose database is open.
-    pub(super) fn start(id: &str, db: Db, counter: Counter, how: How) -> Result<Self, Error> {
+    pub(super) fn start(id: &str, db: Db, counter: Counter, (how, deletions): (How, Arc<Deletions>)) -> Result<Self, Error> {
         let state = Arc::new(State {
             id: id.to_owned(),
             end: watch::Sender::new(position(counter.next)),
@@ -165,6 +167,7 @@ impl Writer {
             counter,
             ttl: how.ttl,
             written,
+            deletions: Arc::clone(&deletions),
         };
         handle.spawn(writing.run(waiting));
         handle.spawn(answer(Arc::clone(&state), durable, end));
@@ -175,6 +178,7 @@ impl Writer {
             state,
             jobs: Mutex::new(Some(jobs)),
             ended: Mutex::new(Some(ended)),
+            deletions,
         })
     }
 
@@ -314,6 +318,7 @@ struct Writing {
     counter: Counter,
     ttl: Option<Duration>,
     written: mpsc::UnboundedSender<Written>,
+    deletions: Arc<Deletions>,
 }
 
 impl Writing {
@@ -347,6 +352,9 @@ impl Writing {
 
     /// Gives a receipt for each request.
     async fn commit(&mut self, requests: &[Vec<Prepared>]) -> Result<(Option<WriteHandle>, Vec<Receipt>, u64), Error> {
+        // What is deleted meanwhile was written before, and is found, or comes later, and is left out.
+        let deletions = Arc::clone(&self.deletions);
+        let _writing = deletions.writing.lock().await;
         let mut known = self.known(requests).await.map_err(|error| self.state.failed("read", error))?;
         let mut counter = self.counter.clone();
         counter.last = counter.last.max(now());
@@ -356,6 +364,10 @@ impl Writing {
             let mut receipt = Receipt::default();
             for chunk in chunks {
                 let items = usize::try_from(chunk.head.items).unwrap_or(usize::MAX);
+                if chunk.owner.trace_id().is_some_and(|trace_id| deletions.has(trace_id)) {
+                    receipt.deleted += items;
+                    continue;
+                }
                 let key = chunk.owner.head(&chunk.digest);
                 match known.get_mut(&key).filter(|_| chunk.kind != ChunkKind::Metrics) {
                     Some(head) => {
