@@ -206,7 +206,7 @@ fn ordinary_spans_stay_ordinary() {
                 ("messaging.system", text("kafka")),
                 ("messaging.operation.type", text("send")),
                 ("event.type", text("tool")),
-                ("input", text("x")),
+                ("app.input", text("x")),
             ],
         ),
         span(
@@ -242,6 +242,15 @@ fn ordinary_spans_stay_ordinary() {
             span.name,
             read.operation.unmapped
         );
+    }
+}
+
+#[test]
+fn what_an_ordinary_span_takes_and_gives_is_told_where_no_rule_reads_it() {
+    for key in ["input", "output", "arguments"] {
+        let read = read(&Registry::built_in(), &span("shop", "rent", &[(key, AnyValue::from("x"))]), &[]);
+        let told = read.findings.iter().any(|finding| finding.detail.contains(key));
+        assert!(told && read.operation.kind == Kind::Plain, "{key}: {:?}", read.findings);
     }
 }
 

@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
     use crate::formats::FORMATS;
-    use crate::web::routes::OPENAPI;
+    use crate::web::routes::{OPENAPI, SESSION, TRACE};
     use crate::web::{self, BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT};
 
     #[test]
@@ -298,9 +298,11 @@ mod tests {
         assert_eq!(paths.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
         for route in routes.into_iter().filter(|route| route.path != "/") {
             let methods = paths.get(route.path).unwrap();
-            let only_writes = [EVALUATIONS, IMPORT, IMPORT_OF_FORMAT].contains(&route.path);
+            let only_writes = [EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, SESSION].contains(&route.path);
             assert_eq!(methods.get("get").is_none(), only_writes, "GET {}", route.path);
             assert_eq!(methods.get("post").is_some(), writes.contains(&route.path), "POST {}", route.path);
+            let deletes = [TRACE, SESSION].contains(&route.path);
+            assert_eq!(methods.get("delete").is_some(), deletes, "DELETE {}", route.path);
             let is_open = methods.pointer("/get/security").is_some();
             assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);
         }
