@@ -130,8 +130,8 @@ fn a_conversation_in_adk() {
 fn calls_and_cases_in_deepeval() {
     all_grow_evenly(|count| {
         let call = |number: u64| match number % 2 {
-            0 => json!({"name": "look", "input_parameters": {"at": number}, "output": "found", "reasoning": "r"}),
-            _ => json!({"name": "look", "input_parameters": {"at": number}, "output": "found"}),
+            0 => json!({"name": "look", "input_parameters": {"at": number}, "output": "nothing there", "reasoning": "r"}),
+            _ => json!({"name": "look", "input_parameters": {"at": number}, "output": "nothing there"}),
         };
         let calls: Vec<Value> = (0..count).map(call).collect();
         let mut list = import(
