@@ -14,6 +14,7 @@ use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 use crate::withheld::is_printed_object;
+pub(super) use client_messages::members_read;
 use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
 use empty::is_empty;
 
@@ -86,6 +87,9 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
+            if json_text(raw).is_some_and(|text| is_nobodys(rule, text)) {
+                return None;
+            }
             if let Some(text) = text_to_keep(rule, raw, opened.as_deref()) {
                 return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
             }
@@ -196,7 +200,11 @@ pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) ->
 /// Whether a text should be what someone said, and is only what a program printed of a value. A tool may give such a text.
 fn is_nobodys(rule: &Rule, text: &str) -> bool {
     use super::rule::Field;
-    matches!(rule.field, Field::Input | Field::Output) && is_printed_object(text)
+    let is_said = matches!(
+        rule.field,
+        Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
+    );
+    is_said && is_printed_object(text)
 }
 
 /// A text that a rule takes as it is.

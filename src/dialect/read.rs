@@ -296,6 +296,13 @@ impl<'a> Reader<'a> {
             {
                 let _ = mended.insert(place, of_rule);
             }
+            if let (Some(names), Raw::Group(group)) = (codec::members_read(rule.codec), raw) {
+                let others = group.placed().filter(|(_, name, _)| !names.contains(name));
+                // Most are read by a rule of their own.
+                unread
+                    .members
+                    .extend(others.map(|(place, ..)| place).filter(|place| plan.sure_looks(*place) < 2));
+            }
             let strays = match &mut decoded {
                 Some(Decoded::Tree(tree)) => std::mem::take(&mut tree.strays),
                 _ => Vec::new(),

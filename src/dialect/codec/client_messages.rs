@@ -7,6 +7,7 @@ use crate::dialect::mend;
 use crate::dialect::messages::{self, Direction, parse_deep};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
+use crate::dialect::rule::Codec;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -94,6 +95,15 @@ pub(super) fn listed_events(items: Vec<Value>, out: bool) -> Vec<Value> {
     let last = items.iter().rposition(|item| !is_said(item)).map_or(0, |at| at + 1);
     let said = items.split_off(last);
     if out { said } else { items }
+}
+
+/// The names that a codec of members reads; `None`: it is no such codec, or it reads all of them.
+pub(in crate::dialect) fn members_read(codec: Codec) -> Option<&'static [&'static str]> {
+    match codec {
+        Codec::MessageMembers => Some(&["reasoning", "reasoningText", "text", "object", "toolCalls"]),
+        Codec::ResponseMembers => Some(&["text", "tool_calls"]),
+        _ => None,
+    }
 }
 
 /// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.

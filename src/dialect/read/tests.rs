@@ -60,6 +60,46 @@ fn a_list_as_an_answer_is_one_text_and_a_list_of_answers_several() {
 }
 
 #[test]
+fn what_nobody_reads_below_a_key_of_members_is_told() {
+    let registry = Registry::built_in();
+    let told = |attributes: &[(&str, &str)]| {
+        let read = read(&registry, &span("chat", attributes), &[]);
+        let findings: Vec<String> = read.findings.into_iter().map(|finding| finding.detail).collect();
+        (findings, read.operation.unmapped.keys().cloned().collect::<Vec<_>>())
+    };
+    let ai = [
+        ("ai.operationId", "ai.generateText.doGenerate"),
+        ("ai.model.id", "m"),
+        ("ai.response.text", "Blue."),
+        ("ai.response.id", "r1"),
+        ("ai.response.finishReason", "stop"),
+    ];
+    assert_eq!(told(&ai), (vec![], vec![]));
+    let more = [&ai[..], &[("ai.response.mood", "good")]].concat();
+    let (findings, kept) = told(&more);
+    assert_eq!(findings, ["no rule reads ai.response.mood: it stays an attribute"]);
+    assert_eq!(kept, ["ai.response.mood"]);
+    let sentry = [
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.response.model", "m"),
+        ("gen_ai.response.text", "Blue."),
+        ("gen_ai.response.mood", "good"),
+    ];
+    let (findings, kept) = told(&sentry);
+    assert_eq!(findings, ["no rule reads gen_ai.response.mood: it stays an attribute"]);
+    assert_eq!(kept, ["gen_ai.response.mood"]);
+}
+
+#[test]
+fn what_a_program_prints_of_an_object_is_nobodys_answer() {
+    let attributes = [("gen_ai.operation.name", "chat"), ("gen_ai.output.messages", "[object Object]")];
+    let read = read(&Registry::built_in(), &span("chat", &attributes), &[]);
+    assert!(read.operation.output_messages.is_none() && read.operation.output.is_none());
+    assert_eq!(read.operation.unmapped.keys().collect::<Vec<_>>(), ["gen_ai.output.messages"]);
+    assert_eq!(read.findings.len(), 1, "{:?}", read.findings);
+}
+
+#[test]
 fn lists_are_whole_whatever_stands_between_their_keys() {
     let attributes = [
         ("openinference.span.kind", "LLM"),

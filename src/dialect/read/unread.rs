@@ -1,5 +1,6 @@
 //! What rules looked at and could not read: it stays among the attributes.
 
+use crate::dialect::codec::members_read;
 use crate::dialect::plan::{KindPlan, Look, Plan};
 use crate::dialect::rule::{Codec, Rule};
 use crate::dialect::rule_index::RuleIndex;
@@ -17,6 +18,8 @@ pub(super) struct Unread<'a> {
     pub(super) looks: Vec<(&'a Look, &'a Rule)>,
     /// Places of attributes that do not belong in the list of their keys.
     pub(super) strays: Vec<usize>,
+    /// Places of attributes below a key whose rule does not know their names.
+    pub(super) members: Vec<usize>,
 }
 
 /// Places of attributes that no rule could read.
@@ -51,10 +54,11 @@ impl Unread<'_> {
                     .filter(|place| of_kind.sure_looks(*place) <= times_unread(*place)),
             );
         }
-        if found.odd.is_empty() && found.lacking.is_empty() && self.strays.is_empty() {
+        if found.odd.is_empty() && found.lacking.is_empty() && self.strays.is_empty() && self.members.is_empty() {
             return found;
         }
-        let mut lost: Vec<usize> = found.odd.iter().chain(&found.lacking).chain(&self.strays).copied().collect();
+        let mut lost: Vec<usize> = found.odd.iter().chain(&found.lacking).copied().collect();
+        lost.extend(self.strays.iter().chain(&self.members));
         lost.sort_unstable();
         let (mut read, mut read_alone) = (HashSet::default(), HashSet::default());
         for look in plan.looks().iter().filter(|look| !look.of_unknown) {
@@ -68,7 +72,7 @@ impl Unread<'_> {
                 continue;
             };
             read.extend(places());
-            if !matches!(rule.codec, Codec::Flat | Codec::Count) {
+            if !matches!(rule.codec, Codec::Flat | Codec::Count) && members_read(rule.codec).is_none() {
                 read_alone.extend(places());
             }
         }
@@ -76,14 +80,14 @@ impl Unread<'_> {
             places.into_iter().filter(|place| !read.contains(place)).collect()
         };
         let strays = not_in(&read_alone, self.strays);
+        let members = not_in(&read_alone, self.members);
         let mut odd = not_in(&read, found.odd);
         odd.extend(strays);
         odd.sort_unstable();
         odd.dedup();
-        UnreadPlaces {
-            odd,
-            lacking: not_in(&read, found.lacking),
-        }
+        let mut lacking = not_in(&read, found.lacking);
+        lacking.extend(members);
+        UnreadPlaces { odd, lacking }
     }
 }
 
