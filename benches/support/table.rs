@@ -36,7 +36,7 @@ impl Table {
         let measured = format!(
             "{how}. Measured on {} at {} ({} × {}).",
             output("date", &["-u", "+%F"]),
-            output("git", &["describe", "--always", "--dirty= with changes", "--exclude=*"]),
+            commit(),
             std::thread::available_parallelism().map_or(1, usize::from),
             processor(),
         );
@@ -52,6 +52,16 @@ impl Table {
         let text = format!("{before}{begin}\n{}\n{measured}\n\n<!-- end -->{after}", self.text);
         std::fs::write(&path, text).unwrap();
     }
+}
+
+/// The commit that is measured, and whether anything but the page was changed since.
+fn commit() -> String {
+    let changed = output(
+        "git",
+        &["status", "--porcelain", "--untracked-files=no", "--", ".", &format!(":!{PAGE}")],
+    );
+    let note = if changed.is_empty() { "" } else { " with changes" };
+    format!("{}{note}", output("git", &["rev-parse", "--short", "HEAD"]))
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
