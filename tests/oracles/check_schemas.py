@@ -13,11 +13,14 @@ TESTS = os.path.dirname(HERE)
 TYPES = "text|an object|a JSON object|an integer|MESSAGE, TOOL_CALL|system, user"
 REFUSED = re.compile(rf"document (\d+): (\S+): (`\w+` is missing: .* needs it \(|expected .*, found |\w+ must be (?:{TYPES}))")
 # JSON Schema has one type for 12 and 12.0, and `format` need not be compared. The others are rules about several fields, or about what
-# is in a text.
+# is in a text, or about a list whose items are not alike.
 WIDER = re.compile(
     r'expected an integer.*, found -?\d+\.0$|expected a time in ISO 8601 .*, found "'
     r"|a write without `namespace` and `key`|a tool call that did not fail|must be text that is not blank|arguments must be a JSON object"
+    r"|\.intermediate_responses\[\d+\]\[1\]"
 )
+# Schemas have one spelling of a name, and ADK reads its own in camel case too.
+NARROWER = ("adk/camel.json",)
 # Values of every type.
 OTHERS = ({}, [], "", 7, 0.5, True, None)
 
@@ -91,6 +94,8 @@ def main():
         files += [path for folder in args.folders for path in glob.glob(f"{folder}/*.{fmt}.json")]
         whole = []
         for path in sorted(files):
+            if path.endswith(NARROWER):
+                continue
             for document in values(path):
                 errors = sorted(validator.iter_errors(document), key=lambda error: -len(error.path))
                 seen += 1
