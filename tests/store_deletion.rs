@@ -300,3 +300,53 @@ fn what_is_beside_the_store_is_asked_for_again_where_it_failed() {
     store.finish_deletions(&mut keep).expect("has nothing to do");
     assert_eq!(beside, [trace(1)]);
 }
+
+/// As where another deletion finishes one that was begun a moment ago.
+#[test]
+fn what_was_begun_while_its_segment_was_written_to_is_finished_by_the_next() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    let left = Arc::new(AtomicUsize::new(usize::MAX));
+    let disk = Ending {
+        inner: Directory::new(path),
+        left: Arc::clone(&left),
+    };
+    let ending = OpenOptions {
+        disk: Some(Arc::new(disk)),
+        ..options(path)
+    };
+    let store = Local::open(&ending).expect("opens").store;
+    fill(&store);
+    left.store(0, Ordering::SeqCst);
+    let begun = store.delete(&Unwanted::Trace(trace(1)), &mut |_| Ok(()));
+    assert!(begun.is_err(), "its segment cannot be sealed");
+    left.store(usize::MAX, Ordering::SeqCst);
+    store.delete(&Unwanted::Trace(trace(2)), &mut |_| Ok(())).expect("deletes");
+    for of in [1, 2] {
+        nothing_is_left(path, of);
+    }
+    all_others_are_there(&store, &[1, 2]);
+}
+
+#[test]
+fn deletions_at_the_same_time_leave_nothing_when_they_return() {
+    for _ in 0..6 {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let store = open(path);
+        fill(&store);
+        std::thread::scope(|threads| {
+            for of in 1..=4 {
+                let store = &store;
+                threads.spawn(move || {
+                    store.delete(&Unwanted::Trace(trace(of)), &mut |_| Ok(())).expect("deletes");
+                    assert!(store.read_trace(trace(of)).expect("reads").is_none());
+                });
+            }
+        });
+        for of in 1..=4 {
+            nothing_is_left(path, of);
+        }
+        all_others_are_there(&store, &[1, 2, 3, 4]);
+    }
+}

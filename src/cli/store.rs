@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 A store is copied trace by trace: spans, their log records, and log records of their sessions in their time, which is all that documents \
 are made of. Metrics, other log records, and times of arrival are not copied. At the end both stores are compared, trace by trace.
 
-A copy that was interrupted goes on: what is there already is not read again. A server may write to the store that is copied from; run \
+A copy that was interrupted goes on: what is there already is not stored again. A server may write to the store that is copied from; run \
 the command again for what came meanwhile. No server may have the directory that is copied to.
 
 Examples:
@@ -247,7 +247,8 @@ impl Copying {
         for (kind, message) in messages {
             self.bytes += message.len();
             let keys: Vec<&str> = self.keys.iter().map(String::as_str).collect();
-            let scanned = scan::scan(&message, kind.signal(), &keys).map_err(|fault| Failure::missing(fault.to_string()))?;
+            let scanned = scan::scan(&message, kind.signal(), &keys)
+                .map_err(|fault| Failure::missing(format!("trace {}: what is stored cannot be read: {fault}", row.trace_id)))?;
             self.waiting.extend(Chunk::of_request(scanned, message));
             if self.bytes >= TOGETHER {
                 self.append()?;

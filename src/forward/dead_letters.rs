@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
-use super::progress::replace;
+use super::progress::replace_with;
 use crate::hash::HashSet;
 use crate::span::{Signal, TraceId};
 use crate::store::Position;
@@ -219,7 +219,12 @@ static CHANGING: Mutex<()> = Mutex::new(());
 pub fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), ForwardError> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let unwanted: HashSet<String> = traces.iter().map(ToString::to_string).collect();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        entries => entries.map_err(ForwardError::io("read", folder))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(ForwardError::io("read", folder))?;
         let path = entry.path();
         let name = entry.file_name();
         let is_of_letters = name
@@ -228,19 +233,26 @@ pub fn forget(folder: &Path, traces: &[TraceId]) -> Result<(), ForwardError> {
         if !is_of_letters {
             continue;
         }
-        let (mut left, mut removed) = (Vec::new(), false);
-        for letter in Letters::open(path.clone())?.into_iter().flatten() {
-            let letter = letter?;
-            if letter.trace_id.as_ref().is_some_and(|id| unwanted.contains(id)) {
-                removed = true;
-                continue;
+        let is_unwanted = |letter: &DeadLetter| letter.trace_id.as_ref().is_some_and(|id| unwanted.contains(id));
+        let letters = || Ok::<_, ForwardError>(Letters::open(path.clone())?.into_iter().flatten());
+        let mut has_any = false;
+        for letter in letters()? {
+            has_any |= is_unwanted(&letter?);
+        }
+        if !has_any {
+            continue;
+        }
+        replace_with(&path, |file, new| {
+            for letter in letters()? {
+                let letter = letter?;
+                if !is_unwanted(&letter) {
+                    let mut line = serde_json::to_vec(&letter).unwrap_or_default();
+                    line.push(b'\n');
+                    file.write_all(&line).map_err(ForwardError::io("write", new))?;
+                }
             }
-            left.extend(serde_json::to_vec(&letter).unwrap_or_default());
-            left.push(b'\n');
-        }
-        if removed {
-            replace(&path, &left)?;
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! one.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -131,12 +131,23 @@ pub(super) fn note_failure(folder: &Path, name: &str, reason: &str, at: u64) -> 
 
 /// Replaces a file as a whole.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ForwardError> {
+    replace_with(path, |file, new| file.write_all(bytes).map_err(ForwardError::io("write", new)))
+}
+
+/// The same with what is written to a file of this name beside it.
+pub(super) fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>, &Path) -> Result<(), ForwardError>,
+) -> Result<(), ForwardError> {
     let new = path.with_extension("new");
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(ForwardError::io("write", &new))?;
+    let failed = || ForwardError::io("write", &new);
+    let mut file = BufWriter::new(File::create(&new).map_err(failed())?);
+    write(&mut file, &new)?;
+    let synced = file
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)
+        .and_then(|file| file.sync_all());
+    synced.map_err(failed())?;
     fs::rename(&new, path).map_err(ForwardError::io("replace", path))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     File::open(folder)

@@ -13,7 +13,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -130,8 +130,10 @@ impl Search {
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(forgotten) => return forgotten,
-                Err(_) if self.shared.stop.load(Ordering::Relaxed) => return part::forget(&self.folder, traces),
-                Err(_) => {}
+                // The thread has ended.
+                Err(RecvTimeoutError::Disconnected) => return part::forget(&self.folder, traces),
+                Err(RecvTimeoutError::Timeout) if self.shared.stop.load(Ordering::Relaxed) => return part::forget(&self.folder, traces),
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }

@@ -39,12 +39,11 @@ impl Local {
     pub(super) fn delete_at_once(&self, what: &Unwanted, beside: &mut Beside<'_>) -> Result<Deleted, Error> {
         let writer = self.writer().ok_or(Error::ReadOnly)?;
         let state = &writer.state;
-        let (deleted, last) = {
+        let deleted = {
             // Nothing is stored meanwhile: what comes for these traces came before, and is found, or comes later, and is refused.
             let _turn = state.turns.take();
             let Found { of, deleted, unfinished } = self.find(what)?;
-            let last = unfinished.segments.last().copied();
-            if last.is_some() || !of.is_empty() {
+            if !unfinished.segments.is_empty() || !of.is_empty() {
                 let deletion = Deletion {
                     time_unix_nano: now(),
                     spans: deleted.spans,
@@ -55,22 +54,22 @@ impl Local {
                 };
                 state.with_deletions(|deletions| deletions.begin(self.directory(), deletion))?;
             }
-            (deleted, last)
+            deleted
         };
-        if let Some(last) = last {
-            let (sealer, sealed) = sync_channel(1);
-            self.order(Order::Seal(last, sealer))?;
-            sealed.recv().unwrap_or(Err(Error::Closed))?;
-        }
         self.finish_deletions(beside)?;
         Ok(deleted)
     }
 
-    /// Ends what deletions have left to do.
+    /// Ends what deletions have left to do, also those that others asked for at the same time: so the segments of all are sealed first.
     pub(super) fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
         let writer = self.writer().ok_or(Error::ReadOnly)?;
         let unfinished = || writer.state.deletions().and_then(|deletions| deletions.unfinished());
         let Some(work) = unfinished() else { return Ok(()) };
+        if let Some(last) = work.segments.last() {
+            let (sealer, sealed) = sync_channel(1);
+            self.order(Order::Seal(*last, sealer))?;
+            sealed.recv().unwrap_or(Err(Error::Closed))?;
+        }
         writer.maintenance.erase()?;
         let traces: Vec<_> = work.traces.into_iter().collect();
         beside(&traces)?;

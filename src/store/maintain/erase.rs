@@ -14,6 +14,10 @@ const LEVEL: i32 = 1;
 
 impl Work {
     /// Erases what deletions have left to erase, once while the store is open. What cannot be done yet is done the next time.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index failed, or the store is closed before all is erased.
     pub(super) fn erase(&mut self) -> Result<(), Error> {
         let unfinished = self.state.deletions().and_then(|deletions| deletions.unfinished());
         let Some(work) = unfinished.filter(|work| work.deletions > self.erased) else {
@@ -31,7 +35,8 @@ impl Work {
         let active = self.state.segment.load(Ordering::Acquire);
         for number in work.segments.iter().copied().filter(|number| *number < active) {
             if self.stopping.load(Ordering::Relaxed) {
-                return Ok(());
+                // Whoever waits must not take it for erased.
+                return Err(Error::Closed);
             }
             let segment = match self.segments.segment(number) {
                 // Retention was faster.
