@@ -155,7 +155,7 @@ fn cases_of_many_traces() {
         };
         let cases: Vec<Value> = (0..count).map(case).collect();
         let mut list = import("adk", &json!({"eval_set_id": "s", "eval_cases": cases}).to_string());
-        let long = json!({"eval_set_id": "s".repeat(1_000), "description": "d".repeat(1_000), "eval_cases": cases});
+        let long = json!({"eval_set_id": "s".repeat(100 * usize::try_from(count).unwrap()), "description": "d".repeat(1_000), "eval_cases": cases});
         list.extend(import("adk", &long.to_string()));
         list
     });

@@ -45,10 +45,15 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let own = set.need("eval_set_id")?.text()?;
     let cases = set.need("eval_cases")?.items()?;
     let mut traces = Traces::default();
+    // A long one is hashed once, not with each case.
+    let seed = match own.len() {
+        0..=LONGEST_ID => Cow::Borrowed(own),
+        _ => Cow::Owned(trace_id("adk", own).to_string()),
+    };
     for (index, case) in cases.iter().enumerate() {
         case.object()?;
         let id = case.need("eval_id")?.text()?;
-        traces.add(index, own, id, case.value);
+        traces.add(index, &seed, id, case.value);
     }
     if cases.is_empty() {
         return Ok(vec![Story::new("adk", trace_id("adk", &set.value.to_string()), None)]);
