@@ -5,21 +5,24 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
 //! before everything that looks at model calls.
 
+mod known;
+mod messages;
 mod prompts;
 mod told_around;
 mod unseen_calls;
 
 use std::sync::Arc;
 
+use known::Known;
+use messages::{is_teller, told};
 use prompts::is_prompt;
-use serde_json::Value;
 
 use super::id::{Id, IdVec, NodeId};
 use super::node::{Node, Nodes};
-use crate::dialect::messages::{self, Direction};
-use crate::dialect::{Beside, span_names};
+use crate::dialect::Beside;
+use crate::dialect::messages::Direction;
 use crate::hash::HashMap;
-use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
+use crate::operation::{Kind, Message, Operation, Role, TokenCount};
 use crate::span::UnixNanos;
 use crate::trace::Finding;
 
@@ -95,159 +98,6 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
     }
     node.operation.input_messages = Some(history).filter(|list| !list.is_empty()).map(Into::into);
     node.operation.output_messages = last.map(|answer| vec![answer]);
-}
-
-fn is_teller(kind: Kind) -> bool {
-    matches!(kind, Kind::Agent | Kind::Chain)
-}
-
-/// What stands below agents and workflows.
-struct Known {
-    /// For each agent the model calls that are its own, by start.
-    own_calls: IdVec<NodeId, Vec<NodeId>>,
-    /// For each agent and workflow the tools that are its own.
-    tools: IdVec<NodeId, Vec<NodeId>>,
-    /// Whether a model call stands below, or an agent that tells of its own, and no tool between: what a tool does is another's work.
-    covered: IdVec<NodeId, bool>,
-    /// The same, in tools too: counts of the agent may be theirs.
-    within: IdVec<NodeId, bool>,
-    /// Whether a model call of another agent is below.
-    around: IdVec<NodeId, bool>,
-    /// When model calls began that no agent stands above.
-    outside: Vec<UnixNanos>,
-    has_calls: bool,
-}
-
-impl Known {
-    fn of(nodes: &Nodes) -> Self {
-        let empty = || IdVec::filled(Vec::new(), nodes.list.len());
-        let mut this = Self {
-            own_calls: empty(),
-            tools: empty(),
-            covered: IdVec::filled(false, nodes.list.len()),
-            within: IdVec::filled(false, nodes.list.len()),
-            around: IdVec::filled(false, nodes.list.len()),
-            outside: Vec::new(),
-            has_calls: false,
-        };
-        let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
-        let tellers = nodes.nearest_above(is_teller);
-        for call in nodes.of_kind(Kind::Llm) {
-            this.has_calls = true;
-            match agents.known(call) {
-                Some(agent) => this.own_calls.get_mut(agent).into_iter().for_each(|calls| calls.push(call)),
-                None => this.outside.extend(nodes.get(call).map(|node| node.start)),
-            }
-            Self::mark(&mut this.covered, nodes, call, Kind::Tool);
-            Self::mark(&mut this.within, nodes, call, Kind::Unknown);
-            if let Some(agent) = agents.known(call) {
-                Self::mark(&mut this.around, nodes, agent, Kind::Unknown);
-            }
-        }
-        for tool in nodes.of_kind(Kind::Tool) {
-            if let Some(tools) = tellers.known(tool).and_then(|teller| this.tools.get_mut(teller)) {
-                tools.push(tool);
-            }
-        }
-        let speaking: Vec<NodeId> = nodes
-            .of_kind(Kind::Agent)
-            .into_iter()
-            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
-            .collect();
-        for agent in speaking {
-            Self::mark(&mut this.covered, nodes, agent, Kind::Tool);
-            Self::mark(&mut this.within, nodes, agent, Kind::Unknown);
-        }
-        this
-    }
-
-    /// Marks what is above, up to the first of a kind. Each node is passed once.
-    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId, until: Kind) {
-        for up in nodes.ancestors(below) {
-            if known.is_set(up) || nodes.kind(up) == until {
-                break;
-            }
-            known.set(up, true);
-        }
-    }
-
-    /// A step of a workflow that a client takes for an agent by its name (LangGraph's `route_to_agent`): nothing about it is an agent's.
-    fn no_agents(&self, nodes: &mut Nodes) {
-        let tellers = nodes.nearest_above(is_teller);
-        let is_step = |id: &NodeId| {
-            let Some(node) = nodes.get(*id) else { return false };
-            let operation = &node.operation;
-            let in_workflow = tellers.known(*id).is_some_and(|up| nodes.kind(up) == Kind::Chain);
-            let named_so = operation.agent == Agent::default() && operation.name.to_ascii_lowercase().contains("agent");
-            in_workflow
-                && named_so
-                && span_names::agent(&operation.name).is_none_or(|name| name == operation.name)
-                && !self.covered.is_set(*id)
-                && self.tools.get(*id).is_none_or(Vec::is_empty)
-                && !tells_of_calls(operation)
-        };
-        let steps: Vec<NodeId> = nodes.of_kind(Kind::Agent).into_iter().filter(is_step).collect();
-        for id in steps {
-            nodes.get_mut(id).into_iter().for_each(|node| node.operation.kind = Kind::Chain);
-        }
-    }
-
-    /// Whether a call is known by what this one says. A workflow tells of calls only where nobody else does.
-    fn tells(&self, nodes: &Nodes, teller: NodeId) -> bool {
-        let Some(node) = nodes.get(teller).filter(|_| !self.covered.is_set(teller)) else {
-            return false;
-        };
-        let beside = || {
-            let from = self.outside.partition_point(|start| *start < node.start);
-            self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
-        };
-        match node.kind() {
-            Kind::Agent => tells_of_calls(&node.operation) && !beside() && !self.is_told_around(nodes, teller, node),
-            _ => !self.has_calls && has_told_messages(&node.operation) && nodes.ancestors(teller).all(|up| !is_teller(nodes.kind(up))),
-        }
-    }
-}
-
-/// Whether an agent's span says what only a model call has: messages, tokens, or words of both sides.
-fn tells_of_calls(operation: &Operation) -> bool {
-    let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
-    has_told_messages(operation)
-        || operation.usage != TokenCount::default()
-        || (has_words(&operation.input) && has_words(&operation.output))
-}
-
-fn has_told_messages(operation: &Operation) -> bool {
-    let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
-    let heard = || told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
-    let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
-    speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
-}
-
-/// Whether a text is somebody's words, not what a program prints of its values.
-fn is_words(text: &str) -> bool {
-    let text = text.trim();
-    !text.is_empty() && !text.starts_with(['{', '[', '<'])
-}
-
-/// The messages of one side: as they were read, else those in the whole; `with_words`: else a bare text.
-fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
-    let only_prompts = |list: &[Message]| list.iter().all(is_prompt);
-    let prompts = list.filter(|list| only_prompts(list)).unwrap_or_default();
-    if let Some(list) = list.filter(|list| !only_prompts(list)) {
-        return list.to_vec();
-    }
-    let role = match direction {
-        Direction::Input => Role::User,
-        Direction::Output => Role::Assistant,
-    };
-    let rest = match recorded.get() {
-        Some(Value::String(text)) if with_words && is_words(text) => vec![Message::text(role, text.as_str())],
-        Some(value @ (Value::Array(_) | Value::Object(_))) => messages::read(value, direction).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let has_prompt = rest.iter().any(is_prompt);
-    let prompts = prompts.iter().filter(|_| !has_prompt && !rest.is_empty()).cloned();
-    prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
 }
 
 /// The calls that an agent's messages tell of, each turn of the answer one. `is_around`: calls of other agents are in its counts.

@@ -1,6 +1,8 @@
 //! Agents whose calls stand under the agent around them.
 
-use super::{Known, WHOLE_HISTORIES, told};
+use super::WHOLE_HISTORIES;
+use super::known::Known;
+use super::messages::told;
 use crate::dialect::messages::Direction;
 use crate::operation::{Kind, Message, Role};
 use crate::run::id::NodeId;

@@ -1,0 +1,115 @@
+//! What stands below agents and workflows, and which of them tell of model calls that no span records.
+
+use super::messages::{has_told_messages, is_teller, tells_of_calls};
+use crate::dialect::span_names;
+use crate::operation::{Agent, Kind};
+use crate::run::id::{IdVec, NodeId};
+use crate::run::node::Nodes;
+use crate::span::UnixNanos;
+
+/// What stands below agents and workflows.
+pub(super) struct Known {
+    /// For each agent the model calls that are its own, by start.
+    pub(super) own_calls: IdVec<NodeId, Vec<NodeId>>,
+    /// For each agent and workflow the tools that are its own.
+    pub(super) tools: IdVec<NodeId, Vec<NodeId>>,
+    /// Whether a model call stands below, or an agent that tells of its own, and no tool between: what a tool does is another's work.
+    covered: IdVec<NodeId, bool>,
+    /// The same, in tools too: counts of the agent may be theirs.
+    pub(super) within: IdVec<NodeId, bool>,
+    /// Whether a model call of another agent is below.
+    pub(super) around: IdVec<NodeId, bool>,
+    /// When model calls began that no agent stands above.
+    outside: Vec<UnixNanos>,
+    has_calls: bool,
+}
+
+impl Known {
+    pub(super) fn of(nodes: &Nodes) -> Self {
+        let empty = || IdVec::filled(Vec::new(), nodes.list.len());
+        let mut this = Self {
+            own_calls: empty(),
+            tools: empty(),
+            covered: IdVec::filled(false, nodes.list.len()),
+            within: IdVec::filled(false, nodes.list.len()),
+            around: IdVec::filled(false, nodes.list.len()),
+            outside: Vec::new(),
+            has_calls: false,
+        };
+        let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+        let tellers = nodes.nearest_above(is_teller);
+        for call in nodes.of_kind(Kind::Llm) {
+            this.has_calls = true;
+            match agents.known(call) {
+                Some(agent) => this.own_calls.get_mut(agent).into_iter().for_each(|calls| calls.push(call)),
+                None => this.outside.extend(nodes.get(call).map(|node| node.start)),
+            }
+            Self::mark(&mut this.covered, nodes, call, Kind::Tool);
+            Self::mark(&mut this.within, nodes, call, Kind::Unknown);
+            if let Some(agent) = agents.known(call) {
+                Self::mark(&mut this.around, nodes, agent, Kind::Unknown);
+            }
+        }
+        for tool in nodes.of_kind(Kind::Tool) {
+            if let Some(tools) = tellers.known(tool).and_then(|teller| this.tools.get_mut(teller)) {
+                tools.push(tool);
+            }
+        }
+        let speaking: Vec<NodeId> = nodes
+            .of_kind(Kind::Agent)
+            .into_iter()
+            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
+            .collect();
+        for agent in speaking {
+            Self::mark(&mut this.covered, nodes, agent, Kind::Tool);
+            Self::mark(&mut this.within, nodes, agent, Kind::Unknown);
+        }
+        this
+    }
+
+    /// Marks what is above, up to the first of a kind. Each node is passed once.
+    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId, until: Kind) {
+        for up in nodes.ancestors(below) {
+            if known.is_set(up) || nodes.kind(up) == until {
+                break;
+            }
+            known.set(up, true);
+        }
+    }
+
+    /// A step of a workflow that a client takes for an agent by its name (LangGraph's `route_to_agent`): nothing about it is an agent's.
+    pub(super) fn no_agents(&self, nodes: &mut Nodes) {
+        let tellers = nodes.nearest_above(is_teller);
+        let is_step = |id: &NodeId| {
+            let Some(node) = nodes.get(*id) else { return false };
+            let operation = &node.operation;
+            let in_workflow = tellers.known(*id).is_some_and(|up| nodes.kind(up) == Kind::Chain);
+            let named_so = operation.agent == Agent::default() && operation.name.to_ascii_lowercase().contains("agent");
+            in_workflow
+                && named_so
+                && span_names::agent(&operation.name).is_none_or(|name| name == operation.name)
+                && !self.covered.is_set(*id)
+                && self.tools.get(*id).is_none_or(Vec::is_empty)
+                && !tells_of_calls(operation)
+        };
+        let steps: Vec<NodeId> = nodes.of_kind(Kind::Agent).into_iter().filter(is_step).collect();
+        for id in steps {
+            nodes.get_mut(id).into_iter().for_each(|node| node.operation.kind = Kind::Chain);
+        }
+    }
+
+    /// Whether a call is known by what this one says. A workflow tells of calls only where nobody else does.
+    pub(super) fn tells(&self, nodes: &Nodes, teller: NodeId) -> bool {
+        let Some(node) = nodes.get(teller).filter(|_| !self.covered.is_set(teller)) else {
+            return false;
+        };
+        let beside = || {
+            let from = self.outside.partition_point(|start| *start < node.start);
+            self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
+        };
+        match node.kind() {
+            Kind::Agent => tells_of_calls(&node.operation) && !beside() && !self.is_told_around(nodes, teller, node),
+            _ => !self.has_calls && has_told_messages(&node.operation) && nodes.ancestors(teller).all(|up| !is_teller(nodes.kind(up))),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What agents and workflows say of the calls of a model: messages, words of both sides, counts.
+
+use serde_json::Value;
+
+use super::prompts::is_prompt;
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Kind, Message, Operation, Recorded, Role, TokenCount};
+
+pub(super) fn is_teller(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::Chain)
+}
+
+/// Whether an agent's span says what only a model call has: messages, tokens, or words of both sides.
+pub(super) fn tells_of_calls(operation: &Operation) -> bool {
+    let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
+    has_told_messages(operation)
+        || operation.usage != TokenCount::default()
+        || (has_words(&operation.input) && has_words(&operation.output))
+}
+
+pub(super) fn has_told_messages(operation: &Operation) -> bool {
+    let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
+    let heard = || told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
+    let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
+    speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
+}
+
+/// Whether a text is somebody's words, not what a program prints of its values.
+fn is_words(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.starts_with(['{', '[', '<'])
+}
+
+/// The messages of one side: as they were read, else those in the whole; `with_words`: else a bare text.
+pub(super) fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
+    let only_prompts = |list: &[Message]| list.iter().all(is_prompt);
+    let prompts = list.filter(|list| only_prompts(list)).unwrap_or_default();
+    if let Some(list) = list.filter(|list| !only_prompts(list)) {
+        return list.to_vec();
+    }
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    let rest = match recorded.get() {
+        Some(Value::String(text)) if with_words && is_words(text) => vec![Message::text(role, text.as_str())],
+        Some(value @ (Value::Array(_) | Value::Object(_))) => messages::read(value, direction).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let has_prompt = rest.iter().any(is_prompt);
+    let prompts = prompts.iter().filter(|_| !has_prompt && !rest.is_empty()).cloned();
+    prompts.collect::<Vec<_>>().into_iter().chain(rest).collect()
+}
