@@ -115,10 +115,10 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, fo
         other => (place, other.as_array()),
     };
     let Some(blocks) = list.filter(|list| !list.is_empty()) else {
-        let message = format!(
-            "expected a list of at least one block, or {{\"blocks\": [...]}}, found {}",
-            shown(document)
-        );
+        let message = match list {
+            Some(_) => "a document has at least one block, this list has none".to_owned(),
+            None => format!("expected a list of blocks, or {{\"blocks\": [...]}}, found {}", shown(document)),
+        };
         found.add(place, message);
         return;
     };
