@@ -15,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 8] = [
+const READ: [&str; 10] = [
     "contextforge",
     "reflex",
     "openreward",
@@ -24,6 +24,8 @@ const READ: [&str; 8] = [
     "messages",
     "atif",
     "adk",
+    "inspect",
+    "verifiers",
 ];
 
 fn format(id: &str) -> &'static AnyFormat {
@@ -157,7 +159,7 @@ fn other_forms_come_back_in_the_form_that_is_written() {
             // No document of these formats is a list.
             let several = back
                 .as_array()
-                .is_some_and(|list| ["adk", "deepeval"].contains(id) || list.first().is_some_and(Value::is_array));
+                .is_some_and(|list| ["adk", "deepeval", "inspect", "verifiers"].contains(id) || list.first().is_some_and(Value::is_array));
             let mut wanted = if several { back.as_array().unwrap().clone() } else { vec![back] };
             let read = formats::disassemble(Some(format(id)), &fs::read_to_string(&path).unwrap()).unwrap();
             let (mut documents, _) = written(id, read.spans);
@@ -256,6 +258,8 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
         "atif" => atif_meaning(document),
         "deepeval" => deepeval_meaning(document),
         "adk" => adk_meaning(document),
+        "inspect" => inspect_meaning(document),
+        "verifiers" => verifiers_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
@@ -537,6 +541,119 @@ fn adk_meaning(document: &Value) -> Vec<Value> {
     list(&key("eval_cases", "evalCases", document)).iter().map(case).collect()
 }
 
+/// The texts that a log has once, where it names them.
+fn put_in(value: &mut Value, texts: &Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(whole) = text.strip_prefix("attachment://").and_then(|id| texts.get(id)) {
+                *value = whole.clone();
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|item| put_in(item, texts)),
+        Value::Object(map) => map.values_mut().for_each(|item| put_in(item, texts)),
+        _ => {}
+    }
+}
+
+/// What each model call was given and said, what each tool was given and gave back, in the agents around them; the ideal.
+fn inspect_meaning(document: &Value) -> Vec<Value> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let message = |message: &Value| {
+        let calls: Value = list(&message["tool_calls"])
+            .iter()
+            .map(|call| json!([call["id"], call["function"], call["arguments"]]))
+            .collect();
+        json!([message["role"], message["content"], calls, message["tool_call_id"]])
+    };
+    let sample = |sample: &Value| {
+        let mut sample = sample.clone();
+        let texts = sample["attachments"].clone();
+        put_in(&mut sample, &texts);
+        let pool = list(&sample["events_data"]["messages"]);
+        let goes_on = document["status"] == "started";
+        let mut out = vec![json!({"ideal": sample["target"], "failed": sample["error"].is_object(), "goes on": goes_on})];
+        let mut agents = std::collections::HashSet::new();
+        for event in list(&sample["events"]) {
+            match event["event"].as_str().unwrap() {
+                "model" => {
+                    let given = list(&event["input_refs"]).into_iter().flat_map(|range| {
+                        let place = |at: usize| usize::try_from(range[at].as_u64().unwrap()).unwrap();
+                        pool[place(0)..place(1)].to_vec()
+                    });
+                    let given: Value = list(&event["input"])
+                        .into_iter()
+                        .chain(given)
+                        .map(|given| message(&given))
+                        .collect();
+                    let said: Value = list(&event["output"]["choices"])
+                        .iter()
+                        .map(|choice| json!([message(&choice["message"]), choice["stop_reason"]]))
+                        .collect();
+                    let usage = &event["output"]["usage"];
+                    out.push(json!({"model": event["model"], "given": given, "said": said, "usage": usage, "tools": event["tools"]}));
+                }
+                "tool" => out.push(
+                    json!({"tool": event["function"], "arguments": event["arguments"], "result": event["result"],
+                    "error": event["error"], "agent": event["agent"]}),
+                ),
+                "span_begin" if ["agent", "aside"].contains(&event["type"].as_str().unwrap_or_default()) => {
+                    // The agent of the whole run may have no span.
+                    if event["parent_id"].is_null() && (event["name"] == "agent" || event["name"] == document["eval"]["task"]) {
+                        continue;
+                    }
+                    agents.insert(event["id"].to_string());
+                    out.push(json!({"agent": event["name"], "inside": event["parent_id"].is_string()}));
+                }
+                "span_end" if agents.contains(&event["id"].to_string()) => out.push(json!("end")),
+                "info" if event["source"].is_string() => out.push(json!({"info": event["source"], "name": event["data"]["name"]})),
+                "score" => out.push(json!({"score": event["score"]["value"], "of": event["scorer"]})),
+                _ => {}
+            }
+        }
+        out
+    };
+    list(&document["samples"]).iter().flat_map(sample).collect()
+}
+
+/// The messages, each after those that it follows; the model calls; who speaks; rewards and failures.
+fn verifiers_meaning(document: &Value) -> Vec<Value> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let call = |call: &Value| {
+        let given: Value = serde_json::from_str(call["arguments"].as_str().unwrap()).unwrap();
+        json!([call["id"], call["name"], given])
+    };
+    let trace = |trace: &Value| {
+        let weighted = |reward: &Value| reward["score"].as_f64().unwrap() * reward["weight"].as_f64().unwrap_or(1.0);
+        let rewards = trace["rewards"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, reward)| weighted(reward));
+        let mut out = vec![
+            json!({"reward": rewards.sum::<f64>(), "failed": list(&trace["errors"]).iter().map(|error| error["message"].clone()).collect::<Value>()}),
+        ];
+        for node in list(&trace["nodes"]) {
+            let said = &node["message"];
+            let calls: Value = list(&said["tool_calls"]).iter().map(call).collect();
+            let content = if said["content"].is_null() {
+                json!("")
+            } else {
+                said["content"].clone()
+            };
+            out.push(json!({"after": node["parent"], "role": said["role"], "content": content, "thought": said["reasoning_content"],
+                "calls": calls, "answers": said["tool_call_id"], "sampled": node["sampled"] == true, "of": list(&node["semantic_parents"]).iter().filter(|link| link["type"] == "subagent_return").count(),
+                "tokens": list(&node["token_ids"])}));
+        }
+        for call in list(&trace["calls"]) {
+            out.push(json!({"node": call["node"], "model": call["model"], "usage": call["usage"], "sampling": call["sampling"]}));
+        }
+        let others = list(&trace["info"]["operations"]).into_iter();
+        out.extend(others.map(|other| json!({"kind": other["kind"], "name": other["name"]})));
+        out
+    };
+    list(&document["traces"]).iter().flat_map(trace).collect()
+}
+
 fn invariant_meaning(document: &Value) -> Vec<Value> {
     let events = document.get("messages").unwrap_or(document);
     let events = if events[0].is_array() { &events[0] } else { events };
@@ -570,6 +687,106 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
 
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
+    (
+        "made-agent-only/5b8efff798038103d269000000190001.inspect.json",
+        "a chain's words that the agent says too are told once",
+    ),
+    (
+        "made-agent-only/5b8efff798038103d269000000190002.inspect.json",
+        "a person's words that no model was given are an operation of their own",
+    ),
+    (
+        "made-handoff-calls/5b8efff798038103d269000000230001.inspect.json",
+        "who hands over to whom stands in a handoff's state, not in the arguments of its call",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930004.inspect.json",
+        "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-history-compacted/5b8efff798038103d269000000470001.inspect.json",
+        "a conversation that begins anew is one of its own",
+    ),
+    (
+        "made-history-truncated/5b8efff798038103d2690000000b0001.inspect.json",
+        "a message that a shorter history leaves out is not told again",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.inspect.json",
+        "the run's own agent has no span: the first one below is taken for it",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.inspect.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930005.inspect.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0001.inspect.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.inspect.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0003.inspect.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0004.inspect.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-agent-only/5b8efff798038103d269000000190001.verifiers.json",
+        "words that no model was given are a person's input",
+    ),
+    (
+        "made-agent-only/5b8efff798038103d269000000190002.verifiers.json",
+        "a person's words that no model was given are an operation of their own",
+    ),
+    (
+        "made-history-compacted/5b8efff798038103d269000000470001.verifiers.json",
+        "a conversation that begins anew is one of its own",
+    ),
+    (
+        "made-history-truncated/5b8efff798038103d2690000000b0001.verifiers.json",
+        "a message that a shorter history leaves out is not told again",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.verifiers.json",
+        "the run's own agent has no span: the first one below is taken for it",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.verifiers.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930005.verifiers.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-told-in-odd-places/5b8efff798038103d269000000930006.verifiers.json",
+        "what a run goes on with is read as a person's words",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0001.verifiers.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.verifiers.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0003.verifiers.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0004.verifiers.json",
+        "an interrupt that the agent's output tells of is told of its own too: told twice",
+    ),
     (
         "made-call-told-by-two-clients/5b8efff798038103d269000000500001.openreward.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",

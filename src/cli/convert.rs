@@ -20,8 +20,8 @@ const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
 object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. \
 Several files are read as one set of spans. A log record is joined to its span even if they are in different files. \
-A document (ContextForge, Reflex, OpenReward, Synth, Invariant, chat messages, ATIF, a DeepEval test case or an ADK eval set) is \
-converted to spans first; use --from if its content does not tell its format. Files that an ATIF document names (continuations, sub-agents) are read from its folder.
+A document (ContextForge, Reflex, OpenReward, Synth, Invariant, chat messages, ATIF, an Inspect log as JSON or `.eval`, a verifiers \
+episode, a DeepEval test case or an ADK eval set) is converted to spans first; use --from if its content does not tell its format. Files that an ATIF document names (continuations, sub-agents) are read from its folder.
 
 Examples:
   spanbridge convert --to reflex spans.json                     one compact document per line

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::problem::Problem;
+use crate::formats::{self, UnpackError};
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 
 /// A file's name for people, and its bytes after decompression; `-` is standard input.
@@ -29,7 +30,15 @@ pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, 
 
 pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [u8]>, Problem> {
     let Some(encoding) = Encoding::of_magic(&bytes) else {
-        return Ok(bytes);
+        return match formats::unpacked(&bytes, limit, &mut |_| Ok(())) {
+            None => Ok(bytes),
+            Some(Ok(text)) => Ok(text.into()),
+            Some(Err(UnpackError::TooLarge { .. })) => Err(too_large(file, limit)),
+            Some(Err(source)) => Err(Problem::Packed {
+                file: file.to_owned(),
+                source,
+            }),
+        };
     };
     if is_longer(&bytes, encoding, limit) {
         return Err(too_large(file, limit));

@@ -3,7 +3,7 @@
 /// What a file is, by its first bytes; `None` where they do not tell.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
-        (b"PK\x03\x04", "a ZIP archive; unpack it"),
+        (b"PK\x03\x04", "a ZIP archive with no log of Inspect AI; unpack it"),
         (b"PAR1", "a Parquet file"),
         (b"%PDF", "a PDF document"),
         (b"\x89PNG", "an image"),

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::out;
-use crate::formats::DisassembleError;
+use crate::formats::{DisassembleError, UnpackError};
 use crate::receiver::limits::{Encoding, InflateError};
 use crate::sessions::SessionError;
 use crate::span::Refused;
@@ -20,6 +20,8 @@ pub(super) enum Problem {
         encoding: Encoding,
         source: InflateError,
     },
+    #[error("{file}: {source}")]
+    Packed { file: String, source: UnpackError },
     #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]
     TooLarge { file: String, limit: usize },
     #[error(

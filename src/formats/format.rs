@@ -1,6 +1,8 @@
 //! What a format is: runs to documents of one type, and what a document of it is called, packed in and accompanied by.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -78,6 +80,66 @@ pub struct Container {
     pub ending: &'static str,
     /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
+    /// The bytes of such a file to the document's JSON text, if they are one.
+    #[cfg(feature = "server")]
+    pub(crate) unpack: Option<Unpack>,
+}
+
+/// Is asked before memory grows by so many bytes.
+#[cfg(feature = "server")]
+pub(crate) type May<'m> = dyn FnMut(usize) -> Result<(), UnpackError> + 'm;
+
+/// The bytes of a file, and the most bytes of its text; `None` where they are no such file.
+#[cfg(feature = "server")]
+pub(crate) type Unpack = fn(&[u8], usize, &mut May<'_>) -> Option<Result<Vec<u8>, UnpackError>>;
+
+/// Why a file does not become a document's text.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnpackError {
+    /// More bytes come out than are allowed: a large log, or a bomb.
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Memory may not grow so far just now.
+    Memory,
+    /// A file inside cannot be read.
+    Broken {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+#[cfg(feature = "server")]
+impl UnpackError {
+    pub(super) fn broken(name: &str, reason: impl fmt::Display) -> Self {
+        Self::Broken {
+            name: name.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for UnpackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { limit } => write!(f, "more than {limit} bytes after decompression"),
+            Self::Memory => f.write_str("more memory than may be taken"),
+            Self::Broken { name, reason } => write!(f, "{name} in the archive: {reason}"),
+        }
+    }
+}
+
+impl Error for UnpackError {}
+
+/// The text of a document whose format packs it, at most so long; `None` where the bytes are no such file. `may` is asked before
+/// memory grows.
+#[cfg(feature = "server")]
+pub(crate) fn unpacked(bytes: &[u8], limit: usize, may: &mut May<'_>) -> Option<Result<Vec<u8>, UnpackError>> {
+    super::registry::all().find_map(|format| format.container?.unpack?(bytes, limit, may))
 }
 
 /// Files that documents name, written beside them.

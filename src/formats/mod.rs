@@ -54,7 +54,9 @@ pub(crate) use back::{ids_of_name, name_of};
 pub(crate) use begin::begin_at;
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
-pub use format::{Assembled, Container, Files, Format};
+#[cfg(feature = "server")]
+pub(crate) use format::unpacked;
+pub use format::{Assembled, Container, Files, Format, UnpackError};
 pub(crate) use openreward::written::as_conversations;
 pub use options::{OptionError, choices};
 pub use recognise::{is_export_request, recognised};

@@ -41,6 +41,10 @@ fn of_object(value: &Value) -> Option<&'static str> {
         Some("openreward")
     } else if has("eval_cases") || has("evalCases") {
         Some("adk")
+    } else if value.get("eval").is_some_and(Value::is_object) && (has("samples") || has("plan") || has("stats")) {
+        Some("inspect")
+    } else if list("traces") && value.get("task").is_some_and(Value::is_object) {
+        Some("verifiers")
     } else if has("input") && (has("actual_output") || has("actualOutput")) || has("scenario") && list("turns") {
         Some("deepeval")
     } else if list("prompt") && list("completion") || is_chat_row(value) {

@@ -12,8 +12,8 @@ pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
     AnyFormat::of::<messages::Messages>(Some(messages::back::read)),
     AnyFormat::of::<atif::Atif>(Some(atif::back::read)).gathered(atif::back::gathered),
-    AnyFormat::of::<inspect::Inspect>(None),
-    AnyFormat::of::<verifiers::Verifiers>(None),
+    AnyFormat::of::<inspect::Inspect>(Some(inspect::back::read)),
+    AnyFormat::of::<verifiers::Verifiers>(Some(verifiers::back::read)),
     AnyFormat::of::<deepeval::DeepEval>(Some(deepeval::back::read)),
     AnyFormat::of::<adk::Adk>(Some(adk::back::read)),
 ];

@@ -13,6 +13,7 @@ use super::http;
 use super::limits::{Encoding, InflateError, inflate_with};
 use super::reject::Rejection;
 use super::service::Receiver;
+use crate::formats::{self, UnpackError};
 use crate::redact::Rules;
 use crate::span::Signal;
 
@@ -59,6 +60,7 @@ impl Document {
                 plain
             }
         };
+        let bytes = unpacked(bytes, limit, &mut reservation)?;
         reservation.is_of(bytes.len());
         let needed = cost(&bytes);
         reservation.grow(needed).map_err(|rejection| match rejection {
@@ -77,6 +79,27 @@ impl Document {
             bytes: Bytes::from_owner(held),
         })
     }
+}
+
+/// The text of a document that its format packs; other bytes as they came.
+fn unpacked(bytes: Vec<u8>, limit: usize, reservation: &mut Reservation) -> Result<Vec<u8>, Rejection> {
+    let mut refused = None;
+    let text = formats::unpacked(&bytes, limit, &mut |more| {
+        reservation.grow(more).map_err(|rejection| {
+            refused = Some(rejection);
+            UnpackError::Memory
+        })
+    });
+    let text = match (text, refused) {
+        (None, _) => return Ok(bytes),
+        (Some(Ok(text)), _) => text,
+        (_, Some(rejection)) => return Err(rejection),
+        (Some(Err(UnpackError::TooLarge { limit })), _) => return Err(Rejection::TooLarge { limit }),
+        (Some(Err(source)), _) => return Err(Rejection::Packed { source }),
+    };
+    drop(bytes);
+    reservation.shrink(reservation.bytes().saturating_sub(text.len()));
+    Ok(text)
 }
 
 /// What became of spans that were stored.
@@ -187,7 +210,7 @@ impl Receiver {
     }
 }
 
-/// The content type of a request, if it is not JSON. A request without one is taken for JSON.
+/// The content type of a request, if it is neither JSON nor an archive of it. A request without one is taken for JSON.
 fn other_type(headers: &HeaderMap) -> Option<String> {
     let types = headers.get_all(CONTENT_TYPE).iter().map(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -196,7 +219,7 @@ fn other_type(headers: &HeaderMap) -> Option<String> {
     let is_json = |essence: &str| {
         essence
             .strip_prefix("application/")
-            .is_some_and(|name| matches!(name, "json" | "x-ndjson" | "ndjson" | "jsonl" | "x-jsonlines") || name.ends_with("+json"))
+            .is_some_and(|name| matches!(name, "zip" | "json" | "x-ndjson" | "ndjson" | "jsonl" | "x-jsonlines") || name.ends_with("+json"))
     };
     let mut others = types.filter(|essence| !is_json(essence));
     others.next().map(|essence| essence.chars().take(100).collect())

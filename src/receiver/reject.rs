@@ -72,6 +72,12 @@ pub enum Rejection {
         /// What the decoder says.
         source: InflateError,
     },
+    /// An archive whose files cannot be read.
+    #[error("the body cannot be unpacked: {source}")]
+    Packed {
+        /// What is wrong with it.
+        source: crate::formats::UnpackError,
+    },
     /// Larger than the limit, compressed or not.
     #[error("the request has more than {limit} bytes after decompression; send smaller batches, or raise --max-request-bytes")]
     TooLarge {
@@ -286,7 +292,7 @@ impl Rejection {
             Self::Base64Ids { .. } => (INVALID_ARGUMENT, 400, None, "base64_ids"),
             Self::NoContentType | Self::ContentType { .. } | Self::DocumentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
-            Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
+            Self::Compressed { .. } | Self::Packed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
             Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),

@@ -125,6 +125,67 @@ fn a_conversation_in_adk() {
     conversation_in("adk");
 }
 
+#[test]
+fn a_conversation_in_inspect() {
+    conversation_in("inspect");
+}
+
+#[test]
+fn a_conversation_in_verifiers() {
+    conversation_in("verifiers");
+}
+
+/// Many samples of one log; and one long text that the input of each model call names.
+#[test]
+fn samples_and_names_in_inspect() {
+    let output = json!({"model": "m", "choices": [{"message": {"role": "assistant", "content": "a"}}]});
+    let call = |input: Value, refs: Value| {
+        json!({"event": "model", "model": "m", "input": input, "input_refs": refs, "tools": [], "tool_choice": "auto",
+            "config": {}, "output": output})
+    };
+    let log = |samples: Vec<Value>| {
+        json!({"version": 2, "eval": {"task": "t", "created": "2026-01-01T00:00:00Z", "dataset": {}, "model": "m", "config": {},
+            "metadata": {"long": "m".repeat(1_000)}}, "samples": samples})
+    };
+    let question = json!({"role": "user", "content": "q"});
+    all_grow_evenly(|count| {
+        let sample = |number: u64| {
+            let events = [call(json!([question]), Value::Null)];
+            json!({"id": number, "epoch": 1, "input": "q", "target": "t", "events": events})
+        };
+        import("inspect", &log((0..count).map(sample).collect()).to_string())
+    });
+    let text = "x".repeat(100_000);
+    let named = json!({"role": "user", "content": "attachment://0"});
+    let calls: Vec<Value> = (0..2_000).map(|number| call(json!([]), json!([[number % 2, 2]]))).collect();
+    let one = json!({"id": "s", "epoch": 1, "input": "q", "target": "t", "events": calls, "attachments": {"0": text},
+        "events_data": {"messages": [question, named], "calls": []}});
+    let text = log(vec![one]).to_string();
+    let read = formats::disassemble(formats::by_id("inspect"), &text).unwrap();
+    let bytes = encode::traces(&read.spans).len();
+    assert!(bytes < 40 * text.len(), "{bytes} bytes of {}", text.len());
+}
+
+/// Many traces of one episode; and many branches of one long conversation.
+#[test]
+fn traces_and_branches_in_verifiers() {
+    let task = json!({"type": "T", "data": {}});
+    let node = |parent: Option<u64>, role: &str| {
+        json!({"parent": parent, "message": {"role": role, "content": "words"}, "sampled": role == "assistant", "timestamp": 0.0})
+    };
+    let trace = |nodes: Vec<Value>| json!({"task": task, "agent": {"config": {}}, "nodes": nodes});
+    all_grow_evenly(|count| {
+        let traces: Vec<Value> = (0..count).map(|_| trace(vec![node(None, "user"), node(Some(0), "assistant")])).collect();
+        import("verifiers", &json!({"task": task, "env": {"id": "e".repeat(1_000)}, "traces": traces}).to_string())
+    });
+    let mut nodes: Vec<Value> = (0..2_000_u64).map(|number| node(number.checked_sub(1), "user")).collect();
+    nodes.extend((0..2_000).map(|_| node(Some(1_999), "assistant")));
+    let text = json!({"task": task, "traces": [trace(nodes)]}).to_string();
+    let read = formats::disassemble(formats::by_id("verifiers"), &text).unwrap();
+    let bytes = encode::traces(&read.spans).len();
+    assert!(bytes < 40 * text.len(), "{bytes} bytes of {}", text.len());
+}
+
 /// A case of many calls, half of which begin a model call; and many cases.
 #[test]
 fn calls_and_cases_in_deepeval() {

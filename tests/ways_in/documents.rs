@@ -29,7 +29,7 @@ const VALUES: [&str; 14] = [
 ];
 
 /// A format, a document with a place in it, and what may stand there beside values.
-const DOCUMENTS: [(&str, &str, &[&str]); 24] = [
+const DOCUMENTS: [(&str, &str, &[&str]); 28] = [
     (
         "messages",
         r#"{"messages":[@]}"#,
@@ -121,6 +121,37 @@ const DOCUMENTS: [(&str, &str, &[&str]); 24] = [
             r#"{"name":"f","reasoning":"r","output":"o"}"#,
             r#"{"name":"f","inputParameters":{"a":1},"output":[1]}"#,
         ],
+    ),
+    (
+        "inspect",
+        r#"{"eval":{"task":"t","created":"2026-01-01T00:00:00Z","dataset":{},"model":"m","config":{}},"samples":[{"id":1,"epoch":1,"input":"q","target":"","events":[@]}]}"#,
+        &[
+            r#"{"event":"model","model":"m","input":[{"role":"user","content":"q"}],"tools":[],"tool_choice":"auto","config":{},"output":{"choices":[]}}"#,
+            r#"{"event":"tool","id":"c","function":"f","arguments":{}}"#,
+            r#"{"event":"span_begin","id":"s","name":"n","type":"agent"}"#,
+            r#"{"event":"info","source":"chain","data":{"kind":"chain","name":"n"}}"#,
+        ],
+    ),
+    (
+        "inspect",
+        r#"{"eval":{"task":"t","created":"2026-01-01T00:00:00Z","dataset":{},"model":"m","config":{}},"samples":[{"id":1,"epoch":1,"input":"q","target":"","messages":[@]}]}"#,
+        &[
+            r#"{"role":"user","content":"q"}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"}]}"#,
+        ],
+    ),
+    (
+        "verifiers",
+        r#"{"task":{"type":"T","data":{}},"traces":[{"task":{"type":"T","data":{}},"agent":{"config":{}},"nodes":[@]}]}"#,
+        &[
+            r#"{"message":{"role":"user","content":"q"},"timestamp":0.0}"#,
+            r#"{"message":{"role":"assistant","content":"a"},"sampled":true,"token_ids":[1,2],"mask":[false,true]}"#,
+        ],
+    ),
+    (
+        "verifiers",
+        r#"{"task":{"type":"T","data":{}},"traces":[{"task":{"type":"T","data":{}},"agent":{"config":{}},"nodes":[],"calls":[@],"info":{"x":[@]}}]}"#,
+        &[r#"{"model":"m","time":{"start":1.0}}"#],
     ),
     ("deepeval", "[@]", &[r#"{"input":"q","actual_output":"a"}"#]),
     (

@@ -47,5 +47,5 @@ pub(in crate::formats) use operations::{
 pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;
-pub(in crate::formats) use story::{Story, trace_id};
+pub(in crate::formats) use story::{Draft, Story, trace_id};
 pub(in crate::formats) use times::{milliseconds, seconds};

@@ -32,6 +32,7 @@
 //! `options` of the tool.
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod check;
 #[cfg(feature = "server")]
 mod container;
@@ -42,6 +43,8 @@ mod model;
 #[cfg(test)]
 mod tests;
 mod threads;
+#[cfg(feature = "server")]
+mod unpack;
 
 use document::EvalLog;
 
@@ -65,6 +68,7 @@ impl Format for Inspect {
     const CONTAINER: Option<crate::formats::format::Container> = Some(crate::formats::format::Container {
         ending: "eval",
         pack: container::pack,
+        unpack: Some(unpack::unpack),
     });
     type Document<'a> = EvalLog<'a>;
 

@@ -32,6 +32,8 @@ pub(crate) struct Codex;
 const CONTAINER: Option<Container> = Some(Container {
     ending: "jsonl",
     pack: lines,
+    #[cfg(feature = "server")]
+    unpack: None,
 });
 
 const LOSES: &str = "cost, rewards, judgements, operations outside the conversation; Codex: parameters and start times";

@@ -27,6 +27,7 @@
 //! Names of people. Token ids of a prompt that does not go on with those before it.
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod call;
 mod check;
 mod document;

@@ -74,6 +74,9 @@ fn documents() -> Vec<Vec<u8>> {
         "invariant",
         "messages",
         "atif",
+        "inspect",
+        "verifiers",
+        "deepeval",
         "adk",
     ]
     .iter()

@@ -1,0 +1,73 @@
+//! Texts that a log has once, and names where they stand.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+const PROTOCOL: &str = "attachment://";
+
+/// The texts of a sample, and how much of them may be written where they are named: a name is short, a text may be long.
+pub(super) struct Attachments<'a> {
+    texts: Option<&'a Map<String, Value>>,
+    left: usize,
+    /// How many stay names.
+    pub(super) unread: usize,
+}
+
+impl<'a> Attachments<'a> {
+    /// `room`: the most bytes of texts.
+    pub(super) fn of(sample: &'a Value, room: usize) -> Self {
+        Self {
+            texts: sample
+                .get("attachments")
+                .and_then(Value::as_object)
+                .filter(|texts| !texts.is_empty()),
+            left: room,
+            unread: 0,
+        }
+    }
+
+    /// The value with the texts that it names.
+    pub(super) fn whole<'v>(&mut self, value: &'v Value) -> Cow<'v, Value> {
+        match self.texts {
+            Some(_) if names_one(value) => Cow::Owned(self.put_in(value)),
+            _ => Cow::Borrowed(value),
+        }
+    }
+
+    fn put_in(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).map_or_else(|| value.clone(), Value::from),
+            Value::Array(list) => list.iter().map(|item| self.put_in(item)).collect(),
+            Value::Object(map) => {
+                let members = map.iter().map(|(key, value)| (key.clone(), self.put_in(value)));
+                members.collect::<Map<_, _>>().into()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The text that this one stands for.
+    pub(super) fn text(&mut self, text: &str) -> Option<&'a str> {
+        let found = self.texts?.get(text.strip_prefix(PROTOCOL)?)?.as_str()?;
+        match self.left.checked_sub(found.len()) {
+            Some(left) => {
+                self.left = left;
+                Some(found)
+            }
+            None => {
+                self.unread += 1;
+                None
+            }
+        }
+    }
+}
+
+fn names_one(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.starts_with(PROTOCOL),
+        Value::Array(list) => list.iter().any(names_one),
+        Value::Object(map) => map.values().any(names_one),
+        _ => false,
+    }
+}

@@ -1,0 +1,419 @@
+//! Events of a sample, in order.
+
+use serde_json::{Map, Value, json};
+
+use super::attachments::Attachments;
+use super::frames::{Frame, Scope, Scopes};
+use super::input::Pool;
+use super::message;
+use crate::formats::back::{At, Draft, Result, Story, read_facts, read_operations, searched, time};
+use crate::formats::inspect::model::stop_reason;
+use crate::operation::{Evaluation, Kind, Message, Operation, TokenCount, ToolUse};
+
+/// The events of a sample while they are read.
+pub(super) struct Events<'s, 'a> {
+    story: &'s mut Story,
+    texts: &'s mut Attachments<'a>,
+    pool: &'s mut Pool<'a>,
+    frames: Vec<Frame>,
+    scopes: Scopes,
+    /// Whether the root has a span of its own.
+    has_root: bool,
+}
+
+impl<'s, 'a> Events<'s, 'a> {
+    pub(super) fn new(story: &'s mut Story, texts: &'s mut Attachments<'a>, pool: &'s mut Pool<'a>) -> Self {
+        Self {
+            story,
+            texts,
+            pool,
+            frames: vec![Frame::of(0)],
+            scopes: Scopes::default(),
+            has_root: false,
+        }
+    }
+
+    pub(super) fn event(&mut self, at: &At<'a>) -> Result<()> {
+        at.object()?;
+        let kind = at.text_of("event")?.unwrap_or_default();
+        let scope = self.scopes.of(at.text_of("span_id")?);
+        match kind {
+            "span_begin" => self.begin(at)?,
+            "span_end" => self.end(at)?,
+            "model" => self.model_call(at, scope)?,
+            "tool" => self.tool(at, scope)?,
+            "score" => self.score(at, scope),
+            "info" => self.info(at, scope),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, at: &At<'a>) -> Result<()> {
+        let id = at.need("id")?.text()?;
+        let name = at.need("name")?.text()?;
+        let around = self.scopes.of(at.text_of("parent_id")?);
+        match at.text_of("type")? {
+            Some("agent" | "aside" | "subtask") => {
+                let scope = self.agent(at, id, name, around)?;
+                self.scopes.begin(id, scope);
+            }
+            kind => {
+                self.scopes.begin(id, Scope { is_own: false, ..around });
+                if kind == Some("tool") {
+                    self.scopes.wait_for_tool(around.frame, name, id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A new agent, inside of what is around it.
+    fn agent(&mut self, at: &At<'a>, id: &str, name: &str, around: Scope) -> Result<Scope> {
+        let tool = self.scopes.runs.get(id).copied().or(around.tool);
+        let above = self.frames.get(around.frame).map_or(0, |frame| frame.agent);
+        let is_root = !self.has_root && tool.is_none() && around.frame == 0 && at.some("parent_id").is_none();
+        let mut operation = Operation {
+            kind: Kind::Agent,
+            name: name.to_owned(),
+            ..Operation::default()
+        };
+        // What is written where no name is known.
+        operation.agent.name = Some(name.to_owned()).filter(|name| name != "agent");
+        let mut facts = at.object_of("metadata")?;
+        if let Some(input) = facts.shift_remove("input") {
+            operation.input = input.into();
+        }
+        if let Some(output) = facts.shift_remove("output") {
+            operation.output = output.into();
+        }
+        read_about(facts, &mut operation);
+        let place = if is_root {
+            self.has_root = true;
+            self.story.root_id(Some(id));
+            if let Some(root) = self.story.operation(0) {
+                *root = operation;
+            }
+            0
+        } else {
+            let own = self.story.id_at(Some(id), at);
+            self.story.add(own, tool.unwrap_or(above), operation)
+        };
+        let start = at.text_of("timestamp")?.and_then(time);
+        self.story.times(place, start, None);
+        let frame = if is_root {
+            0
+        } else {
+            self.frames.push(Frame::of(place));
+            self.frames.len() - 1
+        };
+        Ok(Scope {
+            frame,
+            tool: None,
+            is_own: true,
+        })
+    }
+
+    fn end(&mut self, at: &At<'_>) -> Result<()> {
+        let id = at.need("id")?.text()?;
+        let scope = self.scopes.of(Some(id));
+        let place = self.frames.get(scope.frame).map_or(0, |frame| frame.agent);
+        let end = at.text_of("timestamp")?.and_then(time);
+        if let Some(draft) = self.story.drafts.get_mut(place).filter(|_| scope.is_own) {
+            draft.end = end;
+        }
+        Ok(())
+    }
+
+    fn model_call(&mut self, at: &At<'a>, scope: Scope) -> Result<()> {
+        let ranges = self.pool.input(at)?;
+        let Some(frame) = self.frames.get_mut(scope.frame) else {
+            return Ok(());
+        };
+        let history = self.pool.heard(&mut frame.conversations, ranges, self.texts, self.story)?;
+        let output = at.need("output")?;
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            name: "model call".to_owned(),
+            ..Operation::default()
+        };
+        let asked = at.need("model")?.text()?;
+        let model = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty() && name != "unknown");
+        operation.model.response = output.text_of("model")?.and_then(model);
+        let requested = model(asked).filter(|name| Some(name) != operation.model.response.as_ref());
+        operation.model.requested = requested;
+        let tools = at.need("tools")?.items()?;
+        operation.tool_definitions = tools.iter().map(message::definition).collect::<Result<_>>()?;
+        operation.parameters = parameters(at)?;
+        operation.usage = usage(output.value.get("usage"));
+        operation.cost.total = output.value.pointer("/usage/total_cost").and_then(Value::as_f64);
+        let said = self.said(&output, &mut operation)?;
+        read_about(at.object_of("metadata")?, &mut operation);
+        operation.metadata.shift_remove("content_captured");
+        // The message's own reason, where the operation has another.
+        let reason = output.value.pointer("/choices/0/stop_reason").and_then(Value::as_str);
+        let of_operation = stop_reason(operation.finish_reason.as_deref());
+        if let Some(reason) = reason.filter(|reason| *reason != of_operation && *reason != "unknown")
+            && let Some(first) = operation.output_messages.as_mut().and_then(|list| list.first_mut())
+        {
+            first.finish_reason = Some(reason.to_owned());
+        }
+        let error = at.text_of("error")?.or(output.text_of("error")?);
+        if let Some(error) = error.filter(|_| operation.failure.is_none()) {
+            operation.failure = Some(message::failure(error, at.value.get("traceback").and_then(Value::as_str)));
+        }
+        let recorded = at.value.pointer("/metadata/span_id").and_then(Value::as_str);
+        operation.metadata.shift_remove("span_id");
+        let id = self.story.id_at(recorded, at);
+        let Some(frame) = self.frames.get_mut(scope.frame) else {
+            return Ok(());
+        };
+        let place = match history {
+            Some(history) => self.story.add_model_call(id, frame.agent, operation, history),
+            None => self.story.add(id, frame.agent, operation),
+        };
+        frame.last = Some(place);
+        if let Some((message, own)) = said {
+            let calls = message.tool_calls.iter().filter_map(|call| call.id.as_deref());
+            frame.callers.extend(calls.map(|id| (id.to_owned(), place)));
+            if let Some(conversation) = frame.conversations.last_mut().filter(|_| history.is_some()) {
+                conversation.answered(message, own);
+            }
+        }
+        self.times(place, at)
+    }
+
+    /// What the model said: its choices. The first one, with its id.
+    fn said(&mut self, output: &At<'a>, operation: &mut Operation) -> Result<Option<(Message, Option<String>)>> {
+        let Some(choices) = output.some("choices") else { return Ok(None) };
+        let mut list = Vec::new();
+        let mut first = None;
+        for (number, choice) in (0..).zip(choices.items()?) {
+            let said = choice.need("message")?;
+            let whole = self.texts.whole(said.value);
+            let mut message = message::read(&said.below("", &whole))?;
+            message.choice = number;
+            let reason = choice.text_of("stop_reason")?.filter(|reason| *reason != "unknown");
+            if number == 0 {
+                operation.finish_reason = reason.map(str::to_owned);
+                let id = said.value.get("id").and_then(Value::as_str).map(str::to_owned);
+                first = Some((message.clone(), id));
+            } else {
+                message.finish_reason = reason.map(str::to_owned);
+            }
+            list.push(message);
+        }
+        operation.output_messages = (!list.is_empty()).then_some(list);
+        Ok(first)
+    }
+
+    fn tool(&mut self, at: &At<'a>, scope: Scope) -> Result<()> {
+        let (id, name) = (at.need("id")?.text()?, at.need("function")?.text()?);
+        let arguments = Value::from(at.need("arguments")?.object()?.clone());
+        let mut facts = at.object_of("metadata")?;
+        let failure = at.some("error").map(|error| message::tool_failure(&error)).transpose()?;
+        // Only messages tell of it.
+        if facts.get("observed").is_some_and(|observed| observed == "messages") && facts.len() == 1 {
+            return Ok(());
+        }
+        let kind = facts
+            .shift_remove("kind")
+            .and_then(|kind| Kind::from_name(kind.as_str()?))
+            .unwrap_or(Kind::Tool);
+        let recorded = facts.shift_remove("span_id").and_then(|id| id.as_str().map(str::to_owned));
+        let arguments = self.texts.whole(&arguments).into_owned();
+        let result = at.some("result").map(|result| opened(&self.texts.whole(result.value)));
+        // One that failed gives back no words.
+        let result = result.filter(|result| failure.is_none() || result.as_str().is_none_or(|words| !words.is_empty()));
+        let mut operation = Operation {
+            kind,
+            name: name.to_owned(),
+            ..Operation::default()
+        };
+        if matches!(kind, Kind::Tool | Kind::Handoff) {
+            operation.tool = Some(Box::new(ToolUse {
+                name: Some(name.to_owned()),
+                arguments: Some(arguments),
+                result,
+                ..ToolUse::default()
+            }));
+        } else {
+            searched(&mut operation, Some(&arguments), result);
+        }
+        operation.failure = failure;
+        let own_id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
+        let is_asked = self.frames.get(scope.frame).is_some_and(|frame| frame.callers.contains_key(id));
+        // An id that this program made is no call's.
+        let call_id = match (is_asked, own_id, &recorded) {
+            (true, ..) | (false, None, None) => Some(id.to_owned()).filter(|id| !id.is_empty()),
+            (false, own_id, _) => own_id,
+        };
+        if call_id.is_some() || operation.tool.is_some() {
+            operation.tool.get_or_insert_default().call_id = call_id;
+        }
+        read_about(facts, &mut operation);
+        let span = self.story.id_at(recorded.as_deref(), at);
+        let Some(frame) = self.frames.get_mut(scope.frame) else {
+            return Ok(());
+        };
+        let place = self.story.add(span, frame.agent, operation);
+        frame.last = Some(place);
+        if let Some(draft) = self.story.drafts.get_mut(place) {
+            draft.after = frame.callers.get(id).copied();
+        }
+        self.scopes.tool(scope.frame, name, place);
+        if let Some(agent) = at.text_of("agent_span_id")? {
+            self.scopes.runs.insert(agent.to_owned(), place);
+        }
+        self.times(place, at)
+    }
+
+    fn times(&mut self, place: usize, at: &At<'_>) -> Result<()> {
+        let start = at.text_of("timestamp")?.and_then(time);
+        let end = at.text_of("completed")?.and_then(time);
+        self.story.times(place, start, end);
+        let is_pending = at.value.get("pending") == Some(&Value::Bool(true));
+        if let Some(draft) = self.story.drafts.get_mut(place) {
+            draft.running = is_pending && start.is_some() && end.is_none();
+        }
+        Ok(())
+    }
+
+    /// A judgement: of the operation before it, where it came while the agent worked.
+    fn score(&mut self, at: &At<'_>, scope: Scope) {
+        let name = at.value.get("scorer").and_then(Value::as_str);
+        let Some(score) = at.value.get("score").and_then(|score| judgement(name, score)) else {
+            return;
+        };
+        let is_intermediate = at.value.get("intermediate") == Some(&Value::Bool(true));
+        let frame = self.frames.get(scope.frame);
+        let agent = frame.map_or(0, |frame| frame.agent);
+        let of_agent = self.story.operation(agent).is_some_and(|agent| agent.evaluations.contains(&score));
+        let place = match frame.and_then(|frame| frame.last) {
+            _ if !is_intermediate => 0,
+            Some(last) if !of_agent => last,
+            _ => agent,
+        };
+        if let Some(operation) = self.story.operation(place) {
+            Evaluation::add(&mut operation.evaluations, vec![score]);
+        }
+    }
+
+    /// What this program writes of operations that are neither model calls nor tools.
+    fn info(&mut self, at: &At<'_>, scope: Scope) {
+        let Some(data) = at.value.get("data").and_then(Value::as_object) else {
+            return;
+        };
+        let kind = data.get("kind").and_then(Value::as_str);
+        if kind.is_none() || kind != at.value.get("source").and_then(Value::as_str) {
+            return;
+        }
+        let Some(frame) = self.frames.get_mut(scope.frame) else { return };
+        let before = self.story.drafts.len();
+        let mut data = data.clone();
+        without_evidence(&mut data);
+        let around = frame
+            .last
+            .filter(|last| self.story.drafts.get(*last).is_some_and(|last| runs_within(&data, last)));
+        read_operations(Some(&json!([data])), before, around.unwrap_or(frame.agent), self.story);
+        // What comes next may be inside of the same tool.
+        if around.is_some() {
+            return;
+        }
+        if self.story.drafts.len() > before {
+            frame.last = Some(before);
+        }
+    }
+}
+
+/// Whether an operation ran while a tool did, which called it then.
+fn runs_within(data: &Map<String, Value>, tool: &Draft) -> bool {
+    let at = |key: &str| data.get(key).and_then(Value::as_str).and_then(time);
+    tool.operation.kind == Kind::Tool
+        && at("started_at").is_some_and(|start| tool.start.is_some_and(|begin| begin <= start))
+        && at("ended_at").is_some_and(|end| tool.end.is_some_and(|last| end <= last))
+}
+
+/// What stands beside an operation: facts of this program, or a writer's own metadata.
+fn read_about(mut facts: Map<String, Value>, operation: &mut Operation) {
+    without_evidence(&mut facts);
+    read_facts(&mut facts, operation);
+    operation.metadata.extend(facts);
+}
+
+fn without_evidence(facts: &mut Map<String, Value>) {
+    for key in ["evidence", "observed"] {
+        facts.shift_remove(key);
+    }
+}
+
+/// A result as a value. JSON text is opened where it is written as this program writes the value.
+fn opened(value: &Value) -> Value {
+    let Value::String(text) = value else { return value.clone() };
+    let read = serde_json::from_str::<Value>(text).ok();
+    let read = read.filter(|read| (read.is_object() || read.is_array()) && read.to_string() == *text);
+    read.unwrap_or_else(|| value.clone())
+}
+
+/// The parameters of a model call, under their usual names.
+fn parameters(at: &At<'_>) -> Result<Map<String, Value>> {
+    let mut out = Map::new();
+    for (key, value) in at.object_of("config")? {
+        let key = match key.as_str() {
+            "stop_seqs" => "stop",
+            "num_choices" => "n",
+            key => key,
+        };
+        if !value.is_null() {
+            out.insert(key.to_owned(), value);
+        }
+    }
+    let choice = match at.value.get("tool_choice") {
+        Some(Value::String(word)) if word == "any" => Some(Value::from("required")),
+        Some(Value::String(word)) if word == "none" => Some(Value::from("none")),
+        Some(Value::Object(named)) => named
+            .get("name")
+            .map(|name| json!({"type": "function", "function": {"name": name}})),
+        _ => None,
+    };
+    out.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
+    Ok(out)
+}
+
+/// Inspect counts what a cache took or gave beside the input.
+fn usage(counts: Option<&Value>) -> TokenCount {
+    let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
+    let (read, write) = (count("input_tokens_cache_read"), count("input_tokens_cache_write"));
+    let cached = read.unwrap_or(0).saturating_add(write.unwrap_or(0));
+    TokenCount {
+        input: count("input_tokens").map(|input| input.saturating_add(cached)),
+        output: count("output_tokens"),
+        total: count("total_tokens"),
+        cache_read: read,
+        cache_write: write,
+        reasoning: count("reasoning_tokens"),
+        ..TokenCount::default()
+    }
+}
+
+/// A judgement; `None` where its value is neither a number nor a word.
+pub(super) fn judgement(name: Option<&str>, score: &Value) -> Option<Evaluation> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let value = score.get("value")?;
+    let label = text(score.pointer("/metadata/label"));
+    Some(Evaluation {
+        name: name.map(str::to_owned),
+        score: match value {
+            Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+            other => other.as_f64(),
+        },
+        label: match value {
+            Value::String(word) => Some(word.clone()),
+            Value::Bool(flag) => Some(flag.to_string()),
+            Value::Number(_) => label,
+            _ => return None,
+        },
+        explanation: text(score.get("explanation")),
+        annotator_kind: text(score.pointer("/metadata/annotator_kind")),
+    })
+}

@@ -1,0 +1,206 @@
+//! What model calls were given: places in the pool of a sample's messages, and the conversations that go on with them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::attachments::Attachments;
+use super::message;
+use crate::formats::back::{At, HistoryId, Result, Story};
+use crate::operation::Message;
+
+/// The conversations of an agent that are looked through for the one that a call goes on with.
+const RECENT: usize = 8;
+
+/// The messages of a sample, each once.
+pub(super) struct Pool<'a> {
+    messages: Vec<At<'a>>,
+    /// Messages that events hold themselves, by their text.
+    places: HashMap<String, usize>,
+    /// How much more may be said again: a name of many messages is short.
+    left: usize,
+    /// How many calls are told without what they were given.
+    pub(super) unsaid: usize,
+}
+
+/// A conversation as far as model calls were given it.
+pub(super) struct Conversation {
+    history: HistoryId,
+    given: Vec<Range<usize>>,
+    /// What the last call said.
+    said: Option<(Message, Option<String>)>,
+}
+
+impl<'a> Pool<'a> {
+    /// `room`: the most bytes of messages that are said again.
+    pub(super) fn of(sample: &At<'a>, room: usize) -> Result<Self> {
+        let data = sample.some("events_data");
+        let messages = data.and_then(|data| data.some("messages"));
+        Ok(Self {
+            messages: messages.map(|messages| messages.items()).transpose()?.unwrap_or_default(),
+            places: HashMap::new(),
+            left: room,
+            unsaid: 0,
+        })
+    }
+
+    /// The places of the messages that a model call was given.
+    pub(super) fn input(&mut self, event: &At<'a>) -> Result<Vec<Range<usize>>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        if let Some(refs) = event.some("input_refs") {
+            for range in refs.items()? {
+                let bounds = range.items()?;
+                let place = |at: &At<'_>| at.value.as_u64().and_then(|place| usize::try_from(place).ok());
+                let bounds: Option<Vec<usize>> = bounds.iter().map(place).collect();
+                match bounds.as_deref() {
+                    Some(&[from, to]) if from < to && to <= self.messages.len() => add(&mut ranges, from..to),
+                    _ => {
+                        return Err(range.refuse(format!(
+                            "a first and an end place among the {} messages of `events_data` are wanted",
+                            self.messages.len()
+                        )));
+                    }
+                }
+            }
+            if !ranges.is_empty() {
+                return Ok(ranges);
+            }
+        }
+        for message in event.need("input")?.items()? {
+            let text = message.value.to_string();
+            let next = self.messages.len();
+            let place = *self.places.entry(text).or_insert(next);
+            if place == next {
+                self.messages.push(message);
+            }
+            add(&mut ranges, place..place + 1);
+        }
+        Ok(ranges)
+    }
+
+    fn message(&self, place: usize, texts: &mut Attachments<'a>) -> Result<(Message, usize, Option<String>)> {
+        let Some(at) = self.messages.get(place) else {
+            return Ok((Message::default(), 0, None));
+        };
+        let whole = texts.whole(at.value);
+        let message = message::read(&at.below("", &whole))?;
+        let size = message.content().len();
+        let id = whole.get("id").and_then(Value::as_str).map(str::to_owned);
+        Ok((message, size, id))
+    }
+
+    /// The messages at these places, as long as there is room for them.
+    fn messages(&mut self, ranges: &[Range<usize>], texts: &mut Attachments<'a>) -> Result<Option<Vec<(Message, Option<String>)>>> {
+        /// A message without words takes room too.
+        const LEAST: usize = 64;
+        let mut out = Vec::new();
+        for place in ranges.iter().cloned().flatten() {
+            let (message, size, id) = self.message(place, texts)?;
+            let Some(left) = self.left.checked_sub(size + LEAST) else {
+                self.unsaid += 1;
+                return Ok(None);
+            };
+            self.left = left;
+            out.push((message, id));
+        }
+        Ok(Some(out))
+    }
+
+    /// The conversation that a model call was given, among those of its agent: one of them that goes on, or a new one.
+    pub(super) fn heard(
+        &mut self,
+        list: &mut Vec<Conversation>,
+        ranges: Vec<Range<usize>>,
+        texts: &mut Attachments<'a>,
+        story: &mut Story,
+    ) -> Result<Option<HistoryId>> {
+        let known = list
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(index, one)| after(&one.given, &ranges).map(|rest| (index, rest)));
+        let (mut conversation, rest) = match known {
+            Some((index, rest)) => (list.remove(index), rest),
+            None => (
+                Conversation {
+                    history: story.begin_history(),
+                    given: Vec::new(),
+                    said: None,
+                },
+                ranges.clone(),
+            ),
+        };
+        let Some(new) = self.messages(&rest, texts)? else { return Ok(None) };
+        let mut new = new.into_iter().peekable();
+        // What the last call said is its answer, word for word, where it comes next.
+        if let Some((said, id)) = conversation.said.take()
+            && new
+                .next_if(|(next, own)| is_same((&said, id.as_deref()), (next, own.as_deref())))
+                .is_some()
+        {
+            story.history(conversation.history).push(said);
+        }
+        story.history(conversation.history).extend(new.map(|(message, _)| message));
+        conversation.given = ranges;
+        let history = conversation.history;
+        if list.len() >= RECENT {
+            list.remove(0);
+        }
+        list.push(conversation);
+        Ok(Some(history))
+    }
+}
+
+impl Conversation {
+    /// What the model said to what it was given.
+    pub(super) fn answered(&mut self, message: Message, id: Option<String>) {
+        self.said = Some((message, id));
+    }
+}
+
+fn is_same((said, said_id): (&Message, Option<&str>), (next, id): (&Message, Option<&str>)) -> bool {
+    let same_id = said_id.is_some() && said_id == id;
+    said.role == next.role && (same_id || said.parts == next.parts && said.tool_calls == next.tool_calls)
+}
+
+fn add(ranges: &mut Vec<Range<usize>>, next: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == next.start => last.end = next.end,
+        _ => ranges.push(next),
+    }
+}
+
+/// What comes after the first ranges in the second; `None` where they do not begin with the first.
+fn after(first: &[Range<usize>], second: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+    let Some((last, before)) = first.split_last() else {
+        return Some(second.to_vec());
+    };
+    let rest = second.strip_prefix(before)?;
+    let (next, rest) = rest.split_first()?;
+    if next.start != last.start || next.end < last.end {
+        return None;
+    }
+    let mut out = Vec::with_capacity(rest.len() + 1);
+    if next.end > last.end {
+        out.push(last.end..next.end);
+    }
+    out.extend(rest.iter().cloned());
+    Some(out)
+}
+
+#[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of places")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_goes_on_where_it_begins_as_before() {
+        assert_eq!(after(&[0..2], &[0..4]), Some(vec![2..4]));
+        assert_eq!(after(&[0..2, 6..8], &[0..2, 6..9, 3..4]), Some(vec![8..9, 3..4]));
+        assert_eq!(after(&[0..2], &[0..2, 6..8]), Some(vec![6..8]));
+        assert_eq!(after(&[0..2], &[0..2]), Some(Vec::new()));
+        assert_eq!(after(&[0..2], &[0..1]), None);
+        assert_eq!(after(&[0..2, 3..4], &[0..4]), None);
+    }
+}

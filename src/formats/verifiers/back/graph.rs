@@ -1,0 +1,502 @@
+//! The graph of a trace: what was said, in which conversation, and by which operation.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::agents::Agents;
+use super::message;
+use super::tokens::Tokens;
+use crate::dialect::messages::{self, Direction};
+use crate::formats::back::{
+    At, Draft, HistoryId, NoteKind, Result, Story, add_left_over_input, read_facts, read_operations, seconds, time,
+};
+use crate::operation::{Kind, Message, Operation, Role, TokenCount, ToolCall, ToolDefinition, ToolUse};
+use crate::span::UnixNanos;
+
+/// How many bytes of messages may come again in branches, for each byte of a trace.
+const MOST: usize = 16;
+
+/// A node that was read.
+struct Node {
+    parent: Option<usize>,
+    message: Message,
+    agent: usize,
+    /// The first node of its conversation.
+    root: usize,
+    history: HistoryId,
+    /// How many messages the history has with it.
+    length: usize,
+    /// The model call that said it.
+    call: Option<usize>,
+}
+
+/// A trace while it is read.
+pub(super) struct Graph<'s, 'a> {
+    story: &'s mut Story,
+    agents: Agents,
+    nodes: Vec<Node>,
+    calls: Vec<At<'a>>,
+    /// The calls by their nodes, and the ones without a node in order.
+    by_node: HashMap<usize, usize>,
+    /// What `info` tells of model calls, by their number.
+    about_calls: HashMap<usize, &'a Map<String, Value>>,
+    /// What `info` tells of results, by their node.
+    about_results: HashMap<usize, At<'a>>,
+    /// The calls that wait for their results, by conversation and id.
+    waiting: HashMap<(usize, String), (ToolCall, usize)>,
+    /// Tools by the ids of their spans.
+    tools: HashMap<String, usize>,
+    offered: HashMap<usize, Vec<ToolDefinition>>,
+    tokens: Tokens,
+    left: usize,
+}
+
+impl<'s, 'a> Graph<'s, 'a> {
+    /// Reads a trace into its story.
+    pub(super) fn read(trace: &At<'a>, story: &'s mut Story) -> Result<()> {
+        let list = |key: &str| trace.some(key).map(|list| list.items()).transpose();
+        let nodes = list("nodes")?.unwrap_or_default();
+        let calls = list("calls")?.unwrap_or_default();
+        let agents = Agents::read(trace, story)?;
+        let info = trace.some("info").filter(|info| info.value.is_object());
+        let entries = |key: &str| -> Vec<At<'a>> {
+            let list = info.as_ref().and_then(|info| info.some(key)).filter(|list| list.value.is_array());
+            list.and_then(|list| list.items().ok()).unwrap_or_default()
+        };
+        let mut this = Self {
+            agents,
+            nodes: Vec::with_capacity(nodes.len()),
+            by_node: HashMap::new(),
+            about_calls: HashMap::new(),
+            about_results: HashMap::new(),
+            waiting: HashMap::new(),
+            tools: HashMap::new(),
+            offered: HashMap::new(),
+            tokens: Tokens::default(),
+            left: trace.value.to_string().len().saturating_mul(MOST).max(1 << 20),
+            calls,
+            story,
+        };
+        for about in entries("model_calls") {
+            if let (Some(call), Some(map)) = (number(about.value, "call"), about.value.as_object()) {
+                this.about_calls.insert(call, map);
+            }
+        }
+        let mut earlier = Vec::new();
+        for about in entries("results") {
+            match number(about.value, "node") {
+                Some(node) => drop(this.about_results.insert(node, about)),
+                None => earlier.push(about),
+            }
+        }
+        let mut silent = Vec::new();
+        for (place, call) in this.calls.iter().enumerate() {
+            call.object()?;
+            match number(call.value, "node") {
+                Some(node) if node >= nodes.len() => return Err(call.refuse("there is no such node")),
+                Some(node) if !this.by_node.contains_key(&node) => drop(this.by_node.insert(node, place)),
+                _ => silent.push(place),
+            }
+        }
+        this.links(&nodes)?;
+        // Those of the whole trace are told once, with its first message.
+        let mut general = message::tools(trace)?;
+        let mut silent = silent.into_iter().peekable();
+        for (index, node) in nodes.iter().enumerate() {
+            node.object()?;
+            let at = node.value.get("timestamp").and_then(Value::as_f64);
+            while let Some(call) = silent.next_if(|call| index > 0 && this.began(*call) < at) {
+                this.silent(call)?;
+            }
+            this.node(index, node, &mut general)?;
+        }
+        for call in silent {
+            this.silent(call)?;
+        }
+        this.rest(&earlier, &entries("operations"))
+    }
+
+    /// Agents whose last messages the results of tools link to.
+    fn links(&mut self, nodes: &[At<'a>]) -> Result<()> {
+        let mut roots: Vec<usize> = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            let parent = match node.some("parent") {
+                None => None,
+                Some(parent) => Some(
+                    number(node.value, "parent")
+                        .filter(|parent| *parent < index)
+                        .ok_or_else(|| parent.refuse("the place of a node before this one is wanted"))?,
+                ),
+            };
+            roots.push(parent.and_then(|parent| roots.get(parent)).copied().unwrap_or(index));
+        }
+        for node in nodes {
+            let Some(links) = node.some("semantic_parents") else { continue };
+            for link in links.items()? {
+                let is_agent = link.value.get("type").and_then(Value::as_str) == Some("subagent_return");
+                let Some(root) = number(link.value, "node").and_then(|last| roots.get(last)) else {
+                    return Err(link.refuse("there is no such node"));
+                };
+                if is_agent {
+                    self.agents.linked(*root, &link, self.story);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn began(&self, call: usize) -> Option<f64> {
+        self.calls.get(call)?.value.pointer("/time/start")?.as_f64()
+    }
+
+    fn node(&mut self, index: usize, at: &At<'a>, general: &mut Vec<ToolDefinition>) -> Result<()> {
+        let parent = number(at.value, "parent");
+        let said = message::read(&at.need("message")?)?;
+        let before = parent.and_then(|parent| self.nodes.get(parent));
+        let (agent, root) = before.map_or_else(|| (self.agents.of_root(index), index), |node| (node.agent, node.root));
+        if parent.is_none() {
+            let own = message::tools(at)?;
+            self.offered
+                .insert(index, if own.is_empty() { std::mem::take(general) } else { own });
+        }
+        let history = self.history(parent)?;
+        let is_sampled = at.value.get("sampled") == Some(&Value::Bool(true));
+        let call = self.by_node.get(&index).copied();
+        let mut training = crate::operation::Training::default();
+        self.tokens.add(at.value, parent, &mut training);
+        let place = if call.is_some() || is_sampled && said.role == Role::Assistant {
+            let mut operation = self.operation(call, root)?;
+            let known = &mut *operation.training;
+            for (slot, told) in [
+                (&mut known.prompt_token_ids, training.prompt_token_ids),
+                (&mut known.completion_token_ids, training.completion_token_ids),
+                (&mut known.logprobs, training.logprobs),
+            ] {
+                *slot = slot.take().or(told);
+            }
+            let mut output = vec![said.clone()];
+            output.append(&mut operation.output_messages.take().unwrap_or_default());
+            operation.output_messages = Some(output);
+            let place = self.model_call(call, at, agent, operation, Some(history));
+            for call in &said.tool_calls {
+                let id = call.id.as_deref().unwrap_or_default().to_owned();
+                self.waiting.insert((root, id), (call.clone(), place));
+            }
+            Some(place)
+        } else {
+            None
+        };
+        if said.role == Role::Tool {
+            self.result(index, at, &said, (agent, root))?;
+        }
+        self.story.history(history).push(said.clone());
+        let length = self.story.history(history).len();
+        self.nodes.push(Node {
+            parent,
+            message: said,
+            agent,
+            root,
+            history,
+            length,
+            call: place,
+        });
+        Ok(())
+    }
+
+    /// The conversation that ends with this node: its own where nothing came after it, else one that has the messages once more.
+    fn history(&mut self, end: Option<usize>) -> Result<HistoryId> {
+        let Some(node) = end.and_then(|end| self.nodes.get(end)) else {
+            return Ok(self.story.begin_history());
+        };
+        if self.story.history(node.history).len() == node.length {
+            return Ok(node.history);
+        }
+        let way = std::iter::successors(Some(node), |node| self.nodes.get(node.parent?));
+        let mut messages = Vec::with_capacity(node.length);
+        for node in way {
+            let size = node.message.size();
+            let Some(left) = self.left.checked_sub(size) else {
+                let detail = format!("branches say more than {MOST} times what the trace does: from here on they begin anew");
+                self.story.note("$", NoteKind::Beside, detail);
+                self.left = 0;
+                messages.clear();
+                break;
+            };
+            self.left = left;
+            messages.push(node.message.clone());
+        }
+        messages.reverse();
+        let history = self.story.begin_history();
+        self.story.history(history).extend(messages);
+        Ok(history)
+    }
+
+    /// A model call that said nothing.
+    fn silent(&mut self, call: usize) -> Result<()> {
+        let last = self.nodes.last().map(|node| (node.history, node.agent, node.root));
+        let (history, agent, root) = last.map_or((None, 0, 0), |(history, agent, root)| (Some(history), agent, root));
+        let operation = self.operation(Some(call), root)?;
+        let Some(at) = self.calls.get(call).cloned() else { return Ok(()) };
+        self.model_call(Some(call), &at, agent, operation, history);
+        Ok(())
+    }
+
+    /// What an entry of `calls` says.
+    fn operation(&mut self, call: Option<usize>, root: usize) -> Result<Operation> {
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            name: "model call".to_owned(),
+            // What all calls of a conversation were offered is told once, with the first of them.
+            tool_definitions: self.offered.remove(&root).unwrap_or_default(),
+            ..Operation::default()
+        };
+        let Some(at) = call.and_then(|call| self.calls.get(call)) else {
+            return Ok(operation);
+        };
+        operation.model.response = at.text_of("model")?.map(str::to_owned);
+        operation.parameters = at.object_of("sampling")?;
+        operation.parameters.retain(|_, value| !value.is_null());
+        operation.finish_reason = at.text_of("finish_reason")?.map(str::to_owned);
+        let usage = at.value.get("usage");
+        operation.usage = counts(usage);
+        operation.cost.total = usage.and_then(|usage| usage.get("cost")?.as_f64());
+        if let Some(error) = at.some("error") {
+            error.object()?;
+            operation.failure = Some(message::failure(error.value));
+        }
+        let Some(about) = call.and_then(|call| self.about_calls.get(&call)) else {
+            return Ok(operation);
+        };
+        let mut facts = (*about).clone();
+        for key in ["call", "span_id", "started_at", "evidence", "observed"] {
+            facts.shift_remove(key);
+        }
+        if let Some(choices) = facts.get("choices").and_then(|choices| messages::read(choices, Direction::Output)) {
+            facts.shift_remove("choices");
+            let others = (1..).zip(choices).map(|(choice, other)| Message { choice, ..other });
+            operation.output_messages = Some(others.collect());
+        }
+        read_facts(&mut facts, &mut operation);
+        operation.metadata.extend(facts);
+        Ok(operation)
+    }
+
+    fn model_call(&mut self, call: Option<usize>, at: &At<'a>, agent: usize, operation: Operation, history: Option<HistoryId>) -> usize {
+        let about = call.and_then(|call| self.about_calls.get(&call));
+        let text = |key: &str| about.and_then(|about| about.get(key)?.as_str());
+        let id = self.story.id_at(text("span_id"), at);
+        let begun = text("started_at").and_then(time);
+        let agent = self.agents.place(agent);
+        let place = match history {
+            Some(history) => self.story.add_model_call(id, agent, operation, history),
+            None => self.story.add(id, agent, operation),
+        };
+        let times = call.and_then(|call| self.calls.get(call)?.value.get("time"));
+        let (start, end) = times.map(span).unwrap_or_default();
+        self.story.times(place, start.or(begun), end);
+        if let Some(draft) = self.story.drafts.get_mut(place) {
+            draft.running = begun.is_some() && end.is_none();
+        }
+        place
+    }
+
+    /// A tool's message: the execution of the call that it answers, if this run made that.
+    fn result(&mut self, index: usize, at: &At<'a>, said: &Message, (agent, root): (usize, usize)) -> Result<()> {
+        let id = said.tool_call_id.clone().unwrap_or_default();
+        let waiting = self.waiting.remove(&(root, id));
+        let about = self.about_results.get(&index).cloned();
+        if waiting.is_none() && about.is_none() {
+            return Ok(());
+        }
+        let (call, caller) = waiting.map_or((None, None), |(call, caller)| (Some(call), Some(caller)));
+        let name = call.as_ref().map(|call| call.name.clone()).or_else(|| said.name.clone());
+        let mut facts = about
+            .as_ref()
+            .and_then(|about| about.value.as_object())
+            .cloned()
+            .unwrap_or_default();
+        let mut word = |key: &str| facts.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
+        let (span, kind) = (word("span_id"), word("kind").and_then(|kind| Kind::from_name(&kind)));
+        let (started, ended, own) = (word("started_at"), word("ended_at"), word("name"));
+        for key in ["node", "evidence", "observed"] {
+            facts.shift_remove(key);
+        }
+        let name = name.or(own).unwrap_or_default();
+        // Only messages tell of it.
+        if about.is_some() && span.is_none() && started.is_none() && kind.is_none() {
+            return Ok(());
+        }
+        let kind = kind.unwrap_or(Kind::Tool);
+        let mut operation = Operation {
+            kind,
+            name: name.clone(),
+            ..Operation::default()
+        };
+        let arguments = call.as_ref().and_then(|call| call.arguments.clone());
+        let failed = facts.get("error").is_some();
+        let result = Some(opened(said)).filter(|result| !failed || result.as_str().is_none_or(|words| !words.is_empty()));
+        if matches!(kind, Kind::Tool | Kind::Handoff) {
+            operation.tool = Some(Box::new(ToolUse {
+                name: Some(name),
+                call_id: said.tool_call_id.clone(),
+                arguments,
+                result: result.filter(|_| !failed),
+                ..ToolUse::default()
+            }));
+        } else {
+            crate::formats::back::searched(&mut operation, arguments.as_ref(), result);
+        }
+        let own_id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
+        if call.is_none() && own_id.is_some() {
+            operation.tool.get_or_insert_default().call_id = own_id;
+        }
+        read_facts(&mut facts, &mut operation);
+        operation.metadata.extend(facts);
+        let own = self.story.id_at(span.as_deref(), at);
+        let place = self.story.add(own, self.agents.place(agent), operation);
+        if let Some(span) = span {
+            self.tools.insert(span, place);
+        }
+        let seen = at.value.get("timestamp").and_then(Value::as_f64).and_then(seconds);
+        let (start, end) = (started.as_deref().and_then(time), ended.as_deref().and_then(time));
+        // A message is written when a tool has ended.
+        let end = end.or(if start.is_none() && about.is_none() {
+            None
+        } else {
+            seen.filter(|_| about.is_none())
+        });
+        self.story.times(place, start, end);
+        if let Some(draft) = self.story.drafts.get_mut(place) {
+            draft.after = caller;
+        }
+        if let Some(links) = at.some("semantic_parents") {
+            for link in links.items()? {
+                let last = number(link.value, "node").and_then(|last| self.nodes.get(last));
+                let inner = last.map(|last| self.agents.place(last.agent)).filter(|inner| *inner != 0);
+                if let Some(draft) = inner.and_then(|inner| self.story.drafts.get_mut(inner)) {
+                    draft.parent = Some(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What agents answered, where no model call said it last.
+    fn answers(&mut self) {
+        let last: HashMap<usize, usize> = self.nodes.iter().enumerate().map(|(index, node)| (node.agent, index)).collect();
+        for (agent, node) in last {
+            let Some(node) = self.nodes.get(node).filter(|node| node.call.is_none()) else {
+                continue;
+            };
+            let words = node.message.content();
+            let place = self.agents.place(agent);
+            if node.message.role == Role::Assistant
+                && let Some(operation) = self.story.operation(place).filter(|agent| agent.output.is_none())
+            {
+                operation.output = words.into();
+            }
+        }
+    }
+
+    /// When tools ran, in order.
+    fn ran(&self) -> Vec<(UnixNanos, UnixNanos, usize)> {
+        let is_tool = |draft: &&Draft| draft.operation.kind == Kind::Tool;
+        let mut out: Vec<_> = (0..)
+            .zip(&self.story.drafts)
+            .filter(|(_, draft)| is_tool(draft))
+            .filter_map(|(place, draft)| Some((draft.start?, draft.end?, place)))
+            .collect();
+        out.sort_unstable();
+        out
+    }
+
+    /// What stands beside the messages, and words that no model call was given.
+    fn rest(mut self, earlier: &[At<'a>], operations: &[At<'a>]) -> Result<()> {
+        self.answers();
+        let ran = self.ran();
+        for at in earlier.iter().chain(operations) {
+            let Some(map) = at.value.as_object() else { continue };
+            if !map.contains_key("kind") {
+                continue;
+            }
+            let mut facts = map.clone();
+            let node = number(at.value, "node").and_then(|node| self.nodes.get(node));
+            let of_name = self.agents.named(map.get("agent").and_then(Value::as_str));
+            let agent = node.map_or(of_name, |node| self.agents.place(node.agent));
+            for key in ["node", "asked_for", "evidence", "observed"] {
+                facts.shift_remove(key);
+            }
+            if let Some(content) = facts.shift_remove("content") {
+                facts.insert("output".to_owned(), content);
+            }
+            let before = self.story.drafts.len();
+            let id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
+            let span = map.get("span_id").and_then(Value::as_str).map(str::to_owned);
+            let around = within(map, &ran).unwrap_or(agent);
+            read_operations(Some(&json!([facts])), before, around, self.story);
+            if let (Some(id), Some(operation)) = (id, self.story.operation(before)) {
+                operation.tool.get_or_insert_default().call_id = Some(id);
+            }
+            if let Some(span) = span.filter(|_| self.story.drafts.len() > before) {
+                self.tools.insert(span, before);
+            }
+        }
+        self.agents.finish(&self.tools, self.story);
+        let told = |at: &At<'_>| number(at.value, "node");
+        let told: Vec<usize> = operations.iter().filter_map(told).collect();
+        let last_call = self.nodes.iter().rposition(|node| node.call.is_some() && node.agent == 0);
+        for (index, node) in self.nodes.iter().enumerate().skip(last_call.map_or(0, |last| last + 1)) {
+            if node.agent == 0 && node.message.role == Role::User && !told.contains(&index) {
+                add_left_over_input(&node.message, 0, self.story);
+            }
+        }
+        if self.tokens.untold > 0 {
+            let detail = format!(
+                "{} model calls are told without the tokens of their prompts: there are too many",
+                self.tokens.untold
+            );
+            self.story.note("$", NoteKind::Beside, detail);
+        }
+        Ok(())
+    }
+}
+
+/// The tool that ran while an operation did, which called it then.
+fn within(facts: &Map<String, Value>, ran: &[(UnixNanos, UnixNanos, usize)]) -> Option<usize> {
+    let at = |key: &str| facts.get(key).and_then(Value::as_str).and_then(time);
+    let (start, end) = (at("started_at")?, at("ended_at")?);
+    let next = ran.partition_point(|(begin, ..)| *begin <= start);
+    let (_, last, place) = ran.get(next.checked_sub(1)?)?;
+    (end <= *last).then_some(*place)
+}
+
+fn number(value: &Value, key: &str) -> Option<usize> {
+    value.get(key)?.as_u64().and_then(|number| usize::try_from(number).ok())
+}
+
+fn span(time: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let at = |key: &str| time.get(key).and_then(Value::as_f64).filter(|at| *at > 0.0).and_then(seconds);
+    (at("start"), at("end"))
+}
+
+/// verifiers counts what a cache gave beside the prompt.
+fn counts(usage: Option<&Value>) -> TokenCount {
+    let count = |key: &str| usage.and_then(|usage| usage.get(key)?.as_u64());
+    let cached = count("cached_input_tokens");
+    TokenCount {
+        input: count("prompt_tokens").map(|input| input.saturating_add(cached.unwrap_or(0))),
+        output: count("completion_tokens"),
+        cache_read: cached,
+        reasoning: count("reasoning_tokens"),
+        ..TokenCount::default()
+    }
+}
+
+/// A result as a value. JSON text is opened where it is written as this program writes the value.
+fn opened(said: &Message) -> Value {
+    let text = said.content();
+    let read = serde_json::from_str::<Value>(&text).ok();
+    let read = read.filter(|read| (read.is_object() || read.is_array()) && read.to_string() == text);
+    read.unwrap_or_else(|| text.into())
+}
