@@ -11,6 +11,7 @@
 //! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
 //! opens a database for writing shuts the first one out: the engine fences it.
 
+mod adopt;
 mod claims;
 mod counts;
 mod delete;
@@ -34,6 +35,7 @@ mod views;
 mod writer;
 mod writers;
 
+pub(super) use adopt::adopt;
 pub(super) use engine::Bucket;
 pub(super) use examine::examine;
 pub(super) use writers::writers;
