@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::keys::Owner;
+use super::mark::mark;
 use super::place::Place;
 use super::prepare::Prepared;
 use super::rows::Rows;
@@ -11,7 +12,7 @@ use super::summaries::Summaries;
 use super::trace::{Placed, each_message, heads};
 use super::views::{Cache, Source, Views, unread};
 use super::writer::{How, Writer};
-use super::{adopt, claims, counts, list, open, runtime};
+use super::{claims, counts, list, open, runtime};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 use crate::store::chunk::{Chunk, ChunkKind};
@@ -55,7 +56,7 @@ impl Bucket {
             open::ask(&place).await?;
             let cache = Cache::new();
             let (db, counter) = open::open_database(&place, &id, &cache, &bucket).await?;
-            adopt::mark(&db, None).await.map_err(unread(&place))?;
+            mark(&db, None).await.map_err(unread(&place))?;
             let views = Views::open(place, cache, Some((id.clone(), db.clone())), bucket.poll_interval).await?;
             let deletions = Arc::clone(views.deletions());
             Ok((views, Writer::start(&id, db, counter, (how, deletions))?))

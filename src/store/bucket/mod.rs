@@ -21,6 +21,7 @@ mod examine;
 mod failed;
 mod keys;
 mod list;
+mod mark;
 mod open;
 mod place;
 mod prepare;

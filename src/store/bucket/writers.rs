@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
-use super::adopt::adopted_at;
 use super::keys::COUNTER;
+use super::mark::adopted_at;
 use super::open;
 use super::place::Place;
 use super::records::Counter;
