@@ -632,7 +632,18 @@ fn verifiers_meaning(document: &Value) -> Vec<Value> {
         let mut out = vec![
             json!({"reward": rewards.sum::<f64>(), "failed": list(&trace["errors"]).iter().map(|error| error["message"].clone()).collect::<Value>()}),
         ];
+        // The tokens on the way to each message: they may stand with any of those before it.
+        let mut ways: Vec<Vec<Value>> = Vec::new();
         for node in list(&trace["nodes"]) {
+            let before = node["parent"].as_u64().map(|parent| ways[usize::try_from(parent).unwrap()].clone());
+            let own = list(&node["token_ids"]);
+            let way = [before.unwrap_or_default(), own.clone()].concat();
+            let tokens = if node["sampled"] == true && !own.is_empty() {
+                way.clone()
+            } else {
+                Vec::new()
+            };
+            ways.push(way);
             let said = &node["message"];
             let calls: Value = list(&said["tool_calls"]).iter().map(call).collect();
             let content = if said["content"].is_null() {
@@ -642,7 +653,7 @@ fn verifiers_meaning(document: &Value) -> Vec<Value> {
             };
             out.push(json!({"after": node["parent"], "role": said["role"], "content": content, "thought": said["reasoning_content"],
                 "calls": calls, "answers": said["tool_call_id"], "sampled": node["sampled"] == true, "of": list(&node["semantic_parents"]).iter().filter(|link| link["type"] == "subagent_return").count(),
-                "tokens": list(&node["token_ids"])}));
+                "tokens": tokens}));
         }
         for call in list(&trace["calls"]) {
             out.push(json!({"node": call["node"], "model": call["model"], "usage": call["usage"], "sampling": call["sampling"]}));
@@ -687,6 +698,16 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
 
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
+    ("inspect/agents.json", "an agent that only runs another one is not told again"),
+    ("inspect/plain.json", "the mock model's total leaves out what its cache gave"),
+    (
+        "made-calls-of-programs/5b8efff798038103d269000000940004.inspect.json",
+        "an agent that says no more than its model call is not told again",
+    ),
+    (
+        "made-server-tools/5b8efff798038103d2690000003d0001.inspect.json",
+        "a message that calls tools which the server ran stops for them",
+    ),
     (
         "made-agent-only/5b8efff798038103d269000000190001.inspect.json",
         "a chain's words that the agent says too are told once",

@@ -170,13 +170,16 @@ fn samples_and_names_in_inspect() {
 #[test]
 fn traces_and_branches_in_verifiers() {
     let task = json!({"type": "T", "data": {}});
-    let node = |parent: Option<u64>, role: &str| {
-        json!({"parent": parent, "message": {"role": role, "content": "words"}, "sampled": role == "assistant", "timestamp": 0.0})
-    };
+    let node = |parent: Option<u64>, role: &str| json!({"parent": parent, "message": {"role": role, "content": "words"}, "sampled": role == "assistant", "timestamp": 0.0});
     let trace = |nodes: Vec<Value>| json!({"task": task, "agent": {"config": {}}, "nodes": nodes});
     all_grow_evenly(|count| {
-        let traces: Vec<Value> = (0..count).map(|_| trace(vec![node(None, "user"), node(Some(0), "assistant")])).collect();
-        import("verifiers", &json!({"task": task, "env": {"id": "e".repeat(1_000)}, "traces": traces}).to_string())
+        let traces: Vec<Value> = (0..count)
+            .map(|_| trace(vec![node(None, "user"), node(Some(0), "assistant")]))
+            .collect();
+        import(
+            "verifiers",
+            &json!({"task": task, "env": {"id": "e".repeat(1_000)}, "traces": traces}).to_string(),
+        )
     });
     let mut nodes: Vec<Value> = (0..2_000_u64).map(|number| node(number.checked_sub(1), "user")).collect();
     nodes.extend((0..2_000).map(|_| node(Some(1_999), "assistant")));

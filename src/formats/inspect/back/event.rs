@@ -351,8 +351,12 @@ fn without_evidence(facts: &mut Map<String, Value>) {
 fn opened(value: &Value) -> Value {
     let Value::String(text) = value else { return value.clone() };
     let read = serde_json::from_str::<Value>(text).ok();
-    let read = read.filter(|read| (read.is_object() || read.is_array()) && read.to_string() == *text);
+    let read = read.filter(|read| (read.is_object() || read.is_array()) && is_written_so(read, text));
     read.unwrap_or_else(|| value.clone())
+}
+
+fn is_written_so(value: &Value, text: &str) -> bool {
+    serde_json::to_string(value).is_ok_and(|written| written == text)
 }
 
 /// The parameters of a model call, under their usual names.
@@ -392,7 +396,6 @@ fn usage(counts: Option<&Value>) -> TokenCount {
         cache_read: read,
         cache_write: write,
         reasoning: count("reasoning_tokens"),
-        ..TokenCount::default()
     }
 }
 

@@ -13,6 +13,9 @@ use crate::operation::Message;
 /// The conversations of an agent that are looked through for the one that a call goes on with.
 const RECENT: usize = 8;
 
+/// A message, and its id.
+type Named = (Message, Option<String>);
+
 /// The messages of a sample, each once.
 pub(super) struct Pool<'a> {
     messages: Vec<At<'a>>,
@@ -29,7 +32,7 @@ pub(super) struct Conversation {
     history: HistoryId,
     given: Vec<Range<usize>>,
     /// What the last call said.
-    said: Option<(Message, Option<String>)>,
+    said: Option<Named>,
 }
 
 impl<'a> Pool<'a> {
@@ -91,7 +94,7 @@ impl<'a> Pool<'a> {
     }
 
     /// The messages at these places, as long as there is room for them.
-    fn messages(&mut self, ranges: &[Range<usize>], texts: &mut Attachments<'a>) -> Result<Option<Vec<(Message, Option<String>)>>> {
+    fn messages(&mut self, ranges: &[Range<usize>], texts: &mut Attachments<'a>) -> Result<Option<Vec<Named>>> {
         /// A message without words takes room too.
         const LEAST: usize = 64;
         let mut out = Vec::new();

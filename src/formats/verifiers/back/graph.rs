@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::agents::Agents;
 use super::message;
 use super::tokens::Tokens;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{
-    At, Draft, HistoryId, NoteKind, Result, Story, add_left_over_input, read_facts, read_operations, seconds, time,
-};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, Story, read_facts, seconds, time};
 use crate::operation::{Kind, Message, Operation, Role, TokenCount, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
@@ -18,38 +16,38 @@ use crate::span::UnixNanos;
 const MOST: usize = 16;
 
 /// A node that was read.
-struct Node {
-    parent: Option<usize>,
-    message: Message,
-    agent: usize,
+pub(super) struct Node {
+    pub(super) parent: Option<usize>,
+    pub(super) message: Message,
+    pub(super) agent: usize,
     /// The first node of its conversation.
-    root: usize,
-    history: HistoryId,
+    pub(super) root: usize,
+    pub(super) history: HistoryId,
     /// How many messages the history has with it.
-    length: usize,
+    pub(super) length: usize,
     /// The model call that said it.
-    call: Option<usize>,
+    pub(super) call: Option<usize>,
 }
 
 /// A trace while it is read.
 pub(super) struct Graph<'s, 'a> {
-    story: &'s mut Story,
-    agents: Agents,
-    nodes: Vec<Node>,
-    calls: Vec<At<'a>>,
+    pub(super) story: &'s mut Story,
+    pub(super) agents: Agents,
+    pub(super) nodes: Vec<Node>,
+    pub(super) calls: Vec<At<'a>>,
     /// The calls by their nodes, and the ones without a node in order.
-    by_node: HashMap<usize, usize>,
+    pub(super) by_node: HashMap<usize, usize>,
     /// What `info` tells of model calls, by their number.
-    about_calls: HashMap<usize, &'a Map<String, Value>>,
+    pub(super) about_calls: HashMap<usize, &'a Map<String, Value>>,
     /// What `info` tells of results, by their node.
-    about_results: HashMap<usize, At<'a>>,
+    pub(super) about_results: HashMap<usize, At<'a>>,
     /// The calls that wait for their results, by conversation and id.
-    waiting: HashMap<(usize, String), (ToolCall, usize)>,
+    pub(super) waiting: HashMap<(usize, String), (ToolCall, usize)>,
     /// Tools by the ids of their spans.
-    tools: HashMap<String, usize>,
-    offered: HashMap<usize, Vec<ToolDefinition>>,
-    tokens: Tokens,
-    left: usize,
+    pub(super) tools: HashMap<String, usize>,
+    pub(super) offered: HashMap<usize, Vec<ToolDefinition>>,
+    pub(super) tokens: Tokens,
+    pub(super) left: usize,
 }
 
 impl<'s, 'a> Graph<'s, 'a> {
@@ -381,97 +379,9 @@ impl<'s, 'a> Graph<'s, 'a> {
         }
         Ok(())
     }
-
-    /// What agents answered, where no model call said it last.
-    fn answers(&mut self) {
-        let last: HashMap<usize, usize> = self.nodes.iter().enumerate().map(|(index, node)| (node.agent, index)).collect();
-        for (agent, node) in last {
-            let Some(node) = self.nodes.get(node).filter(|node| node.call.is_none()) else {
-                continue;
-            };
-            let words = node.message.content();
-            let place = self.agents.place(agent);
-            if node.message.role == Role::Assistant
-                && let Some(operation) = self.story.operation(place).filter(|agent| agent.output.is_none())
-            {
-                operation.output = words.into();
-            }
-        }
-    }
-
-    /// When tools ran, in order.
-    fn ran(&self) -> Vec<(UnixNanos, UnixNanos, usize)> {
-        let is_tool = |draft: &&Draft| draft.operation.kind == Kind::Tool;
-        let mut out: Vec<_> = (0..)
-            .zip(&self.story.drafts)
-            .filter(|(_, draft)| is_tool(draft))
-            .filter_map(|(place, draft)| Some((draft.start?, draft.end?, place)))
-            .collect();
-        out.sort_unstable();
-        out
-    }
-
-    /// What stands beside the messages, and words that no model call was given.
-    fn rest(mut self, earlier: &[At<'a>], operations: &[At<'a>]) -> Result<()> {
-        self.answers();
-        let ran = self.ran();
-        for at in earlier.iter().chain(operations) {
-            let Some(map) = at.value.as_object() else { continue };
-            if !map.contains_key("kind") {
-                continue;
-            }
-            let mut facts = map.clone();
-            let node = number(at.value, "node").and_then(|node| self.nodes.get(node));
-            let of_name = self.agents.named(map.get("agent").and_then(Value::as_str));
-            let agent = node.map_or(of_name, |node| self.agents.place(node.agent));
-            for key in ["node", "asked_for", "evidence", "observed"] {
-                facts.shift_remove(key);
-            }
-            if let Some(content) = facts.shift_remove("content") {
-                facts.insert("output".to_owned(), content);
-            }
-            let before = self.story.drafts.len();
-            let id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
-            let span = map.get("span_id").and_then(Value::as_str).map(str::to_owned);
-            let around = within(map, &ran).unwrap_or(agent);
-            read_operations(Some(&json!([facts])), before, around, self.story);
-            if let (Some(id), Some(operation)) = (id, self.story.operation(before)) {
-                operation.tool.get_or_insert_default().call_id = Some(id);
-            }
-            if let Some(span) = span.filter(|_| self.story.drafts.len() > before) {
-                self.tools.insert(span, before);
-            }
-        }
-        self.agents.finish(&self.tools, self.story);
-        let told = |at: &At<'_>| number(at.value, "node");
-        let told: Vec<usize> = operations.iter().filter_map(told).collect();
-        let last_call = self.nodes.iter().rposition(|node| node.call.is_some() && node.agent == 0);
-        for (index, node) in self.nodes.iter().enumerate().skip(last_call.map_or(0, |last| last + 1)) {
-            if node.agent == 0 && node.message.role == Role::User && !told.contains(&index) {
-                add_left_over_input(&node.message, 0, self.story);
-            }
-        }
-        if self.tokens.untold > 0 {
-            let detail = format!(
-                "{} model calls are told without the tokens of their prompts: there are too many",
-                self.tokens.untold
-            );
-            self.story.note("$", NoteKind::Beside, detail);
-        }
-        Ok(())
-    }
 }
 
-/// The tool that ran while an operation did, which called it then.
-fn within(facts: &Map<String, Value>, ran: &[(UnixNanos, UnixNanos, usize)]) -> Option<usize> {
-    let at = |key: &str| facts.get(key).and_then(Value::as_str).and_then(time);
-    let (start, end) = (at("started_at")?, at("ended_at")?);
-    let next = ran.partition_point(|(begin, ..)| *begin <= start);
-    let (_, last, place) = ran.get(next.checked_sub(1)?)?;
-    (end <= *last).then_some(*place)
-}
-
-fn number(value: &Value, key: &str) -> Option<usize> {
+pub(super) fn number(value: &Value, key: &str) -> Option<usize> {
     value.get(key)?.as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
@@ -497,6 +407,6 @@ fn counts(usage: Option<&Value>) -> TokenCount {
 fn opened(said: &Message) -> Value {
     let text = said.content();
     let read = serde_json::from_str::<Value>(&text).ok();
-    let read = read.filter(|read| (read.is_object() || read.is_array()) && read.to_string() == text);
+    let read = read.filter(|read| (read.is_object() || read.is_array()) && message::is_written_so(read, &text));
     read.unwrap_or_else(|| text.into())
 }

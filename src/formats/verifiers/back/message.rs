@@ -88,7 +88,7 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
     let id = at.need("id")?.text()?;
     let text = at.need("arguments")?.text()?;
     let arguments = serde_json::from_str::<Value>(text).ok();
-    let is_written_so = arguments.as_ref().is_some_and(|arguments| arguments.to_string() == text);
+    let is_written_so = arguments.as_ref().is_some_and(|arguments| is_written_so(arguments, text));
     Ok(ToolCall {
         id: Some(ToolCallId::Recorded(id.to_owned())).filter(|_| !id.is_empty()),
         name: at.need("name")?.text()?.to_owned(),
@@ -96,6 +96,11 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
         arguments_text: (!is_written_so).then(|| text.to_owned()),
         ..ToolCall::default()
     })
+}
+
+/// Whether this program writes a value as this text.
+pub(super) fn is_written_so(value: &Value, text: &str) -> bool {
+    serde_json::to_string(value).is_ok_and(|written| written == text)
 }
 
 /// Why a run or a model call failed. `Error` is no type.

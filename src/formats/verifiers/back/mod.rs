@@ -17,6 +17,7 @@
 mod agents;
 mod graph;
 mod message;
+mod rest;
 mod tokens;
 
 use std::collections::HashSet;
