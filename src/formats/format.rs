@@ -135,13 +135,6 @@ impl fmt::Display for UnpackError {
 
 impl Error for UnpackError {}
 
-/// The text of a document whose format packs it, at most so long; `None` where the bytes are no such file. `may` is asked before
-/// memory grows.
-#[cfg(feature = "server")]
-pub(crate) fn unpacked(bytes: &[u8], limit: usize, may: &mut May<'_>) -> Option<Result<Vec<u8>, UnpackError>> {
-    super::registry::all().find_map(|format| format.container?.unpack?(bytes, limit, may))
-}
-
 /// Files that documents name, written beside them.
 #[derive(Debug, Clone, Copy)]
 pub struct Files {

@@ -37,6 +37,8 @@ pub mod session_file;
 pub mod synth;
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "server")]
+mod unpacked;
 pub mod verifiers;
 
 #[cfg(test)]
@@ -54,10 +56,10 @@ pub(crate) use back::{ids_of_name, name_of};
 pub(crate) use begin::begin_at;
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
-#[cfg(feature = "server")]
-pub(crate) use format::unpacked;
 pub use format::{Assembled, Container, Files, Format, UnpackError};
 pub(crate) use openreward::written::as_conversations;
 pub use options::{OptionError, choices};
 pub use recognise::{is_export_request, recognised};
 pub use registry::{FORMATS, all, by_id};
+#[cfg(feature = "server")]
+pub(crate) use unpacked::unpacked;
