@@ -710,6 +710,10 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
 
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
+    (
+        "verifiers/graph.json",
+        "messages of an agent inside stand after all of those around it, not between them",
+    ),
     ("inspect/agents.json", "an agent that only runs another one is not told again"),
     ("inspect/plain.json", "the mock model's total leaves out what its cache gave"),
     (
