@@ -41,7 +41,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(content::text),
+            Some(tool) => calls::words(run, tool),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

@@ -94,7 +94,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
             continue;
         }
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(content::text),
+            Some(tool) => calls::words(run, tool),
             None => run
                 .question
                 .as_ref()
