@@ -1,5 +1,5 @@
-//! The pages, as the real program serves them: what they hold without scripts, that hostile text stays text, that no link is dead,
-//! logging in, what arrives live, and, where there is a browser, what scripts make of them.
+//! The pages, as the real program serves them: what they have without scripts, that hostile text stays text, that no link is dead,
+//! logging in, what arrives live. `tests/browser` opens them in a browser.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -20,7 +20,7 @@ const HEADERS: [(&str, &str); 5] = [
          base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spanbridge",
     ),
     ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
@@ -650,65 +650,7 @@ fn scripts_and_style_are_compressed_for_who_takes_that() {
     assert_eq!(answer("identity").0, None);
 }
 
-/// Debian's browser; the test says so where there is none.
-fn chromium() -> Option<Command> {
-    let paths = std::env::var_os("PATH")?;
-    let program = std::env::split_paths(&paths)
-        .map(|folder| folder.join("chromium"))
-        .find(|file| file.is_file())?;
-    let mut command = Command::new(program);
-    command.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]);
-    Some(command)
-}
-
-#[test]
-fn scripts_run_in_a_browser_and_violate_nothing() {
-    if chromium().is_none() {
-        let _ = writeln!(std::io::stderr(), "there is no chromium: the pages were not opened in a browser");
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a directory");
-    let serving = serving(&directory);
-    let profile = tempfile::tempdir().expect("a directory");
-    for (path, wanted) in [
-        (
-            format!("/runs/{HOSTILE}"),
-            &[
-                "role=\"treegrid\"",
-                "aria-rowcount=\"3\"",
-                "aria-level=\"2\"",
-                "aria-selected=\"true\"",
-            ][..],
-        ),
-        (
-            format!("/runs/{FAILED}"),
-            &["role=\"treegrid\"", "aria-rowcount=\"6\"", "aria-setsize="],
-        ),
-        (format!("/runs/{HOSTILE}/conversation"), &["&lt;script&gt;alert(1)"]),
-        (format!("/runs/{HOSTILE}/documents"), &["&lt;script&gt;alert(1)"]),
-        ("/".to_owned(), &["id=\"runs\""]),
-    ] {
-        let mut command = chromium().expect("a browser");
-        // An open stream of events keeps virtual time from passing.
-        command.arg(if path == "/" {
-            "--timeout=5000"
-        } else {
-            "--virtual-time-budget=5000"
-        });
-        command
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("--dump-dom");
-        let output = command.arg(format!("{}{path}", serving.api)).output().expect("runs");
-        let (dom, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let complaints: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
-        assert!(complaints.is_empty(), "{path}: {complaints:#?}");
-        for wanted in wanted {
-            assert!(dom.contains(wanted), "{path} has no {wanted}: {dom}");
-        }
-    }
-}
-
-/// Scripts write numbers as the server does: these stand in the tests of `view::text` and `pages::words` too.
+/// Scripts write numbers as the server does: these are in the tests of `view::text` and `pages::words` too.
 #[test]
 fn scripts_write_numbers_as_the_server_does() {
     let table = [

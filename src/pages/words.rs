@@ -82,12 +82,13 @@ pub(crate) fn short(number: u64) -> String {
     }
 }
 
-/// `312 B`, `3.2 KiB`, `1.0 MiB`.
+/// `312 B`, `3.2 KiB`, `1.0 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(number: usize) -> String {
     match number {
         0..1_024 => format!("{number} B"),
         1_024..1_048_576 => format!("{}.{} KiB", number / 1_024, number % 1_024 * 10 / 1_024),
-        _ => format!("{}.{} MiB", number / 1_048_576, number % 1_048_576 * 10 / 1_048_576),
+        1_048_576..1_073_741_824 => format!("{}.{} MiB", number / 1_048_576, number % 1_048_576 * 10 / 1_048_576),
+        _ => format!("{}.{} GiB", number >> 30, (number >> 20) % 1_024 * 10 / 1_024),
     }
 }
 
@@ -204,8 +205,8 @@ mod tests {
             ["0", "999", "1.0 k", "1.4 k", "99.9 k", "100 k", "965 k", "1.0 M", "1.2 M"]
         );
         assert_eq!(
-            [0, 1_023, 1_024, 3_300, 1 << 20].map(bytes),
-            ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB"]
+            [0, 1_023, 1_024, 3_300, 1 << 20, 3 << 29].map(bytes),
+            ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB", "1.5 GiB"]
         );
         assert_eq!(
             [many(1, "loss"), many(2, "loss"), many(1_000, "step")],

@@ -101,6 +101,7 @@ addEventListener('keydown', (event) => {
   if (key) { event.preventDefault(); key(); }
 });
 $('rows').addEventListener('focus', tell);
+pane.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.target.closest('input, select, textarea, details[open]')) $('rows').focus({ preventScroll: true }); });
 
 const zoomed = (url.searchParams.get('t') || '').match(/^(\d+)-(\d+)$/); if (zoomed) tree.zoom(Number(zoomed[1]), Number(zoomed[2]));
 return { tree, sum, say };

@@ -1,0 +1,138 @@
+// What people do: keys, find, what arrives live, dead letters again.
+import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import { open, pause } from './browser.mjs';
+import { body, run, running, traceOf } from './made.mjs';
+import { send, serve } from './serving.mjs';
+
+const FAILED = '5b8efff798038103d269000000210001';
+
+export async function keys(browser, api, fault) {
+  const { page, faults } = await open(browser, `${api}/runs/${FAILED}`);
+  const expect = async (what, test, ...given) => {
+    await page.waitForFunction(test, { timeout: 3000, polling: 50 }, ...given).catch(async () => fault(`keys: ${what}`));
+  };
+  // By keyboard alone: to the outline, down, fold, read, back.
+  for (let k = 0; k < 60 && (await page.evaluate(() => document.activeElement.id)) !== 'rows'; k++) await page.keyboard.press('Tab');
+  await expect('Tab reaches the outline', () => document.activeElement.id === 'rows');
+  const grid = await page.$$eval('#rows[role=treegrid] [role=row]:not([hidden])', (rows) => rows.map((row) => ['level', 'posinset', 'setsize', 'rowindex'].map((name) => row.getAttribute(`aria-${name}`)).join(' ')));
+  if (grid.slice(0, 4).join(', ') !== '1 1 1 1, 2 1 1 2, 3 1 4 3, 3 2 4 4') fault(`keys: levels and positions are ${grid}`);
+  const level = () => page.$eval('#rows [aria-selected=true]', (row) => row.getAttribute('aria-rowindex'));
+  await page.keyboard.press('Home');
+  await expect('Home selects the first row', () => document.querySelector('#rows [aria-selected=true]')?.getAttribute('aria-rowindex') === '1');
+  await page.keyboard.press('ArrowDown');
+  await expect('Down selects the second row', () => document.querySelector('#rows [aria-selected=true]')?.getAttribute('aria-rowindex') === '2');
+  await page.keyboard.press('ArrowLeft'); await page.keyboard.press('ArrowLeft');
+  await expect('Left goes to the parent and folds', () => document.getElementById('rows').getAttribute('aria-rowcount') === '1' || document.querySelector('#rows [aria-selected=true]')?.getAttribute('aria-rowindex') === '1');
+  await page.keyboard.press('*'); await page.keyboard.press('End');
+  const last = await level();
+  if (last === '1') fault('keys: End stays at the first row');
+  await page.keyboard.press('Enter');
+  await expect('Enter goes to the pane', () => document.activeElement.id === 'pane');
+  await page.keyboard.press('Escape');
+  await expect('Escape goes back to the outline', () => document.activeElement.id === 'rows');
+  await page.keyboard.press('f');
+  await expect('f goes to find', () => document.activeElement.id === 'q');
+  await page.keyboard.type('zerodivision');
+  await expect('find looks in payloads', () => /^(–|\d+) of \d+$/.test(document.getElementById('qn').textContent));
+  await page.keyboard.press('Enter');
+  await expect('Enter goes to a hit', () => /^\d+ of \d+$/.test(document.getElementById('qn').textContent));
+  await page.keyboard.press('Escape'); await page.keyboard.press('?');
+  await expect('? opens the list of keys', () => document.querySelector('dialog[open]') !== null);
+  await page.keyboard.press('Escape');
+  const address = await page.evaluate(() => location.search);
+  if (!/span=/.test(address)) fault(`keys: the address has no step: ${address}`);
+  for (const text of faults) fault(`keys: ${text}`);
+  await page.close();
+}
+
+/** A run is in the list, and a step in its run, within a second of the answer to who sent it. */
+export async function live(browser, serving, fault) {
+  const list = await open(browser, serving.api + '/');
+  await list.page.waitForFunction(() => document.getElementById('live')?.textContent === 'Live', { timeout: 5000 }).catch(() => fault('live: the list is not live'));
+  await send(serving, body(running(70, 3)));
+  let began = performance.now();
+  await list.page.waitForFunction(() => !document.getElementById('newer').hidden, { timeout: 5000, polling: 20 }).catch(() => fault('live: the list was not told of a run'));
+  const listed = Math.round(performance.now() - began);
+  await list.page.click('#newer');
+  await list.page.waitForSelector(`#runs tbody tr [href*="${traceOf(70)}"]`, { timeout: 3000 }).catch(() => fault('live: the run is not in the list'));
+
+  const one = await open(browser, `${serving.api}/runs/${traceOf(70)}`);
+  await one.page.waitForFunction(() => document.getElementById('sum')?.title === 'live', { timeout: 5000 }).catch(() => fault('live: the run is not live'));
+  await one.page.evaluate(() => { document.getElementById('rows').focus(); });
+  await one.page.keyboard.press('End');
+  const chosen = await one.page.$eval('#rows [aria-selected=true]', (row) => row.textContent);
+  const count = await one.page.$eval('#rows', (box) => Number(box.getAttribute('aria-rowcount')));
+  await send(serving, body(running(70, 5).slice(4)));
+  began = performance.now();
+  await one.page.waitForFunction((before) => Number(document.getElementById('rows').getAttribute('aria-rowcount')) === before + 2, { timeout: 5000, polling: 20 }, count).catch(() => fault('live: the new steps are not in the outline'));
+  const step = Math.round(performance.now() - began);
+  const after = await one.page.$eval('#rows [aria-selected=true]', (row) => row.textContent);
+  if (chosen.slice(0, 10) !== after.slice(0, 10)) fault(`live: the selection moved from ${chosen} to ${after}`);
+  for (const [what, took] of [['a run', listed], ['a step', step]]) if (took > 1000) fault(`live: ${what} took ${took} ms`);
+  for (const text of [...list.faults, ...one.faults]) fault(`live: ${text}`);
+  await list.page.close(); await one.page.close();
+  return `a run after ${listed} ms, a step after ${step} ms`;
+}
+
+/** A note is saved, and is on the page of its step. */
+export async function judge(browser, api, fault) {
+  const { page, faults } = await open(browser, `${api}/runs/${FAILED}`);
+  await page.waitForSelector('#pane form');
+  await page.$eval('#pane .feedback details', (details) => { details.open = true; });
+  for (const [name, text] of [['label', 'wrong'], ['score', '0.25'], ['explanation', 'It divides by <zero>.'], ['annotator', 'Ana']]) await page.type(`#pane form [name=${name}]`, text);
+  await Promise.all([page.waitForNavigation({ timeout: 5000 }), page.click('#pane form button')]);
+  const said = 'It divides by <zero>.';
+  await page.waitForFunction((wanted) => document.querySelector('.feedback .said')?.textContent.includes(wanted), { timeout: 5000 }, said).catch(() => fault('judge: the note is not on the page'));
+  for (const text of faults) fault(`judge: ${text}`);
+  await page.close();
+}
+
+/** Where tokens are required, a browser logs in with one. */
+export async function logIn(browser, program, fault) {
+  const made = spawnSync(program, ['token', 'new', '--name', 'ana', '--right', 'read'], { encoding: 'utf8' });
+  const hash = made.stderr.match(/sha256:[0-9a-f]+/)[0];
+  const serving = await serve(program, ['--tokens', `[{ name = "ana", hash = "${hash}", rights = ["read"] }]`]);
+  try {
+    const { page } = await open(browser, `${serving.api}/sessions`);
+    await page.type('input[type=password]', made.stdout.trim());
+    const [answer] = await Promise.all([page.waitForNavigation({ timeout: 5000 }), page.keyboard.press('Enter')]);
+    if (answer.status() !== 200 || new URL(page.url()).pathname !== '/sessions') fault(`log in: ${page.url()} with ${answer.status()}`);
+    await page.close();
+  } finally {
+    await serving.stop();
+  }
+}
+
+/** A destination refuses, an operator looks why, and sends again with a click. */
+export async function deadLetters(browser, program, fault) {
+  let refuses = true, taken = 0;
+  const backend = createServer(async (request, answer) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    const isBad = Buffer.concat(parts).includes('goes on');
+    if (isBad && !refuses) taken++;
+    if (isBad && refuses) answer.writeHead(400, { 'content-type': 'text/plain' }).end('no such <b>tenant</b>');
+    else answer.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  await new Promise((ready) => backend.listen(0, '127.0.0.1', ready));
+  const serving = await serve(program, ['--forward', `backend=http://127.0.0.1:${backend.address().port}/v1/traces`]);
+  try {
+    await send(serving, body([...run(72, 10)]));
+    await send(serving, body(running(71, 2)));
+    const { page, faults } = await open(browser, `${serving.api}/operations/dead-letters/backend`);
+    const has = (text) => page.evaluate((wanted) => document.body.textContent.includes(wanted), text);
+    for (let k = 0; k < 50 && !(await has('no such <b>tenant</b>')); k++) { await pause(200); await page.reload({ waitUntil: 'load' }); }
+    if (!(await has('no such <b>tenant</b>'))) fault('dead letters: the reason is not on the page');
+    refuses = false;
+    await page.goto(`${serving.api}/operations`, { waitUntil: 'load' });
+    const [answer] = await Promise.all([page.waitForNavigation({ timeout: 5000 }), page.click('::-p-xpath(//button[contains(., "Retry")])')]);
+    if (answer.status() !== 200) fault(`dead letters: the button is answered with ${answer.status()}`);
+    for (let k = 0; k < 50 && !taken; k++) await pause(200);
+    if (!taken) fault('dead letters: nothing was sent again');
+    for (const text of faults) fault(`dead letters: ${text}`);
+    await page.close();
+  } finally {
+    await serving.stop(); backend.closeAllConnections(); backend.close();
+  }
+}

@@ -1,0 +1,39 @@
+// The pages in a real browser: see README.md. usage: check.mjs PROGRAM [--large] [--shots FOLDER] [--only STEP]
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { deadLetters, judge, keys, live, logIn } from './acts.mjs';
+import { start } from './browser.mjs';
+import { CASES, looks } from './looks.mjs';
+import { sendCase, serve } from './serving.mjs';
+import { outline, payload } from './sizes.mjs';
+
+const { values, positionals: [program] } = parseArgs({ allowPositionals: true, options: { large: { type: 'boolean' }, shots: { type: 'string' }, only: { type: 'string' } } });
+const tests = join(dirname(fileURLToPath(import.meta.url)), '..'), faults = [];
+const fault = (text) => { faults.push(text); console.log(`  ${text}`); };
+if (values.shots) mkdirSync(values.shots, { recursive: true });
+
+const serving = await serve(program), { browser, end } = await start();
+const step = async (name, work) => {
+  if (values.only && !name.startsWith(values.only)) return;
+  const began = performance.now(), told = await work().catch((error) => fault(`${name}: ${error.stack}`));
+  console.log(`${name}: ${told ?? 'done'} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+};
+// Times of the outline are compared with their limits where the program is built with optimizations and nothing works beside.
+const timed = values.large;
+try {
+  for (const one of CASES) await sendCase(serving, join(tests, one));
+  await step('looks', () => looks(browser, serving.api, { shots: values.shots, fault }));
+  await step('keys', () => keys(browser, serving.api, fault));
+  await step('live', () => live(browser, serving, fault));
+  await step('judge', () => judge(browser, serving.api, fault));
+  await step('log in', () => logIn(browser, program, fault));
+  await step('dead letters', () => deadLetters(browser, program, fault));
+  for (const n of timed ? [10000, 100000, 1000000] : [2000]) await step(`outline of ${n}`, () => outline(browser, serving, n, { fault, timed }));
+  await step('payload', () => payload(browser, serving, timed ? 50 : 4, { fault, timed }));
+} finally {
+  await end(); await serving.stop();
+}
+console.log(faults.length ? `${faults.length} faults` : 'no faults');
+process.exit(faults.length ? 1 : 0);
