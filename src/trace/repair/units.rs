@@ -34,10 +34,14 @@ pub(super) fn settle(trace: &mut Trace) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::Span;
+    use crate::span::{Span, SpanId, TraceId};
 
     #[test]
     fn only_what_all_spans_agree_on_is_another_unit() {
+        let (trace_id, span_id) = (
+            TraceId::from_bytes(&[1; 16]).expect("not zero"),
+            SpanId::from_bytes(&[1; 8]).expect("not zero"),
+        );
         let nanos = 1_767_261_600_000_000_000;
         for (starts, read) in [
             ([nanos / 1_000_000, nanos / 1_000_000 + 5], Some(nanos + 5_000_000)),
@@ -48,9 +52,10 @@ mod tests {
             // Round numbers of tests.
             ([1_000_000_000_000, 2_000_000_000_000], None),
         ] {
-            let spans = starts.map(|start| Span {
-                start: UnixNanos(start),
-                ..Span::default()
+            let spans = starts.map(|start| {
+                let mut span = Span::new(trace_id, span_id, "chat");
+                span.start = UnixNanos(start);
+                span
             });
             let mut trace = Trace {
                 spans: spans.into(),
