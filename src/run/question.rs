@@ -155,7 +155,7 @@ pub(super) fn answer(
     if failure.is_some() || interrupts::waits(steps, scopes) {
         return None;
     }
-    for id in about_talk::find(scopes) {
+    for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
         scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
     }
     let answer = given_answer(steps, scopes, root)?;

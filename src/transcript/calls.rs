@@ -7,8 +7,6 @@ use crate::document::text::compact;
 use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
-use crate::transcript::content;
-use crate::withheld::is_withheld;
 
 /// The call that asked for this tool, as the model's output holds it.
 pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
@@ -37,18 +35,6 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     own.or_else(|| asked(run, step).and_then(|call| call.arguments.as_ref()))
         .or_else(|| step.operation.input.get())
-}
-
-/// What a tool was called with, as the words that its agent was given; `None` where nothing was.
-pub(crate) fn words<'a>(run: &'a Run, step: &'a Step) -> Option<Text<'a>> {
-    let arguments = arguments(run, step).filter(|arguments| match arguments {
-        Value::Null => false,
-        Value::String(text) => !matches!(text.trim(), "" | "{}" | "[]" | "null") && !is_withheld(text),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-        _ => true,
-    });
-    arguments.map(content::text)
 }
 
 /// What the conversations tell of each tool's result, by the tool's step id.

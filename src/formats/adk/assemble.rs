@@ -11,15 +11,14 @@ use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
 use crate::run::Run;
-use crate::transcript::calls;
 use crate::transcript::calls::Results;
-use crate::transcript::facts;
 use crate::transcript::ids::Ids;
 use crate::transcript::losses::Losses;
 use crate::transcript::rounds;
 use crate::transcript::rounds::{Round, Rounds};
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{ScopeId, Transcript};
+use crate::transcript::{content, facts};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
@@ -147,7 +146,7 @@ impl<'a> Assembly<'a, '_> {
         let of_rounds = Rounds::of(&exchanges.list);
         self.outside_rounds(id, &of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::words(run, tool),
+            Some(tool) => content::asked_of(run, tool),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use super::{is_unrelated, top};
 use crate::operation::{Message, Role};
 use crate::run::id::{IdVec, ScopeId};
 use crate::run::model::{EntryKind, Scope};
@@ -42,11 +41,11 @@ struct Told<'a> {
     answer: Cow<'a, str>,
 }
 
-/// Those of the conversations that continue nothing.
-pub(super) fn find(scopes: &IdVec<ScopeId, Scope>) -> Vec<ScopeId> {
+/// Those of the conversations that continue nothing. `top`: those that stand at the top.
+pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelated: impl Fn(&Scope) -> bool) -> Vec<ScopeId> {
     let candidates = scopes
         .enumerate()
-        .filter(|(_, scope)| !scope.aside && scope.called_by.is_none() && is_unrelated(scopes, scope));
+        .filter(|(_, scope)| !scope.aside && scope.called_by.is_none() && is_unrelated(scope));
     let mut candidates = candidates
         .filter_map(|(id, scope)| {
             let told = told(scope).filter(|_| !asks_for_tools(scope))?;
@@ -57,11 +56,7 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>) -> Vec<ScopeId> {
         return Vec::new();
     }
     // The latest of each moment is enough: what is said of a talk is said of its end.
-    let others: Vec<Told<'_>> = top(scopes)
-        .into_iter()
-        .filter_map(told)
-        .filter(|told| makes(told).is_none())
-        .collect();
+    let others: Vec<Told<'_>> = top.into_iter().filter_map(told).filter(|told| makes(told).is_none()).collect();
     candidates
         .filter(|(_, makes, told)| {
             let before = others.iter().filter(|other| other.ends <= told.begins);
