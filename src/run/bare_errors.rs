@@ -20,7 +20,7 @@ pub(super) fn fill(steps: &mut [Step]) {
         let (Some(failure), Some(result)) = (&mut operation.failure, result) else {
             continue;
         };
-        let is_code = |text: &String| !text.contains(char::is_whitespace);
+        let is_code = |text: &String| !text.contains(char::is_whitespace) && !text.eq_ignore_ascii_case("error");
         if !failure.message.as_ref().is_none_or(is_code) {
             continue;
         }
