@@ -14,6 +14,8 @@ mod support;
 
 mod blocks;
 #[cfg(feature = "bucket")]
+mod bucket_adopting;
+#[cfg(feature = "bucket")]
 mod bucket_bridges;
 mod cli;
 mod conformance;

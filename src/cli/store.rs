@@ -1,10 +1,13 @@
-//! `spanbridge store`: who writes to a bucket, and moving a store.
+//! `spanbridge store`: who writes to a bucket, taking over what a server left, and moving a store.
+
+mod adopt;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use adopt::Adopt;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -30,7 +33,7 @@ Examples:
   spanbridge store copy --from ~/.local/share/spanbridge --to s3://my-bucket/traces
   spanbridge store copy --from s3://my-bucket/traces --to /var/lib/spanbridge";
 
-/// List the servers that write to a bucket, and copy stores.
+/// List the servers that write to a bucket, take over what one left, and copy stores.
 #[derive(Debug, Args)]
 pub(super) struct Stores {
     #[command(subcommand)]
@@ -41,6 +44,7 @@ pub(super) struct Stores {
 enum Command {
     List(List),
     Copy(Copy),
+    Adopt(Box<Adopt>),
 }
 
 /// List the databases of a bucket: who wrote, since when, how much, and when last.
@@ -91,6 +95,7 @@ impl Stores {
         match self.command {
             Command::List(list) => list.run(),
             Command::Copy(copy) => copy.run(),
+            Command::Adopt(adopt) => adopt.run(),
         }
     }
 }
@@ -108,12 +113,13 @@ impl List {
                     "last_unix_nano": writer.last,
                     "chunks": writer.chunks,
                     "bytes": writer.bytes,
+                    "adopted_unix_nano": writer.adopted,
                     "unreadable": writer.unreadable,
                 });
                 out::json(line.to_string()).map_err(failed)?;
             }
         } else {
-            let mut table = Table::new(&["WRITER", "SINCE", "LAST WRITE", "CHUNKS", "BYTES", "FAULT"]);
+            let mut table = Table::new(&["WRITER", "SINCE", "LAST WRITE", "CHUNKS", "BYTES", "ADOPTED", "FAULT"]);
             let when = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| second(UnixNanos(nanos)));
             for writer in &writers {
                 table.row(vec![
@@ -122,6 +128,7 @@ impl List {
                     (when(writer.last), Style::Plain),
                     (writer.chunks.to_string(), Style::Plain),
                     (writer.bytes.to_string(), Style::Plain),
+                    (writer.adopted.map(|time| second(UnixNanos(time))).unwrap_or_default(), Style::Plain),
                     (out::shown(writer.unreadable.as_deref().unwrap_or_default(), 64), Style::Bad),
                 ]);
             }

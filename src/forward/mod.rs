@@ -169,6 +169,17 @@ impl Forwarder {
         self.running.iter().map(sample).collect()
     }
 
+    /// Whether each destination had everything that is durable now.
+    pub(crate) fn is_done(&self) -> bool {
+        let had_all = |running: &Running| {
+            running
+                .store
+                .watch_end()
+                .is_none_or(|end| running.counts.position() >= *end.borrow())
+        };
+        self.running.iter().all(had_all)
+    }
+
     /// The last things that a destination of a project did not take, at most so many, and how many there are in all; `None`: there is
     /// no such destination.
     ///

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
-use crate::store::Position;
+use crate::store::{Position, Store};
 
 /// How far a destination is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,14 +107,40 @@ pub(super) fn read_or_begin_again(folder: &Path, name: &str) -> Result<Option<Pr
     Ok(Some(Progress::default()))
 }
 
+/// How far a destination is, as the store kept it; `None`: it kept nothing.
+///
+/// # Errors
+///
+/// The store cannot be read.
+pub(crate) fn kept(store: &dyn Store, name: &str) -> Result<Option<Progress>, ForwardError> {
+    let kept = store.kept_progress(name)?;
+    Ok(kept.map(|kept| parse_or_begin_again(name, &kept)))
+}
+
+/// Reads what a store kept. If that is damaged, everything that is stored is sent again.
+fn parse_or_begin_again(name: &str, bytes: &[u8]) -> Progress {
+    serde_json::from_slice(bytes).unwrap_or_else(|error| {
+        tracing::error!(
+            destination = name,
+            %error,
+            "the position of the destination in the store is damaged; everything that is stored is sent to it again"
+        );
+        Progress::default()
+    })
+}
+
+/// As it is written.
+pub(super) fn to_bytes(progress: &Progress) -> Vec<u8> {
+    serde_json::to_vec_pretty(progress).unwrap_or_default()
+}
+
 /// Writes it; when this returns, it is on the disk.
 ///
 /// # Errors
 ///
 /// The disk.
 pub fn write(folder: &Path, name: &str, progress: &Progress) -> Result<(), ForwardError> {
-    let bytes = serde_json::to_vec_pretty(progress).unwrap_or_default();
-    replace(&path(folder, name), &bytes)
+    replace(&path(folder, name), &to_bytes(progress))
 }
 
 /// Writes why the last attempt failed; how far the destination is stays as it was written.

@@ -93,7 +93,11 @@ impl Worker {
         std::fs::create_dir_all(&folder).map_err(ForwardError::io("make", &folder))?;
         let end = store.watch_end().ok_or(crate::store::Error::ReadOnly)?;
         dead_letters::recover(&folder, &destination.name)?;
-        let known = progress::read_or_begin_again(&folder, &destination.name)?;
+        let known = match progress::kept(&**store, &destination.name)? {
+            // What the folder has may be of before another process went on.
+            Some(kept) => Some(kept),
+            None => progress::read_or_begin_again(&folder, &destination.name)?,
+        };
         let mut progress = known.clone().unwrap_or_default();
         let at_end = *end.borrow();
         if known.is_none() && destination.start == Start::Now {
@@ -106,9 +110,10 @@ impl Worker {
             );
             progress.set_position(at_end);
         }
-        if known.is_none() {
-            progress::write(&folder, &destination.name, &progress)?;
+        if known.as_ref() != Some(&progress) {
+            store.keep_progress(&destination.name, &progress::to_bytes(&progress))?;
         }
+        progress::write(&folder, &destination.name, &progress)?;
         let (attempts, suspect) = Attempts::open(&folder, &destination.name)?;
         if suspect.is_some() {
             tracing::warn!(
@@ -187,7 +192,7 @@ impl Worker {
                 () = tokio::time::sleep(DISK_PAUSE) => {}
             }
         }
-        if let Err(error) = self.save() {
+        if let Err(Ended::Failed(error)) = self.save().await {
             tracing::error!(destination = self.destination.name, %error, "cannot save the position; some spans will be sent again");
         }
     }
@@ -199,11 +204,11 @@ impl Worker {
         let read = self.read().await?;
         if read.next == self.progress.position() {
             self.delivery.log_rejections(LOG_REJECTIONS);
-            self.save()?;
+            self.save().await?;
             return self.wait().await;
         }
         self.idle_since = None;
-        self.note(&read)?;
+        self.note(&read).await?;
         let next = read.next;
         let mut batch = self.prepare.begin(read.chunks);
         while !batch.pieces.is_empty() {
@@ -215,7 +220,7 @@ impl Worker {
         self.prepare.sent();
         self.move_to(next);
         if self.save_at.is_none_or(|at| Instant::now() >= at) {
-            self.save()?;
+            self.save().await?;
         }
         Ok(())
     }
@@ -347,12 +352,12 @@ impl Worker {
         Ok(())
     }
 
-    fn note(&mut self, batch: &Arrivals) -> Result<(), ForwardError> {
+    async fn note(&mut self, batch: &Arrivals) -> Result<(), Ended> {
         if self.progress.segment == 0 {
             // From now on it is known what retention removes.
             let segment = batch.next.segment;
             self.move_to(Position { segment, offset: 0 });
-            self.save()?;
+            self.save().await?;
         }
         if batch.removed_segments > 0 {
             self.progress.removed_segments += batch.removed_segments;
@@ -365,7 +370,7 @@ impl Worker {
             // They are counted once, whenever what comes next is sent.
             let segment = self.progress.segment + batch.removed_segments;
             self.move_to(Position { segment, offset: 0 });
-            self.save()?;
+            self.save().await?;
         }
         if batch.damaged_bytes > 0 {
             self.counts.damaged_bytes.fetch_add(batch.damaged_bytes, Ordering::Relaxed);
@@ -425,7 +430,8 @@ impl Worker {
         }
     }
 
-    fn save(&mut self) -> Result<(), ForwardError> {
+    /// Keeps how far the destination is, in the store and then in the folder, where commands look.
+    async fn save(&mut self) -> Result<(), Ended> {
         let sample = self.counts.sample(&self.destination);
         let [spans, records, points] = sample.sent;
         let mut now_at = self.progress.clone();
@@ -446,6 +452,8 @@ impl Worker {
         now_at.updated = written.updated;
         if written != now_at {
             now_at.updated = now();
+            let (store, name, bytes) = (Arc::clone(&self.store), self.destination.name.clone(), progress::to_bytes(&now_at));
+            blocking(move || store.keep_progress(&name, &bytes)).await??;
             progress::write(&self.folder, &self.destination.name, &now_at)?;
         }
         self.save_at = Some(Instant::now() + SAVE.max(begin.elapsed() * SAVE_SHARE));

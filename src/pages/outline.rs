@@ -4,7 +4,7 @@ use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Step};
 use crate::span::SpanId;
-use crate::trace::Finding;
+use crate::trace::{Finding, FindingKind};
 use crate::transcript::calls::Results;
 use crate::view::errors;
 use crate::view::outline::{self, Row};
@@ -93,6 +93,13 @@ impl<'a> Outline<'a> {
     pub(crate) fn findings(&self, step: &Step) -> &[&'a Finding] {
         let found = step.span_id.and_then(|span_id| self.findings.get(&span_id));
         found.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the span of a step names a parent that is not among the spans: it may come later.
+    pub(crate) fn waits_for_parent(&self, step: &Step) -> bool {
+        self.findings(step)
+            .iter()
+            .any(|finding| finding.kind == FindingKind::DanglingParent)
     }
 
     /// The row of the deepest step that failed, the first of them; where none did, the first row.

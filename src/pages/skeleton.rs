@@ -19,10 +19,8 @@ use serde_json::{Map, Value, json};
 
 use super::outline::{Outline, name};
 use crate::hash::HashMap;
-use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::Step;
-use crate::span::SpanId;
 use crate::view::step::{has_derived_times, nanos, offset};
 use crate::view::text::one_line;
 use crate::view::totals;
@@ -37,6 +35,9 @@ pub(crate) const DERIVED: u8 = 4;
 pub(crate) const CRITICAL: u8 = 8;
 /// A finding names its span.
 pub(crate) const FOUND: u8 = 16;
+
+/// Its parent is not among the spans; it may come later.
+pub(crate) const PENDING: u8 = 32;
 
 /// Tokens that are not recorded.
 const NONE: u32 = u32::MAX;
@@ -68,7 +69,6 @@ impl Skeleton {
     /// Of an outline, at this revision of its trace.
     pub(crate) fn of(outline: &Outline<'_>, revision: u64) -> Self {
         let run = outline.run;
-        let found: HashSet<SpanId> = run.findings.iter().filter_map(|finding| finding.span_id).collect();
         let mut made = Self::default();
         let mut known: HashMap<String, u32> = HashMap::default();
         for (number, (row, step)) in outline.steps().enumerate() {
@@ -80,8 +80,8 @@ impl Skeleton {
             });
             made.push(row.depth, number, step, place, outline);
             if let Some(flags) = made.flags.last_mut() {
-                let is_found = step.span_id.is_some_and(|id| found.contains(&id));
-                *flags |= if is_found { FOUND } else { 0 };
+                *flags |= if outline.findings(step).is_empty() { 0 } else { FOUND };
+                *flags |= if outline.waits_for_parent(step) { PENDING } else { 0 };
             }
         }
         made.head = Map::from_iter([

@@ -106,9 +106,10 @@ fn one(outline: &Outline<'_>, depth: usize, step: &Step, has_children: bool, ser
     let operation = &step.operation;
     let family = family(operation.kind);
     let classes = format!(
-        "r k-{family}{}{}",
+        "r k-{family}{}{}{}",
         if operation.failure.is_some() { " err" } else { "" },
-        if has_children { " box" } else { "" }
+        if has_children { " box" } else { "" },
+        if outline.waits_for_parent(step) { " pend" } else { "" }
     );
     let began = offset(run, step.started_at);
     let (left, width) = place(

@@ -13,6 +13,8 @@ pub(crate) struct ListedWriter {
     pub(crate) chunks: u64,
     /// Bytes of their messages, before compression.
     pub(crate) bytes: u64,
+    /// When it was adopted, because its server is gone; `None`: it was not, or a server has it again.
+    pub(crate) adopted: Option<u64>,
     /// Why it cannot be read, if so.
     pub(crate) unreadable: Option<String>,
 }

@@ -81,6 +81,38 @@ pub(crate) fn writers_of(bucket: &BucketOptions) -> Result<Vec<ListedWriter>, Er
     super::bucket::writers(bucket)
 }
 
+/// Opens the database of a server that is gone, lets `finish` do what that left, with the names of those who read its arrivals, and marks
+/// it as adopted.
+///
+/// # Errors
+///
+/// The bucket fails, or `finish` does. Nothing is marked then.
+#[cfg(feature = "bucket")]
+pub(crate) fn adopt<E: From<Error>>(
+    options: &OpenOptions,
+    finish: impl FnOnce(Arc<dyn Store>, Vec<String>) -> Result<(), E>,
+) -> Result<(), E> {
+    match &options.bucket {
+        Some(bucket) => super::bucket::adopt(options, bucket, finish),
+        None => Err(Error::ReadOnly.into()),
+    }
+}
+
+/// Adopts nothing.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub(crate) fn adopt<E: From<Error>>(
+    options: &OpenOptions,
+    finish: impl FnOnce(Arc<dyn Store>, Vec<String>) -> Result<(), E>,
+) -> Result<(), E> {
+    drop(finish);
+    let bucket = options.bucket.as_ref();
+    Err(bucket.map_or(Error::ReadOnly, not_built_in).into())
+}
+
 /// None.
 ///
 /// # Errors

@@ -222,6 +222,27 @@ pub trait Subscribe: Send + Sync + Debug {
     /// About how many bytes stand behind a position.
     fn bytes_behind(&self, position: Position) -> u64;
 
+    /// Keeps how far a reader of this name is, where the chunks are, and returns once that is durable. A store in the data directory
+    /// keeps nothing: whoever reads it has a file there, which is lost with the chunks and not without them.
+    ///
+    /// # Errors
+    ///
+    /// It is not durable. The store is open for reading only.
+    fn keep_progress(&self, reader: &str, progress: &[u8]) -> Result<(), Error> {
+        let _ = (reader, progress);
+        Ok(())
+    }
+
+    /// What [`Subscribe::keep_progress`] kept of a reader.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read. The store is open for reading only.
+    fn kept_progress(&self, reader: &str) -> Result<Option<Vec<u8>>, Error> {
+        let _ = reader;
+        Ok(None)
+    }
+
     /// How many segments retention removed behind a position.
     fn removed_behind(&self, position: Position) -> u64 {
         let _ = position;

@@ -75,6 +75,20 @@ export async function live(browser, serving, fault) {
   return `a run after ${listed} ms, a step after ${step} ms`;
 }
 
+/** A step that comes before its parent waits for it at the top, and is below it when it has come. */
+export async function orphan(browser, serving, fault) {
+  // A page of a run that has ended is live while that is recent.
+  const [root, first] = running(73, 1, BigInt(Date.now()) * 1000000n);
+  await send(serving, body([first]));
+  const { page, faults } = await open(browser, `${serving.api}/runs/${traceOf(73)}`);
+  const rows = (wanted) => page.waitForFunction((text) => [...document.querySelectorAll('#rows [role=row]:not([hidden])')].map((row) => `${row.getAttribute('aria-level')} ${row.querySelector('.nm').textContent}${row.classList.contains('pend') ? ' waits' : ''}`).join(', ') === text, { timeout: 5000, polling: 50 }, wanted).catch(() => fault(`orphan: the rows are not ${wanted}`));
+  await rows('1 step_0 waits');
+  await send(serving, body([root]));
+  await rows('1 goes on, 2 step_0');
+  for (const text of faults) fault(`orphan: ${text}`);
+  await page.close();
+}
+
 /** A note is saved, and is on the page of its step. */
 export async function judge(browser, api, fault) {
   const { page, faults } = await open(browser, `${api}/runs/${FAILED}`);

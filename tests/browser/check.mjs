@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { deadLetters, judge, keys, live, logIn } from './acts.mjs';
+import { deadLetters, judge, keys, live, logIn, orphan } from './acts.mjs';
 import { start } from './browser.mjs';
 import { CASES, looks } from './looks.mjs';
 import { sendCase, serve } from './serving.mjs';
@@ -14,7 +14,9 @@ const tests = join(dirname(fileURLToPath(import.meta.url)), '..'), faults = [];
 const fault = (text) => { faults.push(text); console.log(`  ${text}`); };
 if (values.shots) mkdirSync(values.shots, { recursive: true });
 
-const serving = await serve(program), { browser, end } = await start();
+// Large runs take more memory than requests may take together by default.
+const flags = values.large ? ['--max-read-bytes', '17179869184', '--max-in-flight-bytes', '1073741824'] : [];
+const serving = await serve(program, flags), { browser, end } = await start();
 const step = async (name, work) => {
   if (values.only && !name.startsWith(values.only)) return;
   const began = performance.now(), told = await work().catch((error) => fault(`${name}: ${error.stack}`));
@@ -27,6 +29,7 @@ try {
   await step('looks', () => looks(browser, serving.api, { shots: values.shots, fault }));
   await step('keys', () => keys(browser, serving.api, fault));
   await step('live', () => live(browser, serving, fault));
+  await step('orphan', () => orphan(browser, serving, fault));
   await step('judge', () => judge(browser, serving.api, fault));
   await step('log in', () => logIn(browser, program, fault));
   await step('dead letters', () => deadLetters(browser, program, fault));

@@ -7,10 +7,10 @@ const attributes = (given) => Object.entries(given).map(([key, inner]) => ({ key
 export const traceOf = (number) => hex(0xb0b00000n * 2n ** 64n + BigInt(number), 32);
 export const body = (spans) => ({ resourceSpans: [{ resource: { attributes: attributes({ 'service.name': 'made' }) }, scopeSpans: [{ scope: { name: 'made' }, spans }] }] });
 
-function span(trace, number, parent, name, [start, end], given, failed) {
+function span(trace, number, parent, name, [start, end], given, failed, begin = BEGIN) {
   return {
     traceId: traceOf(trace), spanId: hex(number + 1, 16), parentSpanId: parent < 0 ? '' : hex(parent + 1, 16), name, kind: 1,
-    startTimeUnixNano: String(BEGIN + start), endTimeUnixNano: end === null ? '0' : String(BEGIN + end), attributes: attributes(given),
+    startTimeUnixNano: String(begin + start), endTimeUnixNano: end === null ? '0' : String(begin + end), attributes: attributes(given),
     status: failed ? { code: 2, message: failed } : {},
   };
 }
@@ -50,8 +50,8 @@ export function large(trace, bytes) {
   ];
 }
 
-/** A run that goes on: the root has no end. */
-export const running = (trace, steps) => [
-  span(trace, 0, -1, 'goes on', [0n, null], { 'openinference.span.kind': 'AGENT', 'agent.name': 'goes on', 'input.value': 'Go on.' }),
-  ...Array.from({ length: steps }, (_, k) => span(trace, k + 1, 0, `step_${k}`, [BigInt(k) * 1000000n, BigInt(k + 1) * 1000000n], { 'openinference.span.kind': 'TOOL', 'tool.name': `step_${k}` })),
+/** A run that goes on: the root has no end. `begin` in nanoseconds. */
+export const running = (trace, steps, begin) => [
+  span(trace, 0, -1, 'goes on', [0n, null], { 'openinference.span.kind': 'AGENT', 'agent.name': 'goes on', 'input.value': 'Go on.' }, '', begin),
+  ...Array.from({ length: steps }, (_, k) => span(trace, k + 1, 0, `step_${k}`, [BigInt(k) * 1000000n, BigInt(k + 1) * 1000000n], { 'openinference.span.kind': 'TOOL', 'tool.name': `step_${k}` }, '', begin)),
 ];

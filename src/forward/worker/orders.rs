@@ -36,7 +36,7 @@ impl Worker {
                 retried?;
             }
         }
-        self.save()?;
+        self.save().await?;
         Ok(())
     }
 

@@ -7,7 +7,9 @@ import { listen } from './live.js';
 const split = document.getElementById('split'), trace = split.dataset.trace, api = `/api/v1/traces/${trace}`;
 // What this server makes of its own templates is the only text that becomes elements.
 const policy = globalThis.trustedTypes?.createPolicy('spanbridge', { createHTML: (text) => text }) ?? { createHTML: (text) => text };
-const ask = async (path) => { const answer = await fetch(path); if (answer.status === 409) location.reload(); return answer.ok ? answer : null; };
+// What is asked of an older revision is answered with 409: more spans came.
+let outdated = () => location.reload();
+const ask = async (path) => { const answer = await fetch(path); if (answer.status === 409) outdated(); return answer.ok ? answer : null; };
 const loaded = async () => { const answer = await ask(`${api}/skeleton`); return answer && read(await answer.arrayBuffer()); };
 
 let skeleton = await loaded(); if (!skeleton) throw new Error('there is no skeleton');
@@ -29,5 +31,6 @@ if (split.dataset.live) {
     say(skeleton.running ? `${count(skeleton.n)} steps so far` : 'The run has ended');
   };
   const later = () => { if (!timer) timer = setTimeout(again, 200); };
+  outdated = later;
   listen(`?trace=${trace}`, { changed: later, lost: later, state(word) { document.getElementById('sum').title = word === 'on' ? 'live' : 'not live'; } });
 }

@@ -1,5 +1,5 @@
 // The outline with its waterfall: a treegrid of which only the rows in sight are in the page.
-import { FAILED, RUNNING, DERIVED, CRITICAL, NONE } from './skeleton.js';
+import { FAILED, RUNNING, DERIVED, CRITICAL, PENDING, NONE } from './skeleton.js';
 import { took, short, count, step } from './format.js';
 
 const SPARE = 8, MAX_HEIGHT = 16e6;
@@ -83,7 +83,7 @@ export class Tree {
     const { s } = this, i = this.rows[v], f = s.flags[i], r = row.el, family = s.families[s.kind[i]], box = s.end[i] > i + 1;
     row.index = v; row.y = y; row.stamp = this.stamp; row.i = i;
     r.hidden = false; r.id = 'row' + i; r.style.transform = `translateY(${y}px)`;
-    r.className = 'r k-' + family + (box ? ' box' : '') + (f & FAILED ? ' err' : '') + (f & RUNNING ? ' run' : '') + (f & DERIVED ? ' der' : '') + (f & CRITICAL ? ' on' : '') + (i === this.current ? ' cur' : '') + (this.keep && this.keep[i] === 1 ? ' anc' : '') + (this.hits && this.hits[i] ? ' hit' : '');
+    r.className = 'r k-' + family + (box ? ' box' : '') + (f & FAILED ? ' err' : '') + (f & RUNNING ? ' run' : '') + (f & DERIVED ? ' der' : '') + (f & PENDING ? ' pend' : '') + (f & CRITICAL ? ' on' : '') + (i === this.current ? ' cur' : '') + (this.keep && this.keep[i] === 1 ? ' anc' : '') + (this.hits && this.hits[i] ? ' hit' : '');
     r.setAttribute('aria-rowindex', v + 1); r.setAttribute('aria-level', s.depth[i] + 1); r.setAttribute('aria-posinset', s.pos[i]); r.setAttribute('aria-setsize', s.parent[i] < 0 ? s.roots : s.kids[s.parent[i]]);
     r.setAttribute('aria-selected', i === this.current);
     if (box) r.setAttribute('aria-expanded', !this.shut[i]); else r.removeAttribute('aria-expanded');

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::keys::Owner;
+use super::mark::mark;
 use super::place::Place;
 use super::prepare::Prepared;
 use super::rows::Rows;
@@ -55,6 +56,7 @@ impl Bucket {
             open::ask(&place).await?;
             let cache = Cache::new();
             let (db, counter) = open::open_database(&place, &id, &cache, &bucket).await?;
+            mark(&db, None).await.map_err(unread(&place))?;
             let views = Views::open(place, cache, Some((id.clone(), db.clone())), bucket.poll_interval).await?;
             let deletions = Arc::clone(views.deletions());
             Ok((views, Writer::start(&id, db, counter, (how, deletions))?))

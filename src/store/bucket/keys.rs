@@ -6,6 +6,8 @@
 //! a NUMBER                 a chunk in order of arrival: its owner, when it came, bytes
 //! s START TRACE            a chunk of spans by its start, both inverted: the newest first
 //! n SESSION START TRACE    the same of a session
+//! f READER                 how far a reader of the arrivals is
+//! g                        when the database was adopted
 //! z                        how many chunks there are
 //!
 //! OWNER    t and 16 bytes: a trace.  s, four bytes of length, and a name: a session.  m: metrics
@@ -33,6 +35,10 @@ pub(super) const ARRIVALS: u8 = b'a';
 pub(super) const BY_START: u8 = b's';
 /// Traces of a session by start.
 pub(super) const BY_SESSION: u8 = b'n';
+/// How far those are who read the arrivals.
+pub(super) const READERS: u8 = b'f';
+/// The key of the time of its adoption.
+pub(super) const ADOPTED: &[u8] = b"g";
 /// The key of the counter.
 pub(super) const COUNTER: &[u8] = b"z";
 
@@ -98,6 +104,11 @@ pub(super) fn session_of(key: &[u8]) -> Option<String> {
 /// The key of an arrival.
 pub(super) fn arrival(number: u64) -> Bytes {
     [&[ARRIVALS], &number.to_be_bytes()[..]].concat().into()
+}
+
+/// The key of a reader of arrivals.
+pub(super) fn reader(name: &str) -> Bytes {
+    [&[READERS], name.as_bytes()].concat().into()
 }
 
 /// The number at the end of a key.

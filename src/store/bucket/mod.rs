@@ -11,6 +11,7 @@
 //! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
 //! opens a database for writing shuts the first one out: the engine fences it.
 
+mod adopt;
 mod claims;
 mod counts;
 mod delete;
@@ -20,6 +21,7 @@ mod examine;
 mod failed;
 mod keys;
 mod list;
+mod mark;
 mod open;
 mod place;
 mod prepare;
@@ -34,6 +36,7 @@ mod views;
 mod writer;
 mod writers;
 
+pub(super) use adopt::adopt;
 pub(super) use engine::Bucket;
 pub(super) use examine::examine;
 pub(super) use writers::writers;

@@ -4,9 +4,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use prost::Message as _;
-use slatedb::IterationOrder;
 use slatedb::bytes::Bytes;
+use slatedb::config::{PutOptions, Ttl};
+use slatedb::{IterationOrder, WriteBatch};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::engine::Bucket;
 use super::failed::failed;
@@ -16,7 +18,7 @@ use super::records::{Came, kind_of};
 use super::runtime;
 use super::trace::heads;
 use super::views::{Source, unread};
-use super::writer::{Writer, position};
+use super::writer::{PATIENCE, Writer, position};
 use crate::span::TraceId;
 use crate::store::arrivals::{Arrival, ArrivalLimits, Arrivals};
 use crate::store::chunk::ChunkKind;
@@ -40,6 +42,10 @@ impl Subscribe for Bucket {
 
     fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
         let (views, writer) = (Arc::clone(&self.views), self.own()?);
+        // Another process sends on what is in this database now.
+        if let Some(failure) = writer.state().failure() {
+            return Err(failure);
+        }
         runtime::wait(async move {
             let end = *writer.end().borrow();
             let source = Source::Own(writer.db.clone());
@@ -100,6 +106,28 @@ impl Subscribe for Bucket {
             let found = chunk_of(&source, at.offset).await.map_err(unread(views.place()))?;
             let Some((came, Some(packed))) = found else { return Ok(None) };
             unpack(&packed, came.bytes).map(Some).map_err(failed("read", views.place().url()))
+        })
+    }
+
+    fn keep_progress(&self, reader: &str, progress: &[u8]) -> Result<(), Error> {
+        let (writer, key, value) = (self.own()?, keys::reader(reader), Bytes::copy_from_slice(progress));
+        runtime::wait(async move {
+            let mut batch = WriteBatch::new();
+            batch.put_bytes_with_options(key, value, &PutOptions { ttl: Ttl::NoExpiry });
+            let written = async { writer.db.write(batch).await?.await_durable().await };
+            match timeout(PATIENCE, written).await {
+                Ok(written) => written.map_err(|error| writer.state().failed("write", error)),
+                Err(_) => Err(Error::Slow),
+            }
+        })
+    }
+
+    fn kept_progress(&self, reader: &str) -> Result<Option<Vec<u8>>, Error> {
+        let (views, writer, key) = (Arc::clone(&self.views), self.own()?, keys::reader(reader));
+        runtime::wait(async move {
+            let source = Source::Own(writer.db.clone());
+            let kept = source.get(&key).await.map_err(unread(views.place()))?;
+            Ok(kept.map(|kept| kept.to_vec()))
         })
     }
 

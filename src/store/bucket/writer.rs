@@ -33,7 +33,7 @@ const TOGETHER: usize = 256;
 const IN_A_ROW: usize = 32;
 
 /// A request that is not durable after this long is answered with an error. It may be stored nevertheless; sent again, it is a replay.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Chunks that wait to be written, and who wants to know.
 struct Job {
@@ -125,7 +125,7 @@ pub(super) fn position(number: u64) -> Position {
 
 impl State {
     /// What an error of the engine means.
-    fn failed(&self, doing: &'static str, error: slatedb::Error) -> Error {
+    pub(super) fn failed(&self, doing: &'static str, error: slatedb::Error) -> Error {
         if error.kind() == ErrorKind::Closed(CloseReason::Fenced) {
             return self.fenced();
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use prost::Message as _;
 
 use super::keys::COUNTER;
+use super::mark::adopted_at;
 use super::open;
 use super::place::Place;
 use super::records::Counter;
@@ -43,6 +44,7 @@ fn listed(name: String) -> ListedWriter {
         last: None,
         chunks: 0,
         bytes: 0,
+        adopted: None,
         unreadable: None,
     }
 }
@@ -52,7 +54,9 @@ async fn of_source(views: &Arc<Views>, name: String, source: &Source) -> Result<
     let counter = source.get(COUNTER).await.map_err(&failure)?;
     let counter = counter.and_then(|bytes| Counter::decode(bytes).ok()).unwrap_or_default();
     let first = first_from(source, 0, counter.next).await.map_err(&failure)?;
+    let adopted = adopted_at(source).await.map_err(&failure)?;
     Ok(ListedWriter {
+        adopted,
         first: first.map(|(_, came)| came.time),
         last: Some(counter.last).filter(|last| *last > 0),
         chunks: counter.next,
