@@ -1802,7 +1802,12 @@ def pieces_of_calls():
            "gen_ai.tool.call.result": text("ToolResponse(content=[{'type': 'text', 'text': '6 m'}], metadata=None, stream=False, is_last=True, id='7')")}, top, trace=1, scope="agentscope")
     c.span("chat gpt-4o", 300, 390, {**given(prompt, ask, {"role": "assistant", "content": None, "tool_calls": [wire]}, {"role": "tool", "tool_call_id": "c1", "content": "6 m"}), "gen_ai.output.messages": text([part("assistant", words("Six."))])}, top, trace=1, scope="agentscope")
     top = c.span("ToolCallingAgent.run", 0, 900, {"gen_ai.span.kind": "AGENT", "input.value": text({"args": ["How deep?"]}), "output.value": "Six."}, trace=2, scope="traceai_smolagents")
+    llm = {"gen_ai.span.kind": "LLM", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages.0.message.role": "user", "gen_ai.input.messages.0.message.content": "How deep?"}
+    asks = lambda at: {f"{at}.message.role": "assistant", f"{at}.message.tool_calls.0.tool_call.id": "c1", f"{at}.message.tool_calls.0.tool_call.function.name": "sound", f"{at}.message.tool_calls.0.tool_call.function.arguments": text(tide)}
+    c.span("generate", 10, 90, {**llm, **asks("gen_ai.output.messages.0")}, top, trace=2, scope="traceai_smolagents")
     c.span("SimpleTool", 100, 200, {"gen_ai.span.kind": "TOOL", "gen_ai.tool.name": "sound", "input.value": text({"args": {}, "pier": "north", "sanitize_inputs_outputs": True}), "output.value": "6 m"}, top, trace=2, scope="traceai_smolagents")
+    heard = {"gen_ai.input.messages.2.message.role": "tool", "gen_ai.input.messages.2.message.content": "6 m", "gen_ai.input.messages.2.message.tool_call_id": "c1"}
+    c.span("generate", 300, 390, {**llm, **asks("gen_ai.input.messages.1"), **heard, "gen_ai.output.messages.0.message.role": "assistant", "gen_ai.output.messages.0.message.content": "Six."}, top, trace=2, scope="traceai_smolagents")
     top = c.span("trip", 0, 900, {"fiddler.span.type": "chain", "gen_ai.llm.input.user": "How deep?", "gen_ai.llm.output": "Six."}, trace=3, scope="fiddler.otel.tracer")
     call = lambda number: {"type": "tool_call", "name": "", "id": f"c{number}"}
     answer = lambda number, result: part("tool", {"type": "tool_call_response", "response": result, "id": f"c{number}"})
@@ -1818,9 +1823,8 @@ def pieces_of_calls():
            "harbour.llm.tool_calls.0.id": "c1", "harbour.llm.tool_calls.0.type": "function", "harbour.llm.tool_calls.0.name": "sound", "harbour.llm.tool_calls.0.arguments": text(tide),
            "harbour.llm.tool_calls.1.id": "c2", "harbour.llm.tool_calls.1.name": "sound", "harbour.llm.tool_calls.1.arguments": text({"pier": "south"})}, trace=4, scope="harbour")
     oi = "openinference.instrumentation.ag2"
-    top = c.span("user.initiate_chat", 0, 900, {"openinference.span.kind": "AGENT", "agent.name": "user", "input.value": text({"message": "How deep?", "sender": "user", "recipient": "pilot"}), "output.value": "Six."}, trace=5, scope=oi)
     c.span("sound", 100, 200, {"openinference.span.kind": "TOOL", "tool.name": "sound", "tool_call.id": "c1", "tool_call.function.name": "sound", "tool_call.function.arguments": text(tide),
-           "input.value": text({"name": "sound", "arguments": text(tide)}), "input.mime_type": "application/json", "output.value": text([True, {"name": "sound", "role": "function", "content": "6 m"}]), "output.mime_type": "application/json"}, top, trace=5, scope=oi)
+           "input.value": text({"name": "sound", "arguments": text(tide)}), "input.mime_type": "application/json", "output.value": text([True, {"name": "sound", "role": "function", "content": "6 m"}]), "output.mime_type": "application/json"}, trace=5, scope=oi)
     c.span("Messages", 0, 900, {"gen_ai.span.kind": "LLM", "gen_ai.request.model": "claude", "gen_ai.prompts": text("Be brief."), "gen_ai.input.messages.0.message.role": "user", "gen_ai.input.messages.0.message.content": "How deep?",
            "gen_ai.output.messages.0.message.role": "assistant", "gen_ai.output.messages.0.message.content": "Six."}, trace=6, scope="traceai_anthropic")
     c.span("execute_tool sound", 0, 900, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.arguments": text(tide),
