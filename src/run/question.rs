@@ -3,6 +3,7 @@
 //!
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
+mod about_talk;
 mod own_words;
 
 use std::borrow::Cow;
@@ -153,6 +154,9 @@ pub(super) fn answer(
 ) -> Option<Utterance> {
     if failure.is_some() || interrupts::waits(steps, scopes) {
         return None;
+    }
+    for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
     }
     let answer = given_answer(steps, scopes, root)?;
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
@@ -386,6 +390,11 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
                 return in_messages(&list, direction)
                     .map(Value::String)
                     .or_else(|| list.iter().all(|message| message.role == Role::Tool).then(|| value.clone()));
+            }
+            if direction == Direction::Input
+                && let Some(words) = own_words::argument(map)
+            {
+                return Some(Value::String(words));
             }
             let named = names.iter().find_map(|name| map.get(*name)).filter(|inner| !inner.is_null());
             match named {
