@@ -97,16 +97,20 @@ pub(super) async fn purge(place: &Place, writer: &str, db: &Db, deletions: &Dele
     let _writing = deletions.writing.lock().await;
     if db.get(UNPURGED).await.map_err(&failure)? == Some(noted) {
         db.delete(UNPURGED).await.map_err(&failure)?;
+        // The engine keeps the newest table, and the last objects before it.
+        flush(db).await.map_err(&failure)?;
     }
     Ok(())
 }
 
+async fn flush(db: &Db) -> Result<(), slatedb::Error> {
+    let flush_type = FlushType::MemTable;
+    db.flush_with_options(FlushOptions { flush_type }).await
+}
+
 async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
     let failure = unread(place);
-    let flush = FlushOptions {
-        flush_type: FlushType::MemTable,
-    };
-    db.flush_with_options(flush).await.map_err(&failure)?;
+    flush(db).await.map_err(&failure)?;
     let admin = Admin::builder(database(place, writer), Arc::clone(&place.objects)).build();
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
@@ -183,8 +187,7 @@ mod tests {
             .expect("opens");
         for key in ["secret", "kept"] {
             db.put(key.as_bytes(), format!("the {key} words").as_bytes()).await.expect("puts");
-            let flush_type = FlushType::MemTable;
-            db.flush_with_options(FlushOptions { flush_type }).await.expect("flushes");
+            flush(&db).await.expect("flushes");
         }
         db.delete(b"secret").await.expect("deletes");
         let deletions = Deletions::default();
@@ -193,9 +196,6 @@ mod tests {
         db.put(UNPURGED, b"1").await.expect("puts");
         purge(&place, "one", &db, &deletions).await.expect("merges");
         assert_eq!(db.get(UNPURGED).await.expect("reads"), None);
-        // What is not in a table yet is written to one.
-        let flush_type = FlushType::MemTable;
-        db.flush_with_options(FlushOptions { flush_type }).await.expect("flushes");
         let now = |mut options: GarbageCollectorOptions| {
             let of = [
                 &mut options.manifest_options,
@@ -207,6 +207,10 @@ mod tests {
             options
         };
         let admin = Admin::builder(database(&place, "one"), Arc::clone(&place.objects)).build();
+        // The engine keeps what it merged for readers, for 15 minutes.
+        for checkpoint in admin.list_checkpoints(None).await.expect("lists") {
+            admin.delete_checkpoint(checkpoint.id).await.expect("removes");
+        }
         admin.run_gc_once(now(collecting())).await.expect("collects");
         let objects = directory.path().join(WRITERS);
         assert_eq!(with(&objects, b"the secret words"), Vec::<std::path::PathBuf>::new());
