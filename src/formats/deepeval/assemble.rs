@@ -89,7 +89,19 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             case.losses.retain(|loss| loss.what != "ideal");
         }
     }
+    if options.is("deepeval.expected", "run") {
+        cases.iter_mut().for_each(|case| expect_the_same(&mut case.document));
+    }
     cases
+}
+
+/// What the run did is what another run is to do, where nothing else is recorded.
+fn expect_the_same(case: &mut Case<'_>) {
+    let Case::Single(case) = case else { return };
+    if case.expected_output.is_none() {
+        case.expected_output.clone_from(&case.actual_output);
+    }
+    case.expected_tools.clone_from(&case.tools_called);
 }
 
 /// What the run was to answer, where its operations agree on that.
@@ -278,6 +290,7 @@ impl<'a> AgentConversation<'a> {
                 actual_output: interaction.output,
                 expected_output: None,
                 tools_called: interaction.tools,
+                expected_tools: Vec::new(),
                 retrieval_context: interaction.retrieved,
                 input_token_count: interaction.input_tokens,
                 output_token_count: interaction.output_tokens,

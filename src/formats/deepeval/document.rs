@@ -28,6 +28,9 @@ pub(crate) struct Single<'a> {
     pub(crate) expected_output: Option<Text<'a>>,
     /// `name`, `input_parameters`, `output`, `reasoning`.
     pub(crate) tools_called: Vec<Object<'a>>,
+    /// The calls that were to be made, as in `tools_called`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected_tools: Vec<Object<'a>>,
     /// What was retrieved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) retrieval_context: Vec<Text<'a>>,

@@ -22,6 +22,7 @@
 //! | `deepeval.cases=round` | a case for each round (the default) |
 //! | `deepeval.cases=run` | one case per run: its question, its answer, the calls of all agents |
 //! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one per conversation of an agent |
+//! | `deepeval.expected=run` | `expected_tools` is what the run called, `expected_output` what it answered where no ideal is recorded: a good run as a regression test |
 //!
 //! One file holds single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
 //!
@@ -64,13 +65,22 @@ impl Format for DeepEval {
     const HOLDS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
     const LOSES: &'static str =
         "call ids, times of operations, errors beside a result, rewards, judgements, operations outside the conversation";
-    const OPTIONS: &'static [Choice] = &[Choice {
-        name: "deepeval.cases",
-        values: Values::Words(&["round", "run", "conversation"]),
-        default: "round",
-        meaning: "write a case for each question, for each run, or for each agent's conversation",
-        variable: None,
-    }];
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "deepeval.cases",
+            values: Values::Words(&["round", "run", "conversation"]),
+            default: "round",
+            meaning: "write a case for each question, for each run, or for each agent's conversation",
+            variable: None,
+        },
+        Choice {
+            name: "deepeval.expected",
+            values: Values::Words(&["recorded", "run"]),
+            default: "recorded",
+            meaning: "expect the recorded reference, or what the run itself answered and called where no reference is recorded",
+            variable: None,
+        },
+    ];
     const CHECKED_TOGETHER: bool = true;
     type Document<'a> = Case<'a>;
 

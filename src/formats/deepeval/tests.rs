@@ -95,6 +95,25 @@ fn words_beside_calls_are_no_answer() {
 }
 
 #[test]
+fn a_good_run_is_what_the_next_one_is_to_do() {
+    let options = Options([("deepeval.expected".to_owned(), "run".to_owned())].into());
+    let mut called = 0;
+    for (_, run) in samples::samples() {
+        for one in DeepEval::assemble(std::slice::from_ref(&run), &options) {
+            let case = serde_json::to_value(&one.document).unwrap();
+            let tools = case["tools_called"].as_array().unwrap();
+            called += tools.len();
+            assert_eq!(
+                case.get("expected_tools").and_then(Value::as_array),
+                Some(tools).filter(|tools| !tools.is_empty())
+            );
+            assert!(case.get("expected_output").is_some() || case["actual_output"].is_null());
+        }
+    }
+    assert!(called > 0, "no run calls a tool");
+}
+
+#[test]
 fn found_texts_and_what_only_an_agent_says() {
     let (list, losses) = cases(&samples::searches(), "round");
     let texts = list[0]["retrieval_context"].as_array().unwrap();

@@ -1,6 +1,7 @@
 //! Runs to rows.
 
-use super::document::{ChatMessage, Mark, Row};
+use super::document::{Mark, Origin, Row};
+use super::parts;
 use super::row::{Call, RowBuilder};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Text};
@@ -39,35 +40,12 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         }
     }
     if options.is("messages.rows", "turn") {
-        rows = rows.into_iter().flat_map(|row| turns(row, options)).collect();
+        rows = rows.into_iter().flat_map(|row| parts::turns(row, options)).collect();
     }
     if options.is("messages.split", "completion") {
-        rows.iter_mut().for_each(split);
+        rows.iter_mut().for_each(parts::split);
     }
     rows
-}
-
-/// What marks messages of the assistant that are no target of training.
-fn mark(options: &Options) -> Mark {
-    match options.get("messages.mark") {
-        Some("weight") => Mark::Weight,
-        Some("training") => Mark::Training,
-        Some("trainable") => Mark::Trainable,
-        Some("none") => Mark::None,
-        _ if options.is("messages.flavour", "openai") => Mark::Weight,
-        _ => Mark::None,
-    }
-}
-
-/// The last message apart from those before it.
-fn split(row: &mut Assembled<Row<'_>>) {
-    let Assembled { document: row, losses } = row;
-    if row.messages.len() < 2 {
-        losses.push(Loss::new(None, "a row of one message has no prompt", LossReason::Ambiguous));
-        return;
-    }
-    row.completion.extend(row.messages.pop());
-    row.prompt = std::mem::take(&mut row.messages);
 }
 
 /// A run's rows, each with its losses; no row where neither a model nor the agent said anything.
@@ -102,6 +80,8 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
                 .map(|utterance| content::text(&utterance.content)),
         };
         let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
+        let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
+        conversation.origin.get_or_insert(span);
         let asked = conversation.conversation(transcript.exchanges(id), asked);
         if asked.is_some() && scope.called_by.is_none() {
             let what = "the run's question, which no message holds";
@@ -126,33 +106,6 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
     rows
 }
 
-/// A row for each turn of a model: what came before it, and the turn.
-fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<'a>>> {
-    let Assembled { document: row, losses } = whole;
-    let (mut losses, mut rows) = (Some(losses), Vec::new());
-    let mut history: Vec<ChatMessage<'a>> = Vec::with_capacity(row.messages.len());
-    for message in row.messages {
-        let is_target = message.role == "assistant" && !message.is_marked();
-        history.push(message);
-        if is_target {
-            let (messages, tools) = (history.clone(), row.tools.clone());
-            rows.push(Assembled {
-                document: Row {
-                    messages,
-                    tools,
-                    ..Row::default()
-                },
-                losses: losses.take().unwrap_or_default(),
-            });
-        }
-        // In the rows that follow it is no target any more.
-        if let Some(last) = history.last_mut().filter(|_| is_target) {
-            last.mark(mark(options));
-        }
-    }
-    rows
-}
-
 /// A conversation that becomes a row.
 struct ConversationRow<'a, 'o> {
     run: &'a Run,
@@ -167,6 +120,8 @@ struct ConversationRow<'a, 'o> {
     caller: Option<StepId>,
     /// The model call whose words are the last message.
     spoke: Option<StepId>,
+    /// The first agent's span, where there is one.
+    origin: Option<Option<SpanId>>,
 }
 
 impl<'a, 'o> ConversationRow<'a, 'o> {
@@ -177,11 +132,12 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             turns,
             results,
             options,
-            row: RowBuilder::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
+            row: RowBuilder::new(text_arguments, Mark::of(options), options.is("messages.ids", "mistral")),
             tools: OfferedTools::default(),
             losses: Losses::new(&PLACED),
             caller: None,
             spoke: None,
+            origin: None,
         }
     }
 
@@ -191,7 +147,13 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             list => list,
         };
         let has_tools = !tools.is_null();
-        let (row, mut losses) = self.row.finish(tools);
+        let (mut row, mut losses) = self.row.finish(tools);
+        if let Some(row) = row.as_mut().filter(|_| Origin::is_written(self.options)) {
+            row.origin = Origin {
+                trace_id: Some(self.run.trace_id.to_string()),
+                span_id: self.origin.flatten().map(|span| span.to_string()),
+            };
+        }
         if row.is_none() && has_tools {
             self.losses.fact(None, "tool_definitions");
         }

@@ -17,6 +17,8 @@ static ROWS: Variants = Variants {
             may("prompt", List(&Of(&MESSAGE))),
             may("completion", List(&Of(&MESSAGE))),
             may("tools", Maybe(&Either(&[Text, List(&Object)]))),
+            may("trace_id", Text),
+            may("span_id", Text),
         ],
         others: None,
     },

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::document::choice::Options;
 use crate::document::json::{Json, Text};
 
 /// One row.
@@ -19,6 +20,30 @@ pub(crate) struct Row<'a> {
     /// The offered tools: a list in OpenAI's function form, or its JSON text.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub(crate) tools: Json<'a>,
+    /// Where the row is from.
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
+}
+
+/// The trace that a row is from, and its agent's span, in hex as OTLP/JSON has them; absent with `messages.origin=none`, and the span
+/// also where none tells of the agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Origin {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) span_id: Option<String>,
+}
+
+impl Origin {
+    /// Whether rows have it. `OpenAI` refuses keys that it does not know.
+    pub(super) fn is_written(options: &Options) -> bool {
+        match options.get("messages.origin") {
+            Some("ids") => true,
+            Some("none") => false,
+            _ => !options.is("messages.flavour", "openai"),
+        }
+    }
 }
 
 /// One message. Its content is never null: several trainers fail there.
@@ -60,6 +85,19 @@ pub(super) enum Mark {
     Weight,
     Training,
     Trainable,
+}
+
+impl Mark {
+    pub(super) fn of(options: &Options) -> Self {
+        match options.get("messages.mark") {
+            Some("weight") => Self::Weight,
+            Some("training") => Self::Training,
+            Some("trainable") => Self::Trainable,
+            Some("none") => Self::None,
+            _ if options.is("messages.flavour", "openai") => Self::Weight,
+            _ => Self::None,
+        }
+    }
 }
 
 impl ChatMessage<'_> {

@@ -27,6 +27,7 @@
 //! | `messages.ids=mistral` | call ids of nine letters and digits, which Mistral's tokenizers before v13 want |
 //! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are no target (without it `weight` in flavour `openai`, none in `trl`) |
 //! | `messages.mask=failed` | messages whose call failed are no targets either |
+//! | `messages.origin=ids`, `none` | the row has `trace_id` and the agent's `span_id`, or not (without it `ids` in flavour `trl`, none in `openai`) |
 //!
 //! # What trainers drop silently
 //!
@@ -59,7 +60,7 @@
 //! Each row becomes a trace with the roles, words, calls and results that it has: both flavours, `messages` or `prompt` with
 //! `completion`, tools as a list or as text. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
 //! `prompt`, are context: no model call said them. A result without a call id answers the first call that waits. Keys beside these
-//! come back in `messages` only. Two rows that are the same in every value are one trace.
+//! come back in `messages` only, `trace_id` and `span_id` too: the row's new trace has an id of its own, so it joins no trace that is stored. Two rows that are the same in every value are one trace.
 //!
 //! # What is lost
 //!
@@ -72,6 +73,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod document;
+mod parts;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -143,6 +145,13 @@ impl Format for Messages {
             values: Values::Words(&["copied", "failed"]),
             default: "copied",
             meaning: "mark what the assistant said before the run, or also messages with a call that failed",
+            variable: None,
+        },
+        Choice {
+            name: "messages.origin",
+            values: Values::Words(&["flavour", "ids", "none"]),
+            default: "flavour",
+            meaning: "write the trace id and the agent's span id into each row; `flavour` is `ids` for trl, `none` for openai, which refuses other keys",
             variable: None,
         },
     ];
