@@ -221,7 +221,7 @@ fn run(seed: u64, steps: u64) {
             }
             40..55 if !requests.is_empty() => {
                 let which = usize::try_from(random.below(requests.len() as u64)).expect("small");
-                pair.append(&requests[which].clone());
+                pair.append(requests.get(which).expect("one of them"));
             }
             40..65 => pair.append_at(&mut random, step),
             65..90 => pair.list(&mut random),

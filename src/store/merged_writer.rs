@@ -5,22 +5,17 @@
 pub(crate) struct MergedWriter {
     /// Its name.
     pub(crate) name: String,
-    /// What became of it.
-    pub(crate) became: Became,
+    /// What is in the other one now; or why it stays as it is.
+    pub(crate) became: Result<Merged, String>,
 }
 
-/// What became of a database.
+/// What was read back from the database that has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Became {
-    /// All of it is in the other one, and was read back there.
-    Merged {
-        /// Chunks.
-        chunks: u64,
-        /// Bytes of their messages.
-        bytes: u64,
-        /// The SHA-256 of their keys, each of which has the digest of the message.
-        digest: String,
-    },
-    /// It stays as it is, for this reason.
-    Left(String),
+pub(crate) struct Merged {
+    /// Chunks.
+    pub(crate) chunks: u64,
+    /// Bytes of their messages.
+    pub(crate) bytes: u64,
+    /// The SHA-256 of their keys, each of which has the digest of the message.
+    pub(crate) digest: String,
 }

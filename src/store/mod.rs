@@ -77,7 +77,6 @@ pub use log::{Fault, Lost, Position, Recovery};
 pub use losses::{Loss, Losses, acknowledge};
 pub(crate) use lost_records::lost_in;
 pub use maintain::Maintained;
-pub(crate) use merged_writer::Became;
 pub(crate) use moment::moment;
 pub(crate) use open::{adopt, begin_upload, compact, examine_bucket, upload, writers_of};
 pub use open::{open, open_up_to_date, reindex};

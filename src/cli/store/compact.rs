@@ -8,7 +8,7 @@ use clap::Args;
 use crate::access::Project;
 use crate::cli::failure::{Failure, exit_status};
 use crate::cli::out;
-use crate::store::{self, Became, BucketOptions};
+use crate::store::{self, BucketOptions};
 
 const EXAMPLES: &str = "\
 Each read opens the databases of all servers that ever wrote to the bucket. This copies those that were adopted (spanbridge store adopt) into \
@@ -43,11 +43,17 @@ impl Compact {
         };
         let (mut merged, mut left) = (0, 0);
         store::compact(&bucket, &mut |writer| match writer.became {
-            Became::Merged { chunks, bytes, digest } => {
+            Ok(one) => {
                 merged += 1;
-                out::note(&format!("{}: {chunks} chunks, {bytes} bytes, digest {digest}", writer.name));
+                out::note(&format!(
+                    "{}: {}, {} bytes, digest {}",
+                    writer.name,
+                    out::many(usize::try_from(one.chunks).unwrap_or(usize::MAX), "chunk"),
+                    one.bytes,
+                    one.digest
+                ));
             }
-            Became::Left(why) => {
+            Err(why) => {
                 left += 1;
                 out::note(&format!("{}: left as it is: {why}", writer.name));
             }

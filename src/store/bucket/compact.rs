@@ -24,7 +24,7 @@ use super::views::{ALL, Cache, Source, Views, is_over, now_millis};
 use super::{open, purge};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
-use crate::store::merged_writer::{Became, MergedWriter};
+use crate::store::merged_writer::{Merged, MergedWriter};
 use crate::store::options::BucketOptions;
 
 /// Bytes of messages that are written together.
@@ -44,7 +44,7 @@ pub(in crate::store) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(Mer
         let (rest, became) = runtime::wait(async move {
             let became = match source {
                 Ok(source) => merging.merge(&name, &source).await?,
-                Err(why) => Some(Became::Left(why)),
+                Err(why) => Some(Err(why)),
             };
             Ok((merging, became.map(|became| MergedWriter { name, became })))
         })?;
@@ -93,7 +93,7 @@ impl Merging {
     }
 
     /// `None`: it has a bridge.
-    async fn merge(&mut self, name: &str, source: &Source) -> Result<Option<Became>, Error> {
+    async fn merge(&mut self, name: &str, source: &Source) -> Result<Option<Result<Merged, String>>, Error> {
         let views = Arc::clone(&self.views);
         let failure = unread(views.place());
         if adopted_at(source).await.map_err(&failure)?.is_none() {
@@ -111,7 +111,7 @@ impl Merging {
         self.copy(&source).await.map_err(&failure)?;
         let compared = match self.compare(&source).await? {
             Ok(compared) => compared,
-            Err(why) => return Ok(Some(Became::Left(why))),
+            Err(why) => return Ok(Some(Err(why))),
         };
         merged::note(views.place(), name, &self.into).await?;
         // A bridge that comes back removes the mark, and then looks for the note.
@@ -120,11 +120,11 @@ impl Merging {
             merged::take_back(views.place(), name).await?;
             return Ok(None);
         }
-        Ok(Some(Became::Merged {
+        Ok(Some(Ok(Merged {
             chunks: compared.chunks,
             bytes: compared.bytes,
             digest: compared.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
-        }))
+        })))
     }
 
     async fn copy(&mut self, source: &Source) -> Result<(), slatedb::Error> {
