@@ -608,6 +608,28 @@ fn ls_says_what_was_asked_and_takes_expressions() {
 }
 
 #[test]
+fn what_others_must_not_read_is_redacted_in_every_view() {
+    let directory = store(&["made-session"]);
+    let from = ["--data-dir", data_of(&directory)];
+    let made = traces("made-session");
+    let rules = ["--redact", "[{ value = 'Ana', action = \"mask\" }]"];
+    let views: [&[&str]; 6] = [
+        &["show", &made[0]],
+        &["show", &made[0], "--full"],
+        &["show", &made[0], "--html", "-"],
+        &["show", &made[0], "--json"],
+        &["show", &made[0], "--spans", "--json"],
+        &["show", "--session", "talk-1", "--html", "-"],
+    ];
+    for view in views {
+        let plain = stdout(&[view, &from].concat());
+        let kept_back = stdout(&[view, &from, &rules].concat());
+        assert!(plain.contains("I am Ana.") && !kept_back.contains("Ana"), "{view:?}: {kept_back}");
+        assert!(kept_back.contains("I am "), "{view:?}: {kept_back}");
+    }
+}
+
+#[test]
 fn a_session_is_looked_at_as_one() {
     let directory = store(&["made-session"]);
     let from = ["--data-dir", data_of(&directory)];

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
 use super::out;
-use super::redaction::Redaction;
+use super::redaction::{self, Redaction};
 use super::time::moment;
 use crate::dataset::{Expression, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
 use crate::formats::{AnyFormat, Options};
@@ -159,10 +159,7 @@ impl DataSet {
 
     /// Spans and log records without what must not get out.
     pub(super) fn redacted(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Failure> {
-        match &self.rules {
-            None => Ok((spans, logs)),
-            Some(rules) => rules.redacted(spans, logs).map_err(|source| Failure::Redact { source }),
-        }
+        redaction::redacted(self.rules.as_ref(), spans, logs)
     }
 
     /// The side of a run; else why it is left out.

@@ -7,6 +7,7 @@ use clap::Args;
 use super::failure::Failure;
 use super::settings_file;
 use crate::redact::{RuleText, Rules};
+use crate::span::{LogRecord, Span};
 
 /// The rules, by a file or a list.
 #[derive(Debug, Clone, Args)]
@@ -41,5 +42,13 @@ impl Redaction {
             .map_err(|error: toml::de::Error| Failure::usage(format!("--redact: {}", error.message())))?;
         let rules = Rules::new(&rules, hash_key.as_deref());
         rules.map(Some).map_err(|error| Failure::usage(format!("--redact: {error}")))
+    }
+}
+
+/// Spans and log records without what must not get out.
+pub(super) fn redacted(rules: Option<&Rules>, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Failure> {
+    match rules {
+        None => Ok((spans, logs)),
+        Some(rules) => rules.redacted(spans, logs).map_err(|source| Failure::Redact { source }),
     }
 }

@@ -15,10 +15,12 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::{Failure, exit_status};
+use super::redaction::{Redaction, redacted};
 use super::select::trace_id;
 use super::source::{Source, Where};
 use super::{complete, new_file, out};
 use crate::pages;
+use crate::redact::Rules;
 use crate::run::Run;
 use crate::span::{LogRecord, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
@@ -36,6 +38,7 @@ Examples:
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
   spanbridge show 5b8e --html run.html
+  spanbridge show 5b8e --html run.html --redact rules.toml     for others to read
   spanbridge show --session chat-17     the runs of a session
   spanbridge show 5b8e --json | jq '.models[] | {name, cost_usd}'";
 
@@ -68,21 +71,25 @@ pub(super) struct Show {
     #[arg(long, requires = "html")]
     force: bool,
     #[command(flatten)]
+    redaction: Redaction,
+    #[command(flatten)]
     from: Where,
 }
 
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let rules = self.redaction.rules()?;
         let source = self.from.open()?;
         let Some(name) = &self.trace else {
-            return self.show_session(&source, self.session.as_deref().unwrap_or_default());
+            return self.show_session(&source, rules.as_ref(), self.session.as_deref().unwrap_or_default());
         };
         let id = trace_id(&source, name)?;
-        let Some(stored) = source.trace(id)? else {
+        let Some(mut stored) = source.trace(id)? else {
             return Err(Failure::missing(format!(
                 "there is no trace {id}; `spanbridge ls` lists the traces"
             )));
         };
+        (stored.spans, stored.logs) = redacted(rules.as_ref(), stored.spans, stored.logs)?;
         let clean = stored.damaged.is_empty();
         if self.spans && self.json {
             print(&otlp_json(&stored))?;
@@ -108,7 +115,7 @@ impl Show {
     }
 
     /// The runs of a session that did agent work, oldest first.
-    fn show_session(&self, source: &Source, session: &str) -> Result<ExitCode, Failure> {
+    fn show_session(&self, source: &Source, rules: Option<&Rules>, session: &str) -> Result<ExitCode, Failure> {
         let filter = Filter {
             session: Some(session.to_owned()),
             order: Order::OldestFirst,
@@ -128,6 +135,7 @@ impl Show {
             spans.extend(stored.spans);
             logs.extend(stored.logs);
         }
+        let (spans, logs) = redacted(rules, spans, logs)?;
         let mut runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
         runs.sort_by_key(|run| (run.started_at, run.trace_id));
         if self.json {
