@@ -172,7 +172,23 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
             };
         }
     }
-    (value, None)
+    (without_switches(value), None)
+}
+
+/// Arguments without what a tool's own class takes beside them: `{"args": {}, "city": "Paris", "sanitize_inputs_outputs": true}`
+/// (smolagents).
+fn without_switches(mut value: Value) -> Value {
+    if let Value::Object(map) = &mut value
+        && map.remove("sanitize_inputs_outputs").is_some()
+    {
+        let is_empty = |value: &Value| match value {
+            Value::Object(map) => map.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            _ => false,
+        };
+        map.retain(|key, value| !(matches!(key.as_str(), "args" | "kwargs") && is_empty(value)));
+    }
+    value
 }
 
 pub(super) use crate::withheld::is_withheld;

@@ -43,6 +43,11 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             Value::Object(map) if map.contains_key("content") => object(&map, facts),
             _ => None,
         },
+        Value::String(text) if is_printed_result(text) => {
+            let Value::Object(map) = python::read(text)? else { return None };
+            facts.is_error |= map.get("isError").or_else(|| map.get("is_error")).and_then(Value::as_bool) == Some(true);
+            map.get("content").filter(|content| content.is_array()).cloned()
+        }
         Value::Array(items) => {
             let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
             match (texts, items.as_slice()) {
@@ -56,6 +61,12 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// What Python prints of a tool's result that has blocks of content: MCP's, AgentScope's.
+fn is_printed_result(text: &str) -> bool {
+    let is_class = text.starts_with("CallToolResult(") || text.starts_with("ToolResponse(");
+    is_class && text.ends_with(')') && text.contains("content=[")
 }
 
 /// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
@@ -171,6 +182,10 @@ mod tests {
             Value::from("5")
         );
         assert_eq!(unwrap(serde_json::json!([{"text": "a"}, {"text": "b"}])).value, Value::from("ab"));
+        let printed = unwrap("ToolResponse(content=[{'type': 'text', 'text': '18C'}], metadata=None, stream=False, id='7')".into());
+        assert_eq!((printed.value, printed.is_error), (Value::from("18C"), false));
+        let printed = unwrap("CallToolResult(meta=None, content=[TextContent(type='text', text='no', annotations=None, meta=None)], structuredContent=None, isError=True)".into());
+        assert_eq!((printed.value, printed.is_error), (Value::from("no"), true));
         assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
         assert_eq!(unwrap(serde_json::json!({"a": [1]})).value, serde_json::json!({"a": [1]}));
     }

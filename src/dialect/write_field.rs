@@ -12,7 +12,7 @@ use super::codec::Decoded;
 use super::messages::{self, Direction};
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
-use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Role};
+use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Role, ToolCall};
 use crate::span::{Span, UnixNanos};
 
 /// An operation that is filled field by field.
@@ -20,6 +20,7 @@ pub(super) struct OperationBuilder<'a> {
     span: &'a Span,
     operation: Box<Operation>,
     system: Option<Message>,
+    output_calls: Vec<ToolCall>,
     failure: Failure,
     failed: bool,
     passes: bool,
@@ -40,6 +41,7 @@ impl<'a> OperationBuilder<'a> {
             span,
             operation,
             system: None,
+            output_calls: Vec::new(),
             failure: Failure::default(),
             failed: false,
             passes: false,

@@ -7,8 +7,8 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_questions, agent_results, asked_calls, continuations, conversation, conversation_entries, duplicates, echoed_errors, failure,
-    input_limit, interrupts, joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
-    same_calls, steps, told_by_agents, tool_calls,
+    input_limit, interrupts, joined_interrupts, nameless_calls, order, question, readings, recorded_words, request_models, root,
+    run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -50,6 +50,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     continuations::resolve(&mut readings);
     agent_questions::give_to_calls(&mut readings);
     let mut nodes = duplicates::merge_all(readings);
+    nameless_calls::name(&mut nodes);
     told_by_agents::add(&mut nodes);
     recorded_words::give_to_calls(&mut nodes);
     running_sums::subtract(&mut nodes);

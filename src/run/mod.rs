@@ -43,6 +43,7 @@ mod interrupts;
 mod joined_interrupts;
 mod log_records;
 mod model;
+mod nameless_calls;
 mod names;
 mod nearest_span;
 mod node;

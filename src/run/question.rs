@@ -387,6 +387,11 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
                     .map(Value::String)
                     .or_else(|| list.iter().all(|message| message.role == Role::Tool).then(|| value.clone()));
             }
+            if direction == Direction::Input
+                && let Some(words) = own_words::argument(map)
+            {
+                return Some(Value::String(words));
+            }
             let named = names.iter().find_map(|name| map.get(*name)).filter(|inner| !inner.is_null());
             match named {
                 Some(Value::String(text)) if !text.trim().is_empty() => Some(Value::String(text.clone())),

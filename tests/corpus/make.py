@@ -1779,7 +1779,59 @@ def keys_of_more_clients():
     c.span("chat gpt-4o", 0, 900, {**base, "gen_ai.input.messages": text([{"role": "system", "parts": [{"type": "text", "content": blocks}]}, {"role": "user", "parts": [{"type": "text", "content": "How deep?"}]}]), "gen_ai.completion": text(said)}, trace=9, scope="app")
 
 
-for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
+def pieces_of_calls():
+    c = Case(197, "made-pieces-of-calls", "Calls whose pieces stand apart", """
+1. AgentScope: a model's messages are the first argument of a decorated function; a tool's result as Python prints it.
+2. traceAI on smolagents: an agent's question is the only argument of its function; a tool's own switch among its arguments.
+3. Fiddler: the history has ids of calls and no names, the tools have names and no ids. One of the calls never ran.
+4. An unknown client: the calls that a model asked for stand beside its messages.
+5. OpenInference on AG2: a tool's input is the whole call, its output a pair.
+6. traceAI on Anthropic: the system prompt as a prompt.
+7. What Python prints of an MCP result: the tool failed, and says so.""")
+    ask, tide = {"role": "user", "content": "How deep?"}, {"pier": "north"}
+    prompt = {"role": "system", "content": "Be brief."}
+    base = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    part = lambda role, *parts: {"role": role, "parts": list(parts)}
+    words = lambda content: {"type": "text", "content": content}
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", "gen_ai.input.messages": text([part("user", words("How deep?"))]),
+                 "agentscope.function.input": text({"args": [], "kwargs": {"msg": "Msg(id='m1', name='user', content='How deep?', role='user', metadata={})"}})}, trace=1, scope="agentscope")
+    given = lambda *messages: {**base, "agentscope.function.input": text({"args": [list(messages)], "kwargs": {"tools": [{"type": "function", "function": {"name": "sound", "parameters": {}}}], "tool_choice": None}})}
+    wire = {"id": "c1", "type": "function", "function": {"name": "sound", "arguments": text(tide)}}
+    c.span("chat gpt-4o", 10, 90, {**given(prompt, ask), "gen_ai.output.messages": text([part("assistant", {"type": "tool_call", "id": "c1", "name": "sound", "arguments": tide})])}, top, trace=1, scope="agentscope")
+    c.span("execute_tool sound", 100, 200, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": text(tide),
+           "gen_ai.tool.call.result": text("ToolResponse(content=[{'type': 'text', 'text': '6 m'}], metadata=None, stream=False, is_last=True, id='7')")}, top, trace=1, scope="agentscope")
+    c.span("chat gpt-4o", 300, 390, {**given(prompt, ask, {"role": "assistant", "content": None, "tool_calls": [wire]}, {"role": "tool", "tool_call_id": "c1", "content": "6 m"}), "gen_ai.output.messages": text([part("assistant", words("Six."))])}, top, trace=1, scope="agentscope")
+    top = c.span("ToolCallingAgent.run", 0, 900, {"gen_ai.span.kind": "AGENT", "input.value": text({"args": ["How deep?"]}), "output.value": "Six."}, trace=2, scope="traceai_smolagents")
+    llm = {"gen_ai.span.kind": "LLM", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages.0.message.role": "user", "gen_ai.input.messages.0.message.content": "How deep?"}
+    asks = lambda at: {f"{at}.message.role": "assistant", f"{at}.message.tool_calls.0.tool_call.id": "c1", f"{at}.message.tool_calls.0.tool_call.function.name": "sound", f"{at}.message.tool_calls.0.tool_call.function.arguments": text(tide)}
+    c.span("generate", 10, 90, {**llm, **asks("gen_ai.output.messages.0")}, top, trace=2, scope="traceai_smolagents")
+    c.span("SimpleTool", 100, 200, {"gen_ai.span.kind": "TOOL", "gen_ai.tool.name": "sound", "input.value": text({"args": {}, "pier": "north", "sanitize_inputs_outputs": True}), "output.value": "6 m"}, top, trace=2, scope="traceai_smolagents")
+    heard = {"gen_ai.input.messages.2.message.role": "tool", "gen_ai.input.messages.2.message.content": "6 m", "gen_ai.input.messages.2.message.tool_call_id": "c1"}
+    c.span("generate", 300, 390, {**llm, **asks("gen_ai.input.messages.1"), **heard, "gen_ai.output.messages.0.message.role": "assistant", "gen_ai.output.messages.0.message.content": "Six."}, top, trace=2, scope="traceai_smolagents")
+    top = c.span("trip", 0, 900, {"fiddler.span.type": "chain", "gen_ai.llm.input.user": "How deep?", "gen_ai.llm.output": "Six."}, trace=3, scope="fiddler.otel.tracer")
+    call = lambda number: {"type": "tool_call", "name": "", "id": f"c{number}"}
+    answer = lambda number, result: part("tool", {"type": "tool_call_response", "response": result, "id": f"c{number}"})
+    history = [part("system", words("Be brief.")), part("user", words("How deep?"))]
+    model = {"fiddler.span.type": "llm", "gen_ai.request.model": "gpt-4o"}
+    c.span("chat", 10, 90, {**model, "gen_ai.input.messages": text(history), "gen_ai.llm.output": "I sound."}, top, trace=3, scope="fiddler.otel.tracer")
+    for number, (at, result) in enumerate([(100, "6 m"), (210, "6 m"), (320, "9 m")]):
+        c.span("sound", at, at + 90, {"fiddler.span.type": "tool", "gen_ai.tool.name": "sound", "gen_ai.tool.input": text({"pier": number}), "gen_ai.tool.output": result}, top, trace=3, scope="fiddler.otel.tracer")
+    history += [part("assistant", words("I sound."), call(1), call(2), call(3), call(4)), answer(1, "6 m"), answer(2, "9 m"), answer(3, "6 m")]
+    c.span("chat", 500, 890, {**model, "gen_ai.input.messages": text(history), "gen_ai.llm.output": "Six."}, top, trace=3, scope="fiddler.otel.tracer")
+    flat = {"harbour.span.kind": "llm", "harbour.llm.model_name": "gpt-4o", "harbour.llm.input_messages.0.role": "user", "harbour.llm.input_messages.0.content": "How deep?"}
+    c.span("create", 0, 90, {**flat, "harbour.llm.output_messages.0.role": "assistant", "harbour.llm.output_messages.0.content": "I sound.", "harbour.llm.finish_reason": "tool_calls",
+           "harbour.llm.tool_calls.0.id": "c1", "harbour.llm.tool_calls.0.type": "function", "harbour.llm.tool_calls.0.name": "sound", "harbour.llm.tool_calls.0.arguments": text(tide),
+           "harbour.llm.tool_calls.1.id": "c2", "harbour.llm.tool_calls.1.name": "sound", "harbour.llm.tool_calls.1.arguments": text({"pier": "south"})}, trace=4, scope="harbour")
+    oi = "openinference.instrumentation.ag2"
+    c.span("sound", 100, 200, {"openinference.span.kind": "TOOL", "tool.name": "sound", "tool_call.id": "c1", "tool_call.function.name": "sound", "tool_call.function.arguments": text(tide),
+           "input.value": text({"name": "sound", "arguments": text(tide)}), "input.mime_type": "application/json", "output.value": text([True, {"name": "sound", "role": "function", "content": "6 m"}]), "output.mime_type": "application/json"}, trace=5, scope=oi)
+    c.span("Messages", 0, 900, {"gen_ai.span.kind": "LLM", "gen_ai.request.model": "claude", "gen_ai.prompts": text("Be brief."), "gen_ai.input.messages.0.message.role": "user", "gen_ai.input.messages.0.message.content": "How deep?",
+           "gen_ai.output.messages.0.message.role": "assistant", "gen_ai.output.messages.0.message.content": "Six."}, trace=6, scope="traceai_anthropic")
+    c.span("execute_tool sound", 0, 900, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.arguments": text(tide),
+           "gen_ai.tool.call.result": "CallToolResult(meta=None, content=[TextContent(type='text', text='too deep', annotations=None, meta=None)], structuredContent=None, isError=True)"}, trace=7, scope="app")
+
+
+for make in (pieces_of_calls, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
     make()
 
 

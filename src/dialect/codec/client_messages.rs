@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::empty::is_empty;
 use crate::dialect::mend;
-use crate::dialect::messages::{self, Direction, parse_deep};
+use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
@@ -127,7 +127,7 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)).or_else(|| get("object")) {
         message.parts.push(Part::Text(text));
     }
-    message.tool_calls = get("toolCalls").map(calls_of).unwrap_or_default();
+    message.tool_calls = get("toolCalls").map(|list| messages::calls(&list)).unwrap_or_default();
     (!message.is_blank()).then_some(message)
 }
 
@@ -141,18 +141,8 @@ pub(super) fn response_members(group: Group<'_>) -> Option<Message> {
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)) {
         message.parts.push(Part::Text(joined(&text).unwrap_or(text)));
     }
-    message.tool_calls = get("tool_calls").map(calls_of).unwrap_or_default();
+    message.tool_calls = get("tool_calls").map(|list| messages::calls(&list)).unwrap_or_default();
     (!message.is_blank()).then_some(message)
-}
-
-/// The calls of a list, or of its JSON text.
-fn calls_of(calls: Value) -> Vec<ToolCall> {
-    let list @ Value::Array(_) = parse_deep(calls) else {
-        return Vec::new();
-    };
-    let chat = Map::from_iter([("role".to_owned(), "assistant".into()), ("tool_calls".to_owned(), list)]);
-    let read = messages::of_object(&chat).into_iter();
-    read.flat_map(|message| message.tool_calls).collect()
 }
 
 /// The texts of a JSON list of nothing else, joined.

@@ -36,6 +36,13 @@ pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
     }
 }
 
+/// The calls of a list, or of its JSON text.
+pub(in crate::dialect) fn of_list(list: &Value) -> Vec<ToolCall> {
+    let mut out = Vec::new();
+    each(list, |call| out.push(call));
+    out
+}
+
 /// One call: `{id, function: {name, arguments}}`, `{id, name, args}`, `{toolCallId, toolName, input}`, and so on.
 pub(super) fn read(value: &Value) -> Option<ToolCall> {
     match value {
@@ -61,8 +68,13 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
             ..arguments::call(id(map), name, arguments_of(function))
         });
     }
-    let name = text(map, NAMES)?;
+    let name = text(map, NAMES).or_else(|| is_nameless(map).then(String::new))?;
     Some(arguments::call(id(map), name, arguments_of(map)))
+}
+
+/// Whether a call has an id, and a name that its client left empty: the tool that ran may know it.
+fn is_nameless(map: &Map<String, Value>) -> bool {
+    map.get("name").and_then(Value::as_str) == Some("") && id(map).is_some()
 }
 
 /// The calls that a client wrote, as JSON, where a tool's result stands.

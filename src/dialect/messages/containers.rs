@@ -349,6 +349,11 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         let said = (!text.trim().is_empty()).then(|| of_text(text, direction));
         return with_system(map, said);
     }
+    if direction == Direction::Input
+        && let Some(messages) = of_arguments(map, context)
+    {
+        return Some(messages);
+    }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
             && let Some(messages) = any(inner, context)
@@ -368,6 +373,23 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         );
     }
     None
+}
+
+/// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.
+fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
+    let args = map.get("args")?.as_array()?;
+    if !map.keys().all(|key| matches!(key.as_str(), "args" | "kwargs" | "self")) {
+        return None;
+    }
+    let is_whole = |arg: &&Value| arg.is_array() || arg.is_object();
+    let among = args.iter().filter(is_whole).find_map(|arg| any(arg, context));
+    let named = || any(map.get("kwargs").filter(|kwargs| kwargs.is_object())?, context);
+    let mut texts = args.iter().filter(|arg| arg.is_string());
+    let only = || match (texts.next(), texts.next()) {
+        (Some(text), None) => any(text, context),
+        _ => None,
+    };
+    among.or_else(named).or_else(only)
 }
 
 /// The messages of each choice, under its number: `index` where the provider gives it, else its place.

@@ -25,6 +25,7 @@ use crate::span::AnyValue;
 use crate::withheld::is_withheld;
 
 pub(crate) use arguments::parse_deep;
+pub(in crate::dialect) use calls::of_list as calls;
 pub(in crate::dialect) use containers::{answers, merge_thinking};
 pub(crate) use direction::Direction;
 pub use system::system;

@@ -50,6 +50,8 @@ named! {
         ContinuedMessages = "continues.messages",
         /// Messages out of the model.
         OutputMessages = "output.messages",
+        /// The calls that the model asked for, where they stand apart from its words.
+        OutputCalls = "output.calls",
         /// The system prompt.
         System = "system",
         /// The input as a whole.

@@ -161,7 +161,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         // How a client counts, where it puts results, which call asked; the run has moved them to their places.
         Field::UsageRunningSum | Field::ToldWith | Field::ToolAskedBy | Field::ToolResultOfChild | Field::Beside => None,
         // The messages are told whole.
-        Field::ContinuedSpan | Field::ContinuedMessages => None,
+        Field::ContinuedSpan | Field::ContinuedMessages | Field::OutputCalls => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::hash::HashMap;
-use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
+use crate::operation::{Evaluation, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
 impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
@@ -17,6 +17,7 @@ impl OperationBuilder<'_> {
         self.finish_cost();
         self.finish_failure();
         self.finish_answers();
+        self.finish_output_calls();
         self.finish_thoughts();
         self.finish_call_ids();
         self.finish_server_tool_calls();
@@ -42,7 +43,7 @@ impl OperationBuilder<'_> {
         let calls = operation
             .output_messages
             .as_ref()
-            .is_some_and(|list| list.iter().any(crate::operation::Message::asks_for_tools));
+            .is_some_and(|list| list.iter().any(Message::asks_for_tools));
         if calls && operation.finish_reason.as_deref() == Some("stop") {
             operation.finish_reason = Some("tool_call".to_owned());
         }
@@ -86,6 +87,23 @@ impl OperationBuilder<'_> {
             let several = asks_for_several(&self.operation.parameters);
             self.operation.output_messages = Some(messages::answers(list, several));
         }
+    }
+
+    /// Calls that stand apart from the answer belong to it, unless it has calls of its own.
+    fn finish_output_calls(&mut self) {
+        let calls = std::mem::take(&mut self.output_calls);
+        let list = self.operation.output_messages.get_or_insert_default();
+        if !list.iter().any(Message::asks_for_tools) && !calls.is_empty() {
+            match list.iter_mut().rfind(|message| message.role == Role::Assistant) {
+                Some(answer) => answer.tool_calls = calls,
+                None => list.push(Message {
+                    role: Role::Assistant,
+                    tool_calls: calls,
+                    ..Message::default()
+                }),
+            }
+        }
+        let _ = self.operation.output_messages.take_if(|list| list.is_empty());
     }
 
     /// Calls without an id, or with their item's, where the provider's body holds the call's own.

@@ -23,6 +23,10 @@ impl OperationBuilder<'_> {
         match rule.field {
             Field::InputMessages => self.message_value(Direction::Input, rule, value),
             Field::OutputMessages => self.message_value(Direction::Output, rule, value),
+            Field::OutputCalls => {
+                self.output_calls = messages::calls(value);
+                !self.output_calls.is_empty()
+            }
             Field::System => {
                 self.system = messages::system(value);
                 self.system.is_some()

@@ -76,6 +76,7 @@ impl OwnWords {
             Some(Value::Array(_)) => value
                 .and_then(|value| messages::read(value, direction))
                 .and_then(|list| in_messages(&list, direction)),
+            Some(Value::Object(map)) if direction == Direction::Input => argument(map),
             Some(_) => None,
             None => in_messages(list?, direction),
         };
@@ -115,6 +116,12 @@ impl OwnWords {
         let is_most = said.len().saturating_mul(2) >= own.len();
         !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
     }
+}
+
+/// The text of the only argument of a decorated function: `{"args": ["Hello"], "kwargs": {}}`.
+pub(super) fn argument(map: &Map<String, Value>) -> Option<String> {
+    let of_function = map.keys().all(|key| matches!(key.as_str(), "args" | "kwargs" | "self"));
+    only_words(map).filter(|words| of_function && !words.is_empty())
 }
 
 /// The text of the only argument that a workflow was given, if it is called a question or an input.
