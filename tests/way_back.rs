@@ -595,10 +595,6 @@ const BESIDE: &[(&str, &str)] = &[
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0001.atif.json",
-        "the document does not say where a conversation begins anew: one agent's calls are one list",
-    ),
-    (
         "made-calls-of-programs/5b8efff798038103d269000000940002.openreward.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
@@ -813,10 +809,6 @@ const BESIDE: &[(&str, &str)] = &[
     ("adk/nulls.json", "the bytes of a picture are no text"),
     ("adk/odd-values.json", "a call without arguments is written with none in an object"),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0001.adk.json",
-        "agents beside one another are cases in the order in which they began",
-    ),
-    (
         "made-handoff/5b8efff798038103d269000000030001.adk.json",
         "a result that is JSON text comes back as the value",
     ),
@@ -857,18 +849,6 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-retrieval-rerank-embedding/5b8efff798038103d269000000180001.atif.json",
         "a retrieval inside a tool is told as an operation of its own",
-    ),
-    (
-        "made-server-tools/5b8efff798038103d2690000003d0001.atif.json",
-        "a failed tool of the provider's: its error stands in the result and beside it",
-    ),
-    (
-        "made-server-tools/5b8efff798038103d2690000003d0002.atif.json",
-        "a failed tool of the provider's: its error stands in the result and beside it",
-    ),
-    (
-        "made-server-tools/5b8efff798038103d2690000003d0003.atif.json",
-        "a failed tool of the provider's: its error stands in the result and beside it",
     ),
     (
         "made-short-words/5b8efff798038103d2690000001c0001.atif.json",

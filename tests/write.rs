@@ -42,6 +42,8 @@ fn without_known_keys(registry: &Registry, mut operation: Operation) -> Operatio
 
 /// What a vocabulary has no other form for, put aside on both sides. Each line says what comes back in another form.
 fn comparable(mut operation: Operation) -> Operation {
+    // It speaks of the attributes, which are not written.
+    operation.has_unread_words = false;
     // The whole input of a tool or a search is its arguments or its query, where nothing else is said; likewise the output.
     if matches!(
         operation.kind,

@@ -151,6 +151,18 @@ pub(super) fn says_something(value: &AnyValue) -> bool {
     }
 }
 
+/// Whether a value may be what went into an operation or came out of it: a text of several words, a list or an object.
+pub(super) fn may_be_words(value: &AnyValue) -> bool {
+    match value {
+        AnyValue::String(text) => {
+            let text = text.trim();
+            (text.contains(char::is_whitespace) || text.starts_with(['{', '['])) && says_something(value)
+        }
+        AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => says_something(value),
+        _ => false,
+    }
+}
+
 /// The kind of operation that stands at a rule's place.
 pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     if let (Codec::Text, [], [_, ..]) = (rule.codec, rule.paths, rule.values) {
@@ -193,7 +205,9 @@ pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) ->
     {
         return false;
     }
-    let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text);
+    let is_plain = |text: &str| {
+        !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text) && !is_null_input(rule, text)
+    };
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
 }
 
@@ -205,6 +219,12 @@ fn is_nobodys(rule: &Rule, text: &str) -> bool {
         Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
     );
     is_said && is_printed_object(text)
+}
+
+/// Whether a text is a null that something was called with: nobody's word.
+fn is_null_input(rule: &Rule, text: &str) -> bool {
+    use super::rule::Field;
+    matches!(rule.field, Field::Input | Field::InputMessages | Field::ToolArguments) && text.trim() == "null"
 }
 
 /// A text that a rule takes as it is.
@@ -241,6 +261,9 @@ fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
 fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
     if !rule.values.is_empty() {
         value = mapped(rule, value)?;
+    }
+    if value.as_str().is_some_and(|text| is_null_input(rule, text)) {
+        return None;
     }
     // What ax writes of a parameter that nobody set.
     if rule.field == super::rule::Field::Parameter && value.as_str() == Some("Not set") {

@@ -349,9 +349,12 @@ impl<'a> Reader<'a> {
         let mut unread_keys: Vec<&str> = Vec::new();
         for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {
             if let Some((key, value)) = self.attribute(*place) {
-                if !unread.odd.contains(place) && self.rules.expects(key, kind) && codec::says_something(value) {
+                let is_odd = unread.odd.contains(place);
+                let is_expected = !is_odd && self.rules.expects(key, kind) && codec::says_something(value);
+                if is_expected {
                     unread_keys.push(key);
                 }
+                operation.has_unread_words |= (is_odd || is_expected) && codec::may_be_words(value);
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
         }

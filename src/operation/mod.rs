@@ -363,4 +363,7 @@ pub struct Operation {
     pub format_extras: Map<String, Value>,
     /// Attributes that no dialect knows, by key.
     pub unmapped: Map<String, Value>,
+    /// Whether words are among them: of a key that a rule should read, or in a form that its rule does not read. What went in or
+    /// came out may then have been recorded, unread.
+    pub has_unread_words: bool,
 }

@@ -30,6 +30,7 @@ fn sentence(kind: FindingKind) -> &'static str {
         FindingKind::DuplicateSpan => "The same span id came with another body; the one that ended later is used.",
         FindingKind::DanglingParent => "The parent is not among the spans.",
         FindingKind::ParentCycle => "A span is its own ancestor.",
+        FindingKind::TimesInOtherUnit => "All times are milliseconds or microseconds where nanoseconds should be.",
         FindingKind::NoStart => "A span has no start.",
         FindingKind::EndBeforeStart => "The end lies before the start.",
         FindingKind::Unfinished => "A span has not ended.",

@@ -6,8 +6,8 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, continuations, conversation, conversation_entries, duplicates, echoed_errors, failure,
-    input_limit, interrupts, joined_interrupts, nameless_calls, order, question, readings, recorded_words, request_models, root,
+    agent_questions, agent_results, asked_calls, bare_errors, continuations, conversation, conversation_entries, duplicates, echoed_errors,
+    failure, input_limit, interrupts, joined_interrupts, nameless_calls, order, question, readings, recorded_words, request_models, root,
     run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
@@ -64,6 +64,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);
     echoed_errors::clear(&mut steps.list);
+    bare_errors::fill(&mut steps.list);
     let steps = order::sort(steps);
     let entries = conversation_entries::make(conversations, unasked, &steps);
     let mut scopes = run_scopes::make(scopes, entries, &steps);

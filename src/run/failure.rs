@@ -117,6 +117,9 @@ impl PlainPaths {
 }
 
 fn is_repetition(outer: &Failure, inner: &Failure) -> bool {
+    if outer.is_code_of(inner) {
+        return true;
+    }
     match (&outer.message, &inner.message) {
         (None, _) | (_, None) => true,
         (Some(a), Some(b)) => {

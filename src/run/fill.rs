@@ -87,6 +87,7 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         failure,
         format_extras,
         unmapped,
+        has_unread_words,
     } = other;
     or_each!(
         kept.agent,
@@ -265,6 +266,7 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     }
     or_members(&mut kept.format_extras, format_extras);
     or_members(&mut kept.unmapped, unmapped);
+    kept.has_unread_words |= has_unread_words;
 }
 
 fn or_copy<T: Clone>(slot: &mut Option<T>, other: Option<&T>) -> bool {

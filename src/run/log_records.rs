@@ -8,11 +8,22 @@ use super::nearest_span::NearestSpan;
 use crate::dialect::{self, Field, Registry};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
-use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, TraceId, UnixNanos};
+use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, TimeUnit, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// Spans and log records by trace.
 pub(super) type ByTrace = BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)>;
+
+/// Reads the times of records as those of their trace were read: in the unit in which they are of our days.
+pub(super) fn in_nanoseconds(records: &mut [LogRecord]) {
+    for time in records
+        .iter_mut()
+        .flat_map(|record| [&mut record.time, &mut record.observed_time])
+        .flatten()
+    {
+        *time = TimeUnit::of(*time).map_or(*time, |unit| unit.nanos(*time));
+    }
+}
 
 /// Puts records in order of time, then text, never of arrival. A record that came twice is one.
 pub(super) fn settle(records: &mut Vec<LogRecord>) {

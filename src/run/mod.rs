@@ -26,6 +26,7 @@ mod agent_results;
 mod arguments;
 mod asked_calls;
 mod assemble;
+mod bare_errors;
 mod call_ids;
 mod continuations;
 mod conversation;

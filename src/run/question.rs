@@ -3,6 +3,7 @@
 //!
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
+mod about_talk;
 mod own_words;
 
 use std::borrow::Cow;
@@ -153,6 +154,9 @@ pub(super) fn answer(
 ) -> Option<Utterance> {
     if failure.is_some() || interrupts::waits(steps, scopes) {
         return None;
+    }
+    for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
     }
     let answer = given_answer(steps, scopes, root)?;
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {

@@ -16,7 +16,7 @@ use crate::operation::Kind;
 #[cfg(feature = "server")]
 use crate::operation::Operation;
 use crate::span::{LogRecord, SpanId, SpanKind};
-use crate::trace::{Finding, Trace};
+use crate::trace::{Finding, FindingKind, Trace};
 
 /// One node a span, some of which may tell of the same operation.
 #[derive(Debug, Default)]
@@ -31,6 +31,9 @@ pub(super) struct Readings {
 
 /// Reads all spans. The longest texts are taken out of them.
 pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Registry) -> Readings {
+    if trace.findings.iter().any(|finding| finding.kind == FindingKind::TimesInOtherUnit) {
+        log_records::in_nanoseconds(&mut records);
+    }
     log_records::settle(&mut records);
     let (of_span, stray) = log_records::of_spans(&records, trace, registry);
     let mut readings = Readings {

@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub use decoded::{ContentFault, Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
 pub(crate) use ids::hex;
 pub use ids::{SpanId, TraceId};
+pub(crate) use time::TimeUnit;
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};
 

@@ -106,6 +106,41 @@ fn two_digits(number: u32) -> [u8; 2] {
     [number / 10, number % 10].map(|digit| b'0' + digit as u8)
 }
 
+/// A unit that some clients write where nanoseconds should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Milliseconds,
+    Microseconds,
+}
+
+impl TimeUnit {
+    /// Seconds of 2015-01-01 and 2100-01-01: a time of our days.
+    const OUR_DAYS: std::ops::Range<u64> = 1_420_070_400..4_102_444_800;
+
+    /// The unit in which a time is of our days; `None` for nanoseconds, and for what is of our days in no unit.
+    pub(crate) fn of(time: UnixNanos) -> Option<Self> {
+        [Self::Milliseconds, Self::Microseconds]
+            .into_iter()
+            .find(|unit| Self::OUR_DAYS.contains(&(unit.nanos(time).0 / 1_000_000_000)))
+    }
+
+    /// A time that was written in this unit.
+    pub(crate) fn nanos(self, time: UnixNanos) -> UnixNanos {
+        let factor = match self {
+            Self::Milliseconds => 1_000_000,
+            Self::Microseconds => 1_000,
+        };
+        UnixNanos(time.0.saturating_mul(factor))
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

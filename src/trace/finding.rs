@@ -38,6 +38,8 @@ pub enum FindingKind {
     DanglingParent,
     /// A span is its own ancestor.
     ParentCycle,
+    /// All times are milliseconds or microseconds where nanoseconds should be.
+    TimesInOtherUnit,
     /// A span has no start.
     NoStart,
     /// The end lies before the start.

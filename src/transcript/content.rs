@@ -9,6 +9,7 @@ use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message, Operation, Part};
 use crate::run::{Run, Step};
 use crate::transcript::calls;
+use crate::withheld::is_withheld;
 
 /// Text as it is, any other value as compact JSON.
 pub(crate) fn text(value: &Value) -> Text<'_> {
@@ -16,6 +17,18 @@ pub(crate) fn text(value: &Value) -> Text<'_> {
         Value::String(text) => text.into(),
         other => compact(other).into(),
     }
+}
+
+/// What a tool was called with, as the words that its agent was given; `None` where nothing was.
+pub(crate) fn asked_of<'a>(run: &'a Run, step: &'a Step) -> Option<Text<'a>> {
+    let arguments = calls::arguments(run, step).filter(|arguments| match arguments {
+        Value::Null => false,
+        Value::String(text) => !matches!(text.trim(), "" | "{}" | "[]" | "null") && !is_withheld(text),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    });
+    arguments.map(text)
 }
 
 /// The text parts of a message, joined.

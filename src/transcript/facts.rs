@@ -30,6 +30,17 @@ fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a
     }
 }
 
+/// What is written of a model call or a search whose words nobody recorded.
+pub(crate) const NOT_CAPTURED: (&str, bool) = ("content_captured", false);
+
+/// What is written of one that has no words: whether they were recorded, where no rule reads them.
+pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
+    match operation.has_unread_words {
+        true => ("content_unread", true),
+        false => NOT_CAPTURED,
+    }
+}
+
 /// Everything that a step says, but for its name, its times, what went in and what came out.
 pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;

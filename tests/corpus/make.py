@@ -1779,6 +1779,75 @@ def keys_of_more_clients():
     c.span("chat gpt-4o", 0, 900, {**base, "gen_ai.input.messages": text([{"role": "system", "parts": [{"type": "text", "content": blocks}]}, {"role": "user", "parts": [{"type": "text", "content": "How deep?"}]}]), "gen_ai.completion": text(said)}, trace=9, scope="app")
 
 
+def words_that_are_none():
+    c = Case(170, "made-words-that-are-none", "What is no words, and words that nobody could read", """
+1. Model calls whose content is under keys that no rule reads, beside a call whose content was not captured: nothing is
+   claimed about content that may be there.
+2. Tools that fail with a code alone. The words are in the result: of the next request, of the tool itself, in the form of MCP.""")
+    agent = lambda name: {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    top = c.span("invoke_agent pilot", 0, 1000, agent("pilot"), trace=1, scope="app")
+    base = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    c.span("chat gpt-4o", 10, 90, {**base, "gen_ai.usage.input_tokens": 9}, top, trace=1, scope="app")
+    c.span("chat gpt-4o", 100, 190, {**base, "gen_ai.exchange.words": "How deep? Six."}, top, trace=1, scope="app")
+    c.span("chat gpt-4o", 200, 290, {**base, "llm.input_messages.odd": "How deep?", "openinference.span.kind": "LLM"}, top, trace=1, scope="app")
+    ask, done = chat("user", "How deep are the piers?"), chat("assistant", "I cannot say.")
+    calls = [(f"k{n}", "sound", {"pier": n}) for n in range(1, 5)]
+    root = c.span("invoke_agent pilot", 0, 1000, agent("pilot"), trace=2, scope="app")
+    c.span("chat gpt-4o", 10, 200, genai([ask], chat("assistant", calls=calls), (5, 4), finish="tool_calls"), root, trace=2, scope="app")
+    told = ["no such pier: 1", "Error: no such pier: 2", "no such pier: 3", text({"isError": True, "content": [{"type": "text", "text": "no such pier: 4"}]})]
+    for at, (call_id, name, arguments) in enumerate(calls):
+        attrs = {**ran(name, call_id, arguments), "error.type": "TOOL_ERROR", **({"gen_ai.tool.call.result": told[at]} if at % 2 else {})}
+        c.span("execute_tool sound", 300 + 50 * at, 340 + 50 * at, attrs, root, trace=2, scope="app", status=(ERROR, "TOOL_ERROR"))
+    results = [chat("tool", words, call_id=call_id) for (call_id, *_), words in zip(calls, told)]
+    c.span("chat gpt-4o", 600, 900, genai([ask, chat("assistant", calls=calls), *results], done, (20, 2)), root, trace=2, scope="app")
+
+
+def calls_about_talks():
+    c = Case(171, "made-calls-about-talks", "Titles, questions that may follow and summaries, made after the answer", """
+No agent has an output of its own. Later calls of the agent are about what was said, and give no answer: a title, follow-up questions, a
+summary of the conversation, each with what was said in its input. In the second trace there is no agent. In the third a router's choice is
+followed by the summary that the person asked for, and in the fourth a draft by its translation: those are answers.""")
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
+    ask, done = "How deep is the north pier?", "It is six metres deep."
+    talk = f"User: {ask}\nAssistant: {done}"
+    calls = lambda *list: [(ask, done, None), *list]
+    traces = [
+        calls((f"Generate a concise, 3-5 word title with an emoji.\n### Chat History:\n{talk}", "Pier depth", None),
+              (talk, "Is the south pier deeper?\nWhen is low tide?", "Suggest three follow-up questions that the user may ask."),
+              (talk, "The user asked for the depth of a pier.", "Summarize the conversation for the archive.")),
+        calls((ask, "Pier depth", "You will generate a short title based on the first message that a user begins with.")),
+        [("Please summarize our conversation.", "summary", "Choose: summary or search."), (f"{talk}\nPlease summarize our conversation.", "We spoke of the pier.", "Summarize the conversation.")],
+        [("Write of the pier.", "It lies north of the town.", None), ("It lies north of the town.", "Es liegt im Norden der Stadt.", "Translate into German.")],
+    ]
+    for trace, turns in enumerate(traces, 1):
+        root = c.span("invoke_agent pilot", 0, 9000, agent, trace=trace, scope="app") if trace != 2 else c.span("POST /chat", 0, 9000, {"http.route": "/chat"}, trace=trace, scope="app")
+        for at, (asked, said, prompt) in enumerate(turns):
+            given = [*([chat("system", prompt)] if prompt else []), chat("user", asked)]
+            c.span("chat gpt-4o", 100 + at * 1000, 900 + at * 1000, genai(given, chat("assistant", said), (9, 4)), root, trace=trace, scope="app")
+
+
+def times_in_other_units():
+    c = Case(172, "made-times-in-other-units", "Times in milliseconds and microseconds", """
+Two traces whose times are milliseconds and microseconds where nanoseconds should be, with events and a log record; the times are those of
+2026.""")
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
+    for trace in (1, 2):
+        root = c.span("invoke_agent pilot", 0, 9000, agent, trace=trace, scope="app")
+        call = c.span("chat gpt-4o", 100, 900, genai([], chat("assistant", "Six."), (9, 4)), root, trace=trace, scope="app",
+                      events=[(110, "gen_ai.user.message", {"content": "How deep?"})])
+        c.log(120, "gen_ai.user.message", call, {"content": "The north pier, I mean."}, trace=trace)
+    def scale(at, factor):
+        for key in ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano", "observedTimeUnixNano"):
+            if key in at:
+                at[key] = str(int(at[key]) // factor)
+    for _, span in c.spans:
+        factor = {1: 10**6, 2: 10**3}[int(span["traceId"][-4:], 16)]
+        for at in (span, *span.get("events", ())):
+            scale(at, factor)
+    for log in c.logs:
+        scale(log, {1: 10**6, 2: 10**3}[int(log["traceId"][-4:], 16)])
+
+
 def pieces_of_calls():
     c = Case(197, "made-pieces-of-calls", "Calls whose pieces stand apart", """
 1. AgentScope: a model's messages are the first argument of a decorated function; a tool's result as Python prints it.
@@ -1831,7 +1900,7 @@ def pieces_of_calls():
            "gen_ai.tool.call.result": "CallToolResult(meta=None, content=[TextContent(type='text', text='too deep', annotations=None, meta=None)], structuredContent=None, isError=True)"}, trace=7, scope="app")
 
 
-for make in (pieces_of_calls, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
+for make in (pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
     make()
 
 

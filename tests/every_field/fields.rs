@@ -161,5 +161,7 @@ const _: fn(Operation) = |operation| {
         failure: _,
         format_extras: _,
         unmapped: _,
+        // What a format takes back because of it, not something to write.
+        has_unread_words: _,
     } = operation;
 };

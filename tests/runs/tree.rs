@@ -224,6 +224,7 @@ impl Tree<'_> {
             failure: failed,
             format_extras,
             unmapped,
+            has_unread_words: _,
         } = operation;
         self.facts(depth, "agent", &format!("{agent:?}"), *agent == Default::default());
         self.facts(depth, "model", &format!("{model:?}"), *model == Default::default());

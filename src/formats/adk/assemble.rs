@@ -11,7 +11,6 @@ use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
 use crate::run::Run;
-use crate::transcript::calls;
 use crate::transcript::calls::Results;
 use crate::transcript::ids::Ids;
 use crate::transcript::losses::Losses;
@@ -147,7 +146,7 @@ impl<'a> Assembly<'a, '_> {
         let of_rounds = Rounds::of(&exchanges.list);
         self.outside_rounds(id, &of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(content::text),
+            Some(tool) => content::asked_of(run, tool),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

@@ -101,7 +101,8 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             model_call(own, &mut step);
         }
         ExchangeKind::SilentTurn => {
-            step.extra.add("content_captured", false);
+            let (name, value) = own.map_or(facts::NOT_CAPTURED, |own| facts::silence(&own.operation));
+            step.extra.add(name, value);
             model_call(own, &mut step);
         }
         ExchangeKind::Unasked => {

@@ -114,6 +114,12 @@ impl<'a> Making<'a, '_> {
         self.metadata.insert(key, value);
     }
 
+    /// No words are known.
+    fn note_silence(&mut self) {
+        let (name, value) = facts::silence(&self.step.operation);
+        self.note(name, value);
+    }
+
     /// Takes a name out of a group of facts; the group goes when it is empty.
     pub(super) fn taken(&mut self, group: &str, names: &[&str]) {
         if let Some(Json::Object(map)) = self.metadata.get_mut(group) {
@@ -135,7 +141,9 @@ impl<'a> Making<'a, '_> {
         let input = self.llm_input();
         let output = self.llm_output();
         match (input.is_some(), output.is_some()) {
-            (false, false) => self.note("content_captured", false),
+            (true, true) => {}
+            (false, false) => self.note_silence(),
+            _ if operation.has_unread_words => {}
             (false, true) => self.note("input_captured", false),
             (true, false) if operation.failure.is_none() => self.note("output_captured", false),
             _ => {}
@@ -287,7 +295,7 @@ impl<'a> Making<'a, '_> {
         if documents.is_none() {
             match operation.output.get() {
                 Some(output) if !output.is_null() => self.note("output", output),
-                _ => self.note("content_captured", false),
+                _ => self.note_silence(),
             }
         }
         Body::Retrieval(Retrieval {

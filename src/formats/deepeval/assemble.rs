@@ -16,7 +16,7 @@ use crate::transcript::losses::Losses;
 use crate::transcript::rounds;
 use crate::transcript::rounds::Rounds;
 use crate::transcript::{Exchanges, Transcript};
-use crate::transcript::{calls, content, facts};
+use crate::transcript::{content, facts};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 4] = ["tool_definitions", "model", "agent", "error"];
@@ -41,7 +41,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(content::text),
+            Some(tool) => content::asked_of(run, tool),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

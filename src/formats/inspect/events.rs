@@ -239,7 +239,8 @@ impl<'a, 't> Events<'a, 't> {
         let mut more = facts::all(self.run, step);
         more.retain(|key, _| !PLACED.contains(&key));
         if item.exchange.kind == ExchangeKind::SilentTurn {
-            more.add("content_captured", false);
+            let (name, value) = facts::silence(operation);
+            more.add(name, value);
         }
         more.add_filled("parameters", others);
         event.add_filled("metadata", more);

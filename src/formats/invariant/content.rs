@@ -74,9 +74,8 @@ pub(super) fn of_result<'a>(result: Json<'a>, failure: Option<&Failure>) -> Text
         other => other.into_text(),
     };
     let Some(failure) = failure else { return text };
-    let error = calls::error_text(failure);
-    if text.trim().is_empty() || text.trim() == error.trim() {
-        format!("Error: {error}").into()
+    if text.trim().is_empty() {
+        format!("Error: {}", calls::error_text(failure)).into()
     } else {
         text
     }

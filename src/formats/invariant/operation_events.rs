@@ -9,6 +9,7 @@ use crate::document::loss::LossReason;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Run, Step, StepId};
 use crate::span::UnixNanos;
+use crate::transcript::facts as step_facts;
 use crate::transcript::{calls, content as step_content};
 
 /// What a memory gave back: part of the output, not of the call.
@@ -49,7 +50,8 @@ impl<'a> List<'a, '_> {
         let Some(step) = self.step(Some(index)) else { return };
         let mut metadata = self.turn_metadata(step);
         if step.operation.failure.is_none() {
-            metadata.insert("content_captured", false);
+            let (name, value) = step_facts::silence(&step.operation);
+            metadata.insert(name, value);
         }
         let at = step.end_or_start();
         let event = Message {

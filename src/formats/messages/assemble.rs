@@ -11,7 +11,6 @@ use crate::formats::format::Assembled;
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
-use crate::transcript::calls;
 use crate::transcript::calls::Results;
 use crate::transcript::chat;
 use crate::transcript::chat::OfferedTools;
@@ -72,7 +71,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
             continue;
         }
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => calls::arguments(run, tool).map(content::text),
+            Some(tool) => content::asked_of(run, tool),
             None => run
                 .question
                 .as_ref()

@@ -13,6 +13,7 @@ use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::calls::{arguments_json, arguments_object};
 use crate::transcript::content::text;
+use crate::transcript::facts::silence;
 
 /// The record of a model call. `call_ids` gives the ids under which the session tells the calls, with the recorded ones, by place.
 pub(super) fn record<'a>(
@@ -25,9 +26,13 @@ pub(super) fn record<'a>(
     let operation = &step.operation;
     let span: Option<Text<'a>> = step.span_id.map(|span| span.to_string().into());
     let mut metadata = Object::new();
-    if operation.input_messages.is_none() && operation.output_messages.is_none() && operation.input.is_none() && operation.output.is_none()
-    {
-        metadata.insert("content_captured", false);
+    let is_silent = operation.input_messages.is_none()
+        && operation.output_messages.is_none()
+        && operation.input.is_none()
+        && operation.output.is_none();
+    if is_silent {
+        let (name, value) = silence(operation);
+        metadata.insert(name, value);
     }
     metadata.insert_filled("requested_model", requested(operation));
     metadata.insert_filled("time_to_first_token", facts::number(operation.time_to_first_token));

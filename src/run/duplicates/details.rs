@@ -86,6 +86,7 @@ fn says_something(operation: &Operation) -> bool {
         workflow: operation.workflow.clone(),
         failure: operation.failure.clone(),
         unmapped: operation.unmapped.clone(),
+        has_unread_words: operation.has_unread_words,
         ..Operation::default()
     };
     said != *operation

@@ -1,4 +1,4 @@
-//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, what the Python SDK writes to its console, what
+//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the Python SDK writes to its console, what
 //! Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, and a `ResourceSpans` alone.
 
 mod jaeger;
@@ -7,6 +7,7 @@ mod langsmith;
 mod mlflow;
 mod pieces;
 mod python;
+mod zipkin;
 
 use serde_json::{Value, json};
 
@@ -38,6 +39,7 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
 fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
     match value.as_object() {
         Some(span) if span.contains_key("context") => Some(vec![python::of_span(span)?]),
+        _ if zipkin::is_span(value) => zipkin::of_span(value),
         _ if langsmith::is_run(value) => langsmith::of_run(value),
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
         _ => jaeger::of_trace(value),
@@ -82,6 +84,32 @@ mod tests {
         assert_eq!(span.attributes.get("n"), Some(&AnyValue::Int(9)));
         assert_eq!(span.resource.attributes.text("service.name"), Some("svc"));
         assert_eq!(span.events.first().map(|event| event.name.as_str()), Some("first"));
+    }
+
+    #[test]
+    fn what_zipkin_takes() {
+        let sent = json!({"traceId": "3e28", "id": "1f", "parentId": "2", "name": "chat", "kind": "CLIENT", "timestamp": 1_000, "duration": 5,
+            "localEndpoint": {"serviceName": "svc"}, "remoteEndpoint": {"serviceName": "provider"},
+            "tags": {"gen_ai.usage.input_tokens": "9", "otel.scope.name": "my.chat", "error": "no"},
+            "annotations": [{"timestamp": 1_001, "value": "\"first\": {\"n\": 1}"}, {"timestamp": 1_002, "value": "second|{\"n\":2}|0"},
+                {"timestamp": 1_003, "value": "third"}]});
+        let spans = spans(&sent);
+        let [span] = spans.as_slice() else { panic!("one span") };
+        assert_eq!((span.start.0, span.end.0), (1_000_000, 1_005_000));
+        assert_eq!(
+            (span.trace_id.to_string(), span.parent.map(|id| id.to_string())),
+            (format!("{:0>32}", "3e28"), Some(format!("{:0>16}", "2")))
+        );
+        assert_eq!((span.scope.name.as_str(), span.status.message.as_str()), ("my.chat", "no"));
+        assert_eq!(span.resource.attributes.text("service.name"), Some("svc"));
+        assert_eq!(span.attributes.text("peer.service"), Some("provider"));
+        let events: Vec<_> = span
+            .events
+            .iter()
+            .map(|event| (event.name.as_str(), event.attributes.get("n")))
+            .collect();
+        let (one, two) = (AnyValue::Int(1), AnyValue::Int(2));
+        assert_eq!(events, [("first", Some(&one)), ("second", Some(&two)), ("third", None)]);
     }
 
     #[test]

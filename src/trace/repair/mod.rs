@@ -1,13 +1,14 @@
 //! Repair: an ordered list of small named steps.
 //!
 //! Duplicates go first, since every later step wants one span an id; times before parents, since roots and children
-//! are ordered by them; clocks last, since only the tree tells which of them differ.
+//! are ordered by them, and their unit before all that is asked of them; clocks last, since only the tree tells which of them differ.
 
 mod clocks;
 mod duplicates;
 mod order;
 mod parents;
 mod times;
+mod units;
 
 use super::tree::Trace;
 use crate::span::Span;
@@ -26,6 +27,7 @@ impl Trace {
 fn run(trace: &mut Trace) {
     for step in [
         duplicates::keep_one,
+        units::settle,
         times::settle,
         order::sort,
         parents::link,

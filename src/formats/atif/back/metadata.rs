@@ -63,7 +63,7 @@ pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
 
 /// Takes what a step, a call or a result says into an operation; what no operation has goes to its metadata.
 pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
-    for key in ["observed", "evidence", "role", "branch", "content_captured"] {
+    for key in ["observed", "evidence", "role", "branch", "content_captured", "content_unread"] {
         extra.shift_remove(key);
     }
     if let Some(kind) = word(&extra, "kind").as_deref().and_then(Kind::from_name) {

@@ -300,7 +300,8 @@ impl Reader<'_> {
             operation.parameters.insert("reasoning_effort".to_owned(), effort.value.clone());
         }
         metrics(at, &mut operation)?;
-        let is_silent = extra.shift_remove("content_captured") == Some(Value::Bool(false));
+        let is_unread = extra.shift_remove("content_unread").is_some();
+        let is_silent = extra.shift_remove("content_captured") == Some(Value::Bool(false)) || is_unread;
         if !is_silent {
             operation.output_messages = Some(vec![message]);
         }

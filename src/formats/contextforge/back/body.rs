@@ -85,6 +85,7 @@ pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation
     for key in ["latency_ms", "evidence", "recorded_timestamp"] {
         metadata.shift_remove(key);
     }
+    metadata.shift_remove("content_unread");
     for key in ["content_captured", "input_captured", "output_captured"] {
         if metadata.get(key) == Some(&Value::Bool(false)) {
             metadata.shift_remove(key);

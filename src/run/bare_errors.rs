@@ -1,0 +1,151 @@
+//! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words that
+//! their result has: what the model was told went wrong.
+//!
+//! It comes before the entries, which copy the failure of a tool, and after the tools have their results.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::model::Step;
+use crate::operation::{Failure, Kind};
+
+/// A longer text is the output of a program that failed, not the reason.
+const LONGEST: usize = 2000;
+
+pub(super) fn fill(steps: &mut [Step]) {
+    for step in steps.iter_mut().filter(|step| step.operation.kind == Kind::Tool) {
+        let operation = &mut *step.operation;
+        let result = operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
+        let (Some(failure), Some(result)) = (&mut operation.failure, result) else {
+            continue;
+        };
+        let is_code = |text: &String| !text.contains(char::is_whitespace) && !text.eq_ignore_ascii_case("error");
+        if !failure.message.as_ref().is_none_or(is_code) {
+            continue;
+        }
+        let code = failure.error_type.as_ref().or(failure.message.as_ref());
+        if let Some(words) = words(result, code.is_some()) {
+            let words = words.into_owned();
+            let code = failure.message.replace(words);
+            failure.error_type = failure.error_type.take().or(code);
+        }
+    }
+}
+
+/// The words of a result that say what went wrong. `is_error`: a result that is no more than text says it too.
+fn words(result: &Value, is_error: bool) -> Option<Cow<'_, str>> {
+    let said = match result {
+        Value::String(text) if text.len() <= LONGEST && text.trim_start().starts_with(['{', '[']) => {
+            return match serde_json::from_str::<Value>(text) {
+                Ok(value) => Some(words(&value, is_error)?.into_owned().into()),
+                Err(_) => is_error.then_some(text.into()),
+            };
+        }
+        Value::String(text) if is_error => text.as_str(),
+        Value::Object(members) => {
+            let told = ["error", "error_message", "message"].into_iter().find_map(|key| members.get(key));
+            match told {
+                Some(Value::Object(inner)) => inner.get("message")?.as_str()?,
+                Some(told) => told.as_str()?,
+                // A result of MCP.
+                None if members.get("isError") == Some(&Value::Bool(true)) => return texts(members.get("content")?),
+                None => return None,
+            }
+        }
+        Value::Array(_) if is_error => return texts(result),
+        _ => return None,
+    };
+    of_reasonable_length(said).map(Cow::Borrowed)
+}
+
+/// The texts of a list of content blocks.
+fn texts(blocks: &Value) -> Option<Cow<'_, str>> {
+    let blocks = blocks.as_array()?;
+    let text = |block: &'_ Value| Some(block.get("text")?.as_str()?.to_owned());
+    let texts: Vec<String> = blocks.iter().map(text).collect::<Option<_>>()?;
+    of_reasonable_length(&texts.join("\n")).map(|text| text.to_owned().into())
+}
+
+fn of_reasonable_length(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let text = text.strip_prefix("Error: ").unwrap_or(text);
+    (!text.is_empty() && text.len() <= LONGEST).then_some(text)
+}
+
+impl Failure {
+    /// Whether this is what another failed with, told by its code alone.
+    pub(super) fn is_code_of(&self, other: &Self) -> bool {
+        self.message.is_some() && self.message == other.error_type
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::operation::ToolUse;
+    use crate::run::testing::step;
+    use crate::span::UnixNanos;
+
+    #[test]
+    fn a_code_gives_way_to_the_words_of_the_result() {
+        let cases = [
+            (
+                Some("TOOL_ERROR"),
+                json!("no such pier: 4"),
+                Some("no such pier: 4"),
+                Some("TOOL_ERROR"),
+            ),
+            (
+                Some("TOOL_ERROR"),
+                json!("Error: no such pier"),
+                Some("no such pier"),
+                Some("TOOL_ERROR"),
+            ),
+            (
+                Some("E1"),
+                json!({"error": {"message": "no such pier"}}),
+                Some("no such pier"),
+                Some("E1"),
+            ),
+            (
+                None,
+                json!({"isError": true, "content": [{"type": "text", "text": "no pier"}]}),
+                Some("no pier"),
+                None,
+            ),
+            // What a tool gave before it failed is no error.
+            (None, json!("5 m"), None, None),
+            (Some("E1"), json!(r#"{"error": "no such pier"}"#), Some("no such pier"), Some("E1")),
+            (Some("E1"), json!({"depth": 5}), Some("E1"), None),
+            (
+                Some("the line broke"),
+                json!({"error": "no such pier"}),
+                Some("the line broke"),
+                None,
+            ),
+            (Some("E1"), json!("x".repeat(LONGEST + 1)), Some("E1"), None),
+        ];
+        for (code, result, message, error_type) in cases {
+            let mut step = step(String::new(), Kind::Tool, "", UnixNanos(0), UnixNanos(9));
+            step.operation.failure = Some(Failure {
+                message: code.map(str::to_owned),
+                ..Failure::default()
+            });
+            step.operation.tool = Some(Box::new(ToolUse {
+                result: Some(result.clone()),
+                ..ToolUse::default()
+            }));
+            let mut steps = [step];
+            fill(&mut steps);
+            let failure = steps[0].operation.failure.clone().unwrap_or_default();
+            assert_eq!(
+                (failure.message.as_deref(), failure.error_type.as_deref()),
+                (message, error_type),
+                "{result}"
+            );
+        }
+    }
+}
