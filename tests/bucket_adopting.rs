@@ -138,3 +138,156 @@ fn what_a_server_left_unsent_is_sent_once_by_whoever_adopts_it_and_by_itself_on_
     assert_eq!(received(&destination), (4, 0));
     destination.stop();
 }
+
+/// The databases that are listed: name, chunks, whether it was adopted.
+fn listed(place: &Place) -> Vec<(String, u64, bool)> {
+    let (done, listed) = place.run(&["list", "--json"]);
+    assert!(done, "{listed}");
+    let lines = listed
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let writers = lines.map(|line| {
+        let name = line["writer"].as_str().expect("a name").to_owned();
+        (name, line["chunks"].as_u64().expect("a count"), line["adopted_unix_nano"].is_u64())
+    });
+    writers.collect()
+}
+
+/// The traces that are there, as a command reads them.
+fn traces(place: &Place) -> usize {
+    let output = program()
+        .args(["ls", "--json", "--limit", "100", "--store", &place.url()])
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().count()
+}
+
+#[test]
+fn databases_of_servers_that_are_gone_become_one_and_nothing_is_lost_where_that_is_killed() {
+    let place = Place {
+        directory: tempfile::tempdir().expect("a directory"),
+    };
+    let serve = |writer: &str, traces: std::ops::RangeInclusive<u8>| {
+        let mut command = program();
+        command.args([
+            "serve",
+            "--data-dir",
+            &place.path(writer),
+            "--store",
+            &place.url(),
+            "--writer",
+            writer,
+        ]);
+        let serving = Serving::launch(command.args(["--store-poll-milliseconds", "50"]).args(ANY_PORTS));
+        assert_eq!(send(&serving, &spans(traces)), 200);
+        serving
+    };
+    // Some came to two of them.
+    serve("one", 1..=20).stop();
+    serve("two", 15..=30).stop();
+    let running = serve("three", 31..=32);
+    let (done, said) = place.run(&["compact"]);
+    assert!(done && said.contains("nothing was merged"), "{said}");
+    for writer in ["one", "two"] {
+        let (done, said) = place.run(&["adopt", writer, "--force", "--data-dir", &place.path("adopter")]);
+        assert!(done, "{said}");
+    }
+    for milliseconds in [50, 150, 250, 400] {
+        let mut command = program();
+        command.args(["store", "compact", "--store", &place.url()]);
+        let mut compacting = command.stderr(std::process::Stdio::null()).spawn().expect("starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        compacting.kill().expect("kills");
+        compacting.wait().expect("ends");
+        assert_eq!(traces(&place), 32);
+    }
+    let (done, said) = place.run(&["compact"]);
+    assert!(done, "{said}");
+    let left = [("merged".to_owned(), 30, false), ("three".to_owned(), 2, false)];
+    assert_eq!(listed(&place), left);
+    assert_eq!(traces(&place), 32);
+
+    // Their objects go once bridges have stopped reading them. What keeps a former bridge from writing stays.
+    let writers = place.directory.path().join("bucket/writers");
+    for writer in ["one", "two"] {
+        let marker = std::fs::File::options().write(true).open(writers.join(format!("{writer}.merged")));
+        let before = std::time::SystemTime::now() - Duration::from_secs(60 * 60);
+        marker.expect("a marker").set_modified(before).expect("sets");
+    }
+    let (done, said) = place.run(&["compact"]);
+    assert!(done && said.contains("nothing was merged"), "{said}");
+    // Whoever is killed while it writes a file leaves that unfinished, with # in its name. It is no object.
+    let files = |folder: &str| {
+        let entries = std::fs::read_dir(writers.join(folder)).into_iter().flatten().flatten();
+        entries.filter(|entry| !entry.file_name().to_string_lossy().contains('#')).count()
+    };
+    assert_eq!((files("one/wal"), files("one/manifest"), files("one/compacted")), (1, 1, 0));
+    assert_eq!((listed(&place).len(), traces(&place)), (2, 32));
+    let (_, ls) = get(&running, "/api/v1/traces?limit=100");
+    assert_eq!(ls.matches("\"trace_id\"").count(), 32, "{ls}");
+    running.stop();
+
+    // A server of this name writes to a new database.
+    serve("one", 33..=33).stop();
+    assert_eq!(listed(&place)[1], ("one.2".to_owned(), 1, false));
+    assert_eq!(traces(&place), 33);
+}
+
+#[test]
+fn documents_and_data_sets_are_written_into_a_bucket_and_a_failure_leaves_no_manifest() {
+    let place = Place {
+        directory: tempfile::tempdir().expect("a directory"),
+    };
+    let (directory, url) = (place.path("set"), format!("file://{}", place.path("sets/one")));
+    let export = |output: &str, flags: &[&str]| {
+        let mut command = program();
+        command
+            .args(["export", "--to", "messages", "--output", output])
+            .args(["--store", &place.url()]);
+        let output = command.args(flags).output().expect("runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let mut command = program();
+    command.args(["serve", "--data-dir", &place.path("data"), "--store", &place.url()]);
+    let serving = Serving::launch(command.args(ANY_PORTS));
+    let calls: Vec<_> = (1..=20).map(call).collect();
+    assert_eq!(send(&serving, &calls), 200);
+    serving.stop();
+    let flags = ["--jsonl", "--split", "train:0.5,test:0.5"];
+    let (done, said) = export(&directory, &flags);
+    assert!(done, "{said}");
+    let (done, said) = export(&url, &flags);
+    assert!(done && said.contains(&format!("(messages) to {url}")), "{said}");
+    let names = ["manifest.json", "test.jsonl", "train.jsonl"];
+    for name in names {
+        let [local, there] =
+            [&directory, &place.path("sets/one")].map(|folder| std::fs::read(Path::new(folder).join(name)).expect("is there"));
+        assert!(local == there && there.len() > 100, "{name}");
+    }
+    // Documents, each an object.
+    let (done, said) = export(&format!("file://{}", place.path("sets/two")), &[]);
+    assert!(
+        done && std::fs::read_dir(place.path("sets/two")).expect("lists").count() == 20,
+        "{said}"
+    );
+    // Where an object cannot be written, what was there is no whole set any more.
+    std::fs::remove_file(place.path("sets/one/train.jsonl")).expect("removes");
+    std::fs::create_dir_all(place.path("sets/one/train.jsonl/in the way")).expect("makes");
+    let (done, said) = export(&url, &flags);
+    assert!(!done && said.contains("train.jsonl") && !said.contains("wrote"), "{said}");
+    assert!(!Path::new(&place.path("sets/one/manifest.json")).exists());
+    let (done, said) = export("s3:///nothing", &[]);
+    assert!(!done && said.contains("s3://BUCKET/PREFIX"), "{said}");
+}
+
+/// A model call with a trace of its own.
+fn call(trace: u8) -> spanbridge::span::Span {
+    let mut span = span(trace, 1);
+    span.attributes.push("gen_ai.operation.name", "chat");
+    span.attributes.push("gen_ai.request.model", "a-model");
+    let said = |role: &str, text: &str| format!(r#"[{{"role":"{role}","parts":[{{"type":"text","content":"{text} {trace}"}}]}}]"#);
+    span.attributes.push("gen_ai.input.messages", said("user", "question"));
+    span.attributes.push("gen_ai.output.messages", said("assistant", "answer"));
+    span
+}

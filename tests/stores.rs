@@ -19,6 +19,8 @@ mod store;
 mod store_bucket;
 mod store_crash;
 mod store_deletion;
+#[cfg(feature = "bucket")]
+mod store_differential;
 mod store_maintenance;
 mod store_packed;
 mod store_shared;

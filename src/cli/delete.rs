@@ -20,7 +20,8 @@ of words and the dead letters. Spans that come later for a deleted trace are not
 the disk, stay as they are: delete there, too.
 
 A running server deletes over its API; its token needs the right `delete`. Without a server, the data directory is changed directly. \
-In a bucket it is read no more at once, and each server removes it from its own database within ten polls.
+In a bucket it is read no more at once, and each server removes it from its own database within ten polls. Its bytes are gone within 30 minutes \
+and one merge of that database; from databases of servers that are gone, at the second store compact after that.
 
 Log records without a trace belong to their session, and are deleted with it.
 

@@ -44,6 +44,7 @@ mod settings_file;
 mod settings_sources;
 mod show;
 mod source;
+mod spool;
 mod store;
 mod tail;
 mod target;

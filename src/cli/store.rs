@@ -1,6 +1,7 @@
 //! `spanbridge store`: who writes to a bucket, taking over what a server left, and moving a store.
 
 mod adopt;
+mod compact;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use adopt::Adopt;
 use clap::{Args, Subcommand};
+use compact::Compact;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -33,7 +35,7 @@ Examples:
   spanbridge store copy --from ~/.local/share/spanbridge --to s3://my-bucket/traces
   spanbridge store copy --from s3://my-bucket/traces --to /var/lib/spanbridge";
 
-/// List the servers that write to a bucket, take over what one left, and copy stores.
+/// List the servers that write to a bucket, take over and merge what is left of those that are gone, and copy stores.
 #[derive(Debug, Args)]
 pub(super) struct Stores {
     #[command(subcommand)]
@@ -45,6 +47,7 @@ enum Command {
     List(List),
     Copy(Copy),
     Adopt(Box<Adopt>),
+    Compact(Compact),
 }
 
 /// List the databases of a bucket: who wrote, since when, how much, and when last.
@@ -96,6 +99,7 @@ impl Stores {
             Command::List(list) => list.run(),
             Command::Copy(copy) => copy.run(),
             Command::Adopt(adopt) => adopt.run(),
+            Command::Compact(compact) => compact.run(),
         }
     }
 }

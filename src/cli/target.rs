@@ -12,6 +12,7 @@ use super::data_set::{DataSet, Flags};
 use super::failure::Failure;
 use super::format_options::{format_of, option_of, options_of_environment};
 use super::offer::{formats, offering, options};
+use super::spool::Spool;
 use super::{new_file, out};
 use crate::dataset::{Skipped, Source};
 use crate::document::loss_groups::LossGroups;
@@ -28,8 +29,9 @@ pub(super) struct Target {
     #[arg(long, value_name = "FORMAT", value_parser = offering(format_of, formats()), hide_possible_values = true)]
     to: &'static AnyFormat,
     /// Write each document, indented, to a file in this directory instead of standard output. Files of the same names are replaced;
-    /// symbolic links are not followed.
-    #[arg(long, value_name = "DIR")]
+    /// symbolic links are not followed. For a bucket (s3://BUCKET/PREFIX, gs://, az:// or file://), all files are written to a
+    /// temporary directory first.
+    #[arg(long, value_name = "DIR|URL")]
     output: Option<PathBuf>,
     /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line. `-` is
     /// standard error.
@@ -53,9 +55,13 @@ impl Target {
     }
 
     /// Makes the directory and the losses file, before any work is done.
-    pub(super) fn open(self) -> Result<DocumentWriter, Failure> {
+    pub(super) fn open(mut self) -> Result<DocumentWriter, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
         let mut options = options_of_environment()?.with(given);
+        let spool = self.output.as_deref().map(Spool::open).transpose()?.flatten();
+        if let Some(spool) = &spool {
+            self.output = Some(spool.directory().to_owned());
+        }
         if let Some(directory) = &self.output {
             fs::create_dir_all(directory).map_err(|source| Failure::Write {
                 path: directory.clone(),
@@ -74,6 +80,7 @@ impl Target {
             set,
             options,
             output: self.output,
+            spool,
             losses,
             groups: LossGroups::default(),
             written: 0,
@@ -123,6 +130,8 @@ pub(super) struct DocumentWriter {
     options: Options,
     set: Option<DataSet>,
     output: Option<PathBuf>,
+    /// Where the directory goes when all is written.
+    spool: Option<Spool>,
     losses: Option<(PathBuf, LossesOutput)>,
     groups: LossGroups,
     pub(super) written: usize,
@@ -280,17 +289,26 @@ impl DocumentWriter {
 
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         out::flush().map_err(|source| Failure::Output { source })?;
+        let mut wrote = None;
         if let Some(directory) = &self.output {
             let documents = out::many(self.written, "document");
             let replaced = match self.replaced {
                 0 => String::new(),
                 count => format!("; {} replaced", out::many(count, "file")),
             };
-            out::note(&format!(
-                "wrote {documents} ({}) to {}{replaced}",
-                self.format.id,
-                directory.display()
-            ));
+            let place = match &self.spool {
+                Some(spool) => spool.url().to_owned(),
+                None => directory.display().to_string(),
+            };
+            wrote = Some(format!("wrote {documents} ({}) to {place}{replaced}", self.format.id));
+        }
+        if let Some(spool) = &self.spool {
+            // What was written is said once it is there.
+            self.set.take().map_or(Ok(()), DataSet::finish)?;
+            spool.send()?;
+        }
+        if let Some(wrote) = wrote {
+            out::note(&wrote);
         }
         if let Some(set) = self.set.take() {
             set.finish()?;

@@ -1,11 +1,13 @@
 //! Opening a store: here alone engines are named.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::Error;
 use super::examined::Examined;
 use super::listed_writer::ListedWriter;
 use super::local::{Local, Opened};
+use super::merged_writer::MergedWriter;
 use super::options::{BucketOptions, OpenOptions};
 use super::traits::Store;
 
@@ -96,6 +98,67 @@ pub(crate) fn adopt<E: From<Error>>(
         Some(bucket) => super::bucket::adopt(options, bucket, finish),
         None => Err(Error::ReadOnly.into()),
     }
+}
+
+/// Merges the databases that were adopted into that of the options' writer; tells of each.
+///
+/// # Errors
+///
+/// The bucket fails. What was merged until then is.
+#[cfg(feature = "bucket")]
+pub(crate) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
+    super::bucket::compact(bucket, told)
+}
+
+/// Begins to write files to a bucket: removes the manifest that is there.
+///
+/// # Errors
+///
+/// The bucket cannot be written to.
+#[cfg(feature = "bucket")]
+pub(crate) fn begin_upload(url: &str) -> Result<(), Error> {
+    super::bucket::begin_upload(url)
+}
+
+/// Begins nothing.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub(crate) fn begin_upload(url: &str) -> Result<(), Error> {
+    Err(not_built_in(&BucketOptions::new(url)))
+}
+
+/// Writes the files below a directory to a bucket, the manifest last; gives the names of other files with rows that are there.
+///
+/// # Errors
+///
+/// The bucket or the disk fails. Then there is no manifest.
+#[cfg(feature = "bucket")]
+pub(crate) fn upload(url: &str, directory: &Path) -> Result<Vec<String>, Error> {
+    super::bucket::upload(url, directory)
+}
+
+/// Writes nothing.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub(crate) fn upload(url: &str, _: &Path) -> Result<Vec<String>, Error> {
+    Err(not_built_in(&BucketOptions::new(url)))
+}
+
+/// Merges nothing.
+///
+/// # Errors
+///
+/// This program was built without buckets.
+#[cfg(not(feature = "bucket"))]
+pub(crate) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
+    let _ = told;
+    Err(not_built_in(bucket))
 }
 
 /// Adopts nothing.

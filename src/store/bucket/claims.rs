@@ -21,12 +21,12 @@ use prost::Message as _;
 
 use super::failed::failed;
 use super::keys::Owner;
-use super::place::Place;
+use super::place::{CLAIMS, Place, unread};
 use super::prepare::{DIGEST, Prepared};
 use super::records::{Claim, Head};
 use super::rows::Rows;
 use super::trace::{Placed, heads};
-use super::views::{Views, unread};
+use super::views::Views;
 use super::writer::Writer;
 use crate::span::TraceId;
 use crate::store::chunk::ChunkKind;
@@ -103,7 +103,7 @@ pub(super) async fn append_at(views: Arc<Views>, writer: Arc<Writer>, revision: 
 }
 
 fn path(place: &Place, trace_id: TraceId, number: u64) -> Path {
-    let folder = place.prefix.clone().join("claims").join(trace_id.to_string());
+    let folder = place.prefix.clone().join(CLAIMS).join(trace_id.to_string());
     folder.join(format!("{number:010}"))
 }
 

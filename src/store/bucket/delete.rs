@@ -9,9 +9,10 @@ use super::deletions::{Deletion, FOLDER};
 use super::engine::Bucket;
 use super::failed::failed;
 use super::keys::Owner;
+use super::place::{CLAIMS, unread};
 use super::rows::fold;
 use super::runtime;
-use super::views::{Views, unread};
+use super::views::Views;
 use crate::span::TraceId;
 use crate::store::clock::now;
 use crate::store::deletion::{Beside, Deleted, Unwanted, digest_of};
@@ -98,11 +99,13 @@ impl Views {
         self.deletions().add(deletion);
         if let Some(db) = self.own_db() {
             let failure = unread(self.place());
-            self.deletions().apply(&db, deletion).await.map_err(&failure)?;
+            if self.deletions().apply(&db, deletion).await.map_err(&failure)? {
+                self.purge_later(now());
+            }
         }
         match deletion {
             Deletion::Trace { trace_id, .. } => {
-                let folder = self.place().prefix.clone().join("claims").join(trace_id.to_string());
+                let folder = self.place().prefix.clone().join(CLAIMS).join(trace_id.to_string());
                 self.remove_all(&folder).await
             }
             Deletion::Session { .. } => Ok(()),
@@ -112,10 +115,7 @@ impl Views {
     async fn remove_all(&self, folder: &Path) -> Result<(), Error> {
         let listed = self.place().objects.list_with_delimiter(Some(folder)).await;
         for object in listed.map_err(failed("list", folder.as_ref()))?.objects {
-            match self.place().objects.delete(&object.location).await {
-                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(error) => return Err(failed("remove", object.location.as_ref())(error)),
-            }
+            self.place().remove(&object.location).await?;
         }
         Ok(())
     }

@@ -10,11 +10,13 @@ use std::sync::{PoisonError, RwLock};
 
 use prost::Message as _;
 use slatedb::bytes::Bytes;
+use slatedb::config::{PutOptions, Ttl};
 use slatedb::{Db, KeyValue, WriteBatch};
 
 use super::keys::{self, BY_SESSION, BY_START, CHUNKS, HEADS, Owner};
 use super::records::Head;
 use crate::span::TraceId;
+use crate::store::clock::now;
 use crate::store::deletion::{DeletedBefore, Unwanted, digest_of};
 
 /// The folder of deletions.
@@ -148,8 +150,8 @@ impl Deletions {
         }
     }
 
-    /// Removes from the own database what a deletion names, and returns when that is durable.
-    pub(super) async fn apply(&self, db: &Db, deletion: &Deletion) -> Result<(), slatedb::Error> {
+    /// Removes from the own database what a deletion names, and returns when that is durable; whether there was anything.
+    pub(super) async fn apply(&self, db: &Db, deletion: &Deletion) -> Result<bool, slatedb::Error> {
         let _writing = self.writing.lock().await;
         let prefix = match deletion {
             Deletion::Trace { trace_id, .. } => Owner::trace(*trace_id).prefix(HEADS),
@@ -177,9 +179,12 @@ impl Deletions {
             batch.delete(keys::arrival(head.number));
             batch.delete(Bytes::copy_from_slice(&entry.key));
         }
-        if !batch.is_empty() {
-            db.write(batch).await?.await_durable().await?;
+        if batch.is_empty() {
+            return Ok(false);
         }
-        Ok(())
+        // The bytes are in tables still, until those are merged.
+        batch.put_with_options(keys::UNPURGED, now().to_be_bytes(), &PutOptions { ttl: Ttl::NoExpiry });
+        db.write(batch).await?.await_durable().await?;
+        Ok(true)
     }
 }

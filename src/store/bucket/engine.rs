@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::keys::Owner;
-use super::mark::mark;
-use super::place::Place;
+use super::place::{Place, unread};
 use super::prepare::Prepared;
 use super::rows::Rows;
 use super::summaries::Summaries;
 use super::trace::{Placed, each_message, heads};
-use super::views::{Cache, Source, Views, unread};
+use super::views::{Cache, Source, Views};
 use super::writer::{How, Writer};
-use super::{claims, counts, list, open, runtime};
+use super::{claims, collect, counts, list, open, runtime};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 use crate::store::chunk::{Chunk, ChunkKind};
@@ -55,9 +54,11 @@ impl Bucket {
         let (views, writer) = runtime::wait(async move {
             open::ask(&place).await?;
             let cache = Cache::new();
-            let (db, counter) = open::open_database(&place, &id, &cache, &bucket).await?;
-            mark(&db, None).await.map_err(unread(&place))?;
+            let (id, db, counter) = open::open_own(&place, &id, &cache, &bucket).await?;
             let views = Views::open(place, cache, Some((id.clone(), db.clone())), bucket.poll_interval).await?;
+            if let Some(kept) = how.ttl {
+                tokio::spawn(collect::follow(Arc::downgrade(&views), kept));
+            }
             let deletions = Arc::clone(views.deletions());
             Ok((views, Writer::start(&id, db, counter, (how, deletions))?))
         })?;

@@ -8,6 +8,7 @@
 //! n SESSION START TRACE    the same of a session
 //! f READER                 how far a reader of the arrivals is
 //! g                        when the database was adopted
+//! p                        tables have what was deleted on request
 //! z                        how many chunks there are
 //!
 //! OWNER    t and 16 bytes: a trace.  s, four bytes of length, and a name: a session.  m: metrics
@@ -39,6 +40,8 @@ pub(super) const BY_SESSION: u8 = b'n';
 pub(super) const READERS: u8 = b'f';
 /// The key of the time of its adoption.
 pub(super) const ADOPTED: &[u8] = b"g";
+/// The key that is there while tables have what was deleted.
+pub(super) const UNPURGED: &[u8] = b"p";
 /// The key of the counter.
 pub(super) const COUNTER: &[u8] = b"z";
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! PREFIX/writers/ID/                 a SlateDB database for each bridge; its keys: the module `keys`
+//! PREFIX/writers/ID.merged           its chunks are in another database: the module `merged`
 //! PREFIX/claims/TRACE/NUMBER         appends at a revision, in order: the module `claims`
 //! PREFIX/deletions/...               what was deleted on request: the module `deletions`
 //! PREFIX/projects/ORG/PROJECT/...    the same of other projects
@@ -12,7 +13,10 @@
 //! opens a database for writing shuts the first one out: the engine fences it.
 
 mod adopt;
+mod batch;
 mod claims;
+mod collect;
+mod compact;
 mod counts;
 mod delete;
 mod deletions;
@@ -22,9 +26,11 @@ mod failed;
 mod keys;
 mod list;
 mod mark;
+mod merged;
 mod open;
 mod place;
 mod prepare;
+mod purge;
 mod records;
 mod requests;
 mod rows;
@@ -32,11 +38,14 @@ mod runtime;
 mod subscribe;
 mod summaries;
 mod trace;
+mod upload;
 mod views;
 mod writer;
 mod writers;
 
 pub(super) use adopt::adopt;
+pub(super) use compact::compact;
 pub(super) use engine::Bucket;
 pub(super) use examine::examine;
+pub(super) use upload::{begin_upload, upload};
 pub(super) use writers::writers;

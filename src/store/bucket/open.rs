@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use prost::Message as _;
 use slatedb::Db;
-use slatedb::config::{GarbageCollectorDirectoryOptions, GarbageCollectorOptions, Settings};
+use slatedb::config::Settings;
 
 use super::failed::failed;
 use super::keys::COUNTER;
-use super::place::Place;
+use super::mark::mark;
+use super::merged::Databases;
+use super::place::{Place, database, unread};
+use super::purge::collecting;
 use super::records::{Counter, VERSION};
-use super::views::{Cache, database, filters};
+use super::views::{Cache, filters};
 use crate::store::error::Error;
 use crate::store::options::BucketOptions;
 
@@ -23,24 +26,18 @@ const NAME: &str = "writer";
 /// A bucket that does not answer for so long is not there.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Objects that are no longer needed stay this long: other bridges may read them.
-const KEPT: Duration = Duration::from_secs(15 * 60);
-
-/// How often objects are removed.
-const COLLECT: Duration = Duration::from_secs(5 * 60);
-
 /// What is written but in no table yet: it is in memory, here and in every bridge that reads.
 const TABLE: usize = 16 << 20;
 
 /// The name of the writer: the one in the options, else the one that the data directory has; made at the first start.
 pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<String, Error> {
     if let Some(writer) = &options.writer {
-        let is_usable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        return match !writer.is_empty() && writer.len() <= 64 && writer.bytes().all(is_usable) {
+        let is_usable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        return match !writer.starts_with('.') && !writer.is_empty() && writer.len() <= 64 && writer.bytes().all(is_usable) {
             true => Ok(writer.clone()),
             false => Err(Error::Url {
                 url: format!("writer {writer}"),
-                fault: "the name of a writer has 1 to 64 letters, digits, - and _".to_owned(),
+                fault: "the name of a writer has 1 to 64 letters, digits, -, _ and .".to_owned(),
             }),
         };
     }
@@ -68,7 +65,7 @@ pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<Str
 
 /// Asks the bucket for something: what is wrong with its name or the credentials is told now, and not when spans come.
 pub(super) async fn ask(place: &Place) -> Result<(), Error> {
-    in_time(place, async { place.folders(super::views::WRITERS).await.map(|_| ()) }).await
+    in_time(place, async { Databases::list(place).await.map(|_| ()) }).await
 }
 
 /// An error if the bucket does not answer.
@@ -80,25 +77,31 @@ async fn in_time<T>(place: &Place, future: impl Future<Output = Result<T, Error>
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| Err(late()))
 }
 
+/// Opens the database of a bridge with this name: the one of the name, or of the next one behind those that were merged into another
+/// database, which are not written to again.
+pub(super) async fn open_own(place: &Place, name: &str, cache: &Cache, options: &BucketOptions) -> Result<(String, Db, Counter), Error> {
+    let mut writer = Databases::list(place).await?.free(name);
+    loop {
+        let (db, counter) = open_database(place, &writer, cache, options).await?;
+        mark(&db, None).await.map_err(unread(place))?;
+        // Whoever merges it notes that first, and then looks whether it is still marked: one of both sees the other.
+        let free = Databases::list(place).await?.free(name);
+        if free == writer {
+            return Ok((writer, db, counter));
+        }
+        writer = free;
+        db.close().await.map_err(unread(place))?;
+    }
+}
+
 /// Opens a writer's database; a process that has it open for writing is fenced.
 pub(super) async fn open_database(place: &Place, writer: &str, cache: &Cache, options: &BucketOptions) -> Result<(Db, Counter), Error> {
-    let collect = GarbageCollectorDirectoryOptions {
-        interval: Some(COLLECT),
-        min_age: KEPT,
-        dry_run: false,
-    };
     let settings = Settings {
         flush_interval: Some(options.flush_interval),
         manifest_poll_interval: options.poll_interval,
         max_unflushed_bytes: options.in_flight_bytes.max(4 * TABLE),
         l0_sst_size_bytes: TABLE,
-        garbage_collector_options: Some(GarbageCollectorOptions {
-            manifest_options: Some(collect),
-            wal_options: Some(collect),
-            compacted_options: Some(collect),
-            compactions_options: Some(collect),
-            ..GarbageCollectorOptions::default()
-        }),
+        garbage_collector_options: Some(collecting()),
         ..Settings::default()
     };
     let (blocks, number) = cache.of(writer);

@@ -15,6 +15,12 @@ use super::failed::failed;
 use super::requests::{Counted, Requests};
 use crate::store::error::Error;
 
+/// The folder of all writers' databases.
+pub(super) const WRITERS: &str = "writers";
+
+/// The folder of claims.
+pub(super) const CLAIMS: &str = "claims";
+
 /// A bucket, and a prefix in it.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
@@ -87,12 +93,12 @@ impl Place {
         &self.url
     }
 
-    /// The folders in a folder below it.
-    pub(super) async fn folders(&self, folder: &str) -> Result<Vec<String>, Error> {
-        let listed = self.objects.list_with_delimiter(Some(&self.prefix.clone().join(folder))).await;
-        let listed = listed.map_err(failed("list", &self.url))?;
-        let names = listed.common_prefixes.iter().filter_map(|path| path.filename());
-        Ok(names.map(str::to_owned).collect())
+    /// Removes the object at a path, if there is one.
+    pub(super) async fn remove(&self, path: &Path) -> Result<(), Error> {
+        match self.objects.delete(path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed("remove", path.as_ref())(error)),
+        }
     }
 
     /// Whether there is anything in a folder of it.
@@ -113,6 +119,17 @@ impl Place {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Where the database of a writer is.
+pub(super) fn database(place: &Place, writer: &str) -> Path {
+    place.prefix.clone().join(WRITERS).join(writer)
+}
+
+/// An error of the engine while a database is read.
+pub(super) fn unread(place: &Place) -> impl Fn(slatedb::Error) -> Error {
+    let url = place.url().to_owned();
+    move |error| failed("read", &url)(error)
 }
 
 #[cfg(test)]

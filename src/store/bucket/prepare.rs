@@ -43,7 +43,8 @@ impl Prepared {
     }
 }
 
-fn digest(kind: ChunkKind, message: &[u8]) -> [u8; DIGEST] {
+/// The digest of a message.
+pub(super) fn digest(kind: ChunkKind, message: &[u8]) -> [u8; DIGEST] {
     let mut hash = Sha256::new();
     hash.update([kind.number()]);
     hash.update(message);

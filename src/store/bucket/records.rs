@@ -76,6 +76,9 @@ pub(super) struct Counter {
     /// When the last one came.
     #[prost(fixed64, tag = "4")]
     pub(super) last: u64,
+    /// How many chunks it has, where databases were merged into it: numbers have gaps there.
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) chunks: Option<u64>,
 }
 
 /// Raised when what is written can no longer be read by programs before.

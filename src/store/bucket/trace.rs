@@ -9,10 +9,11 @@ use slatedb::IterationOrder;
 use slatedb::bytes::Bytes;
 
 use super::keys::{self, Owner};
+use super::place::unread;
 use super::prepare::{DIGEST, unpack};
 use super::records::Head;
 use super::runtime;
-use super::views::{ALL, Scan, Source, Views, unread};
+use super::views::{ALL, Scan, Source, Views};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
 

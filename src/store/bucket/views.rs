@@ -12,15 +12,13 @@ use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
 use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder, KeyValue};
 
 use super::deletions::Deletions;
-use super::failed::failed;
-use super::keys::ByOwner;
-use super::place::Place;
+use super::keys::{self, ByOwner};
+use super::merged::Databases;
+use super::place::{Place, database, unread};
+use super::purge::{self, Due};
 use super::runtime;
 use crate::store::clock::now;
 use crate::store::error::Error;
-
-/// The folder of all writers' databases.
-pub(super) const WRITERS: &str = "writers";
 
 /// Blocks of all databases of the process that are kept in memory.
 const CACHED_BYTES: u64 = 64 << 20;
@@ -142,11 +140,15 @@ pub(super) struct Views {
     others: RwLock<BTreeMap<String, Other>>,
     poll: Duration,
     deletions: Arc<Deletions>,
+    /// When what was deleted is to be removed from the tables of the own database.
+    due: Due,
 }
 
 /// Another writer's database.
 enum Other {
     Open(Arc<DbReader>),
+    /// Its chunks are in another database: it is read until the next look, when that one is seen as it is now.
+    Merged(Arc<DbReader>),
     /// Why it cannot be read.
     Unreadable(String),
 }
@@ -167,8 +169,14 @@ impl Views {
             others: RwLock::default(),
             poll,
             deletions: Arc::default(),
+            due: Due::default(),
         });
         views.look().await?;
+        if let Some((_, db)) = &views.own
+            && db.get(keys::UNPURGED).await.map_err(unread(&views.place))?.is_some()
+        {
+            views.purge_later(now());
+        }
         runtime::handle()?.spawn(follow(Arc::downgrade(&views), poll));
         Ok(views)
     }
@@ -201,7 +209,7 @@ impl Views {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let others = others.values().filter_map(|other| match other {
-            Other::Open(reader) => Some(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions))),
+            Other::Open(reader) | Other::Merged(reader) => Some(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions))),
             Other::Unreadable(_) => None,
         });
         own.chain(others).collect()
@@ -211,7 +219,9 @@ impl Views {
     pub(super) fn by_name(&self) -> Vec<(String, Result<Source, String>)> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let others = others.iter().map(|(writer, other)| match other {
-            Other::Open(reader) => (writer.clone(), Ok(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions)))),
+            Other::Open(reader) | Other::Merged(reader) => {
+                (writer.clone(), Ok(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions))))
+            }
             Other::Unreadable(why) => (writer.clone(), Err(why.clone())),
         });
         others.collect()
@@ -221,19 +231,61 @@ impl Views {
     pub(super) fn unreadable(&self) -> Vec<String> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let unreadable = others.iter().filter_map(|(writer, other)| match other {
-            Other::Open(_) => None,
+            Other::Open(_) | Other::Merged(_) => None,
             Other::Unreadable(why) => Some(format!("the database of writer {writer} cannot be read: {why}")),
         });
         unreadable.collect()
+    }
+
+    /// Removes what was deleted from the tables of the own database, some time after this.
+    pub(super) fn purge_later(&self, from: u64) {
+        self.due.set(from);
+    }
+
+    /// Starts to remove it, if it is time.
+    fn purge_if_due(self: &Arc<Self>) {
+        let Some((id, db)) = self.own.clone().filter(|_| self.due.take(now(), self.poll)) else {
+            return;
+        };
+        let views = Arc::clone(self);
+        tokio::spawn(async move {
+            let begin = std::time::Instant::now();
+            if let Err(error) = purge::purge(&views.place, &id, &db, &views.deletions).await {
+                tracing::warn!(%error, "what was deleted cannot be removed from the tables of the database yet");
+                views.purge_later(now());
+            }
+            views.due.took(begin.elapsed(), now());
+        });
+    }
+
+    /// Opens the database of another writer as it is now.
+    pub(super) async fn open_now(&self, writer: &str) -> Result<Source, slatedb::Error> {
+        let reader = self.open_other(writer).await?;
+        Ok(Source::Other(Arc::new(reader), Arc::clone(&self.deletions)))
+    }
+
+    /// Stops reading databases that were merged into another one.
+    fn leave(&self, databases: &Databases) {
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        others.retain(|writer, other| match other {
+            _ if !databases.merged.contains(writer) => true,
+            Other::Open(reader) => {
+                *other = Other::Merged(Arc::clone(reader));
+                true
+            }
+            Other::Merged(_) | Other::Unreadable(_) => false,
+        });
     }
 
     /// Opens the databases that came since the last look, and again those whose reader gave up.
     async fn look(&self) -> Result<(), Error> {
         self.look_for_deletions().await?;
         let own = self.own.as_ref().map(|(id, _)| id.as_str());
-        for writer in self.place.folders(WRITERS).await? {
+        let databases = Databases::list(&self.place).await?;
+        self.leave(&databases);
+        for writer in databases.names {
             let is_open = match self.others.read().unwrap_or_else(PoisonError::into_inner).get(&writer) {
-                Some(Other::Open(reader)) => reader.status().close_reason.is_none(),
+                Some(Other::Open(reader) | Other::Merged(reader)) => reader.status().close_reason.is_none(),
                 Some(Other::Unreadable(_)) | None => false,
             };
             if is_open || own == Some(writer.as_str()) {
@@ -271,11 +323,6 @@ impl Views {
     }
 }
 
-/// Where the database of a writer is.
-pub(super) fn database(place: &Place, writer: &str) -> object_store::path::Path {
-    place.prefix.clone().join(WRITERS).join(writer)
-}
-
 /// Looks for new writers, every so many polls, until the store is gone.
 async fn follow(views: Weak<Views>, poll: Duration) {
     loop {
@@ -284,11 +331,6 @@ async fn follow(views: Weak<Views>, poll: Duration) {
         if let Err(error) = views.look().await {
             tracing::warn!(%error, "cannot look for other writers");
         }
+        views.purge_if_due();
     }
-}
-
-/// An error of the engine while a database is read.
-pub(super) fn unread(place: &Place) -> impl Fn(slatedb::Error) -> Error {
-    let url = place.url().to_owned();
-    move |error| failed("read", &url)(error)
 }

@@ -8,16 +8,15 @@ use std::time::Duration;
 
 use prost::Message as _;
 use slatedb::bytes::Bytes;
-use slatedb::config::{PutOptions, Ttl};
-use slatedb::{CloseReason, Db, ErrorKind, WriteBatch, WriteHandle};
+use slatedb::{CloseReason, Db, ErrorKind, WriteHandle};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::batch::Batch;
 use super::deletions::Deletions;
 use super::failed::failed;
-use super::keys::{self, COUNTER};
 use super::prepare::Prepared;
-use super::records::{Came, Counter, Head};
+use super::records::{Counter, Head};
 use super::runtime;
 use super::views::{is_over, now_millis};
 use crate::store::chunk::{Chunk, ChunkKind};
@@ -421,82 +420,6 @@ async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slate
         }
     }
     Ok(known)
-}
-
-/// What is written at once.
-struct Batch {
-    batch: WriteBatch,
-    options: PutOptions,
-}
-
-impl Batch {
-    fn new(ttl: Option<Duration>) -> Self {
-        let millis = |ttl: Duration| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        Self {
-            batch: WriteBatch::new(),
-            options: PutOptions {
-                ttl: ttl.map_or(Ttl::NoExpiry, |ttl| Ttl::ExpireAfterMillis(millis(ttl))),
-            },
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.batch.is_empty()
-    }
-
-    fn put(&mut self, key: Bytes, value: Bytes) {
-        self.batch.put_bytes_with_options(key, value, &self.options);
-    }
-
-    /// Adds a chunk with the next number.
-    fn add(&mut self, chunk: &Prepared, counter: &mut Counter) -> Head {
-        let head = Head {
-            number: counter.next,
-            arrival: counter.last,
-            ..chunk.head.clone()
-        };
-        let came = Came {
-            owner: chunk.owner.bytes().to_vec(),
-            kind: head.kind,
-            time: head.arrival,
-            before: counter.bytes,
-            bytes: head.bytes,
-        };
-        self.put(chunk.owner.chunk(head.number), chunk.packed.clone());
-        self.put(keys::arrival(head.number), came.encode_to_vec().into());
-        if chunk.kind != ChunkKind::Metrics {
-            self.put(chunk.owner.head(&chunk.digest), head.encode_to_vec().into());
-        }
-        if let Some(trace_id) = chunk.owner.trace_id() {
-            let place = keys::place(head.start, trace_id);
-            if let Some(session) = &head.session {
-                let session = keys::Owner::session(session).prefix(keys::BY_SESSION);
-                self.put([session, place.clone()].concat().into(), Bytes::new());
-            }
-            if chunk.kind == ChunkKind::Spans {
-                self.put([vec![keys::BY_START], place].concat().into(), Bytes::new());
-            }
-        }
-        counter.next += 1;
-        counter.bytes += head.bytes;
-        head
-    }
-
-    /// Notes by which claims a chunk was stored that was there already.
-    fn claim(&mut self, key: &Bytes, head: &mut Head, claims: &[u64]) {
-        let new: Vec<u64> = claims.iter().filter(|claim| !head.claims.contains(claim)).copied().collect();
-        if !new.is_empty() {
-            head.claims.extend(new);
-            self.put(key.clone(), head.encode_to_vec().into());
-        }
-    }
-
-    fn with(mut self, counter: &Counter) -> WriteBatch {
-        let forever = PutOptions { ttl: Ttl::NoExpiry };
-        let (key, value) = (Bytes::from_static(COUNTER), counter.encode_to_vec().into());
-        self.batch.put_bytes_with_options(key, value, &forever);
-        self.batch
-    }
 }
 
 /// Answers once batches are durable.

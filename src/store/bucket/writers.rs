@@ -7,11 +7,11 @@ use prost::Message as _;
 use super::keys::COUNTER;
 use super::mark::adopted_at;
 use super::open;
-use super::place::Place;
+use super::place::{Place, unread};
 use super::records::Counter;
 use super::runtime;
 use super::subscribe::first_from;
-use super::views::{Cache, Source, Views, unread};
+use super::views::{Cache, Source, Views};
 use crate::store::error::Error;
 use crate::store::listed_writer::ListedWriter;
 use crate::store::options::BucketOptions;
@@ -59,7 +59,7 @@ async fn of_source(views: &Arc<Views>, name: String, source: &Source) -> Result<
         adopted,
         first: first.map(|(_, came)| came.time),
         last: Some(counter.last).filter(|last| *last > 0),
-        chunks: counter.next,
+        chunks: counter.chunks.unwrap_or(counter.next),
         bytes: counter.bytes,
         ..listed(name)
     })

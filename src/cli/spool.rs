@@ -1,0 +1,64 @@
+//! A directory for files that go into a bucket once all of them are written. It is removed with this value.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::failure::Failure;
+use super::out;
+use crate::span::hex;
+use crate::store;
+
+/// Files on their way into a bucket.
+#[derive(Debug)]
+pub(super) struct Spool {
+    directory: PathBuf,
+    url: String,
+}
+
+impl Spool {
+    /// For a URL of a bucket; `None`: it is the path of a directory.
+    pub(super) fn open(output: &Path) -> Result<Option<Self>, Failure> {
+        let Some(url) = output.to_str().filter(|text| text.contains("://")) else {
+            return Ok(None);
+        };
+        store::begin_upload(url)?;
+        let mut name = [0; 8];
+        let drawn = getrandom::fill(&mut name).map_err(|error| std::io::Error::other(error.to_string()));
+        let directory = std::env::temp_dir().join(format!("spanbridge-{}", hex(&name)));
+        let made = drawn.and_then(|()| DirBuilder::new().mode(0o700).create(&directory));
+        made.map_err(|source| Failure::Write {
+            path: directory.clone(),
+            source,
+        })?;
+        let url = url.to_owned();
+        Ok(Some(Self { directory, url }))
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Sends all files.
+    pub(super) fn send(&self) -> Result<(), Failure> {
+        let others = store::upload(&self.url, &self.directory)?;
+        if !others.is_empty() {
+            out::note(&format!(
+                "{} has files of another data set, which loaders may read too: {}",
+                self.url,
+                others.join(", ")
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
