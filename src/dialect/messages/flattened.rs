@@ -132,7 +132,9 @@ impl Members<'_> {
 
 impl Call<'_> {
     fn build(self) -> Option<ToolCall> {
-        let name = said(self.name)?;
+        // The tree takes a call without `function.` whose client left the name empty.
+        let is_nameless = !self.wrapped && self.name == Some("") && self.id.is_some_and(|id| !id.is_empty());
+        let name = said(self.name).or_else(|| is_nameless.then(String::new))?;
         Some(match self.arguments {
             Some(arguments) => arguments::call_as_written(said(self.id), name, arguments),
             None => arguments::call(said(self.id), name, None),
