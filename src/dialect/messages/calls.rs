@@ -61,20 +61,20 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
         return Some(call);
     }
     if let Some(Value::Object(function)) = map.get("function") {
-        let name = text(function, &["name"])?;
+        let name = text(function, &["name"]).or_else(|| is_nameless(function, map).then(String::new))?;
         let answered = map.get("answer").and_then(answer);
         return Some(ToolCall {
             answered,
             ..arguments::call(id(map), name, arguments_of(function))
         });
     }
-    let name = text(map, NAMES).or_else(|| is_nameless(map).then(String::new))?;
+    let name = text(map, NAMES).or_else(|| is_nameless(map, map).then(String::new))?;
     Some(arguments::call(id(map), name, arguments_of(map)))
 }
 
 /// Whether a call has an id, and a name that its client left empty: the tool that ran may know it.
-fn is_nameless(map: &Map<String, Value>) -> bool {
-    map.get("name").and_then(Value::as_str) == Some("") && id(map).is_some()
+fn is_nameless(named: &Map<String, Value>, call: &Map<String, Value>) -> bool {
+    named.get("name").and_then(Value::as_str) == Some("") && id(call).is_some()
 }
 
 /// The calls that a client wrote, as JSON, where a tool's result stands.

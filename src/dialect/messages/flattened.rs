@@ -132,12 +132,12 @@ impl Members<'_> {
 
 impl Call<'_> {
     fn build(self) -> Option<ToolCall> {
-        // The tree takes a call without `function.` whose client left the name empty.
-        let is_nameless = !self.wrapped && self.name == Some("") && self.id.is_some_and(|id| !id.is_empty());
-        let name = said(self.name).or_else(|| is_nameless.then(String::new))?;
+        let id = said(self.id);
+        // An empty name beside an id is for the run to fill.
+        let name = self.name.filter(|name| !name.is_empty() || id.is_some())?.to_owned();
         Some(match self.arguments {
-            Some(arguments) => arguments::call_as_written(said(self.id), name, arguments),
-            None => arguments::call(said(self.id), name, None),
+            Some(arguments) => arguments::call_as_written(id, name, arguments),
+            None => arguments::call(id, name, None),
         })
     }
 }
