@@ -339,7 +339,7 @@ impl<'s, 'a> Graph<'s, 'a> {
                 name: Some(name),
                 call_id: said.tool_call_id.clone(),
                 arguments,
-                result: result.filter(|_| !failed),
+                result,
                 ..ToolUse::default()
             }));
         } else {
@@ -351,6 +351,14 @@ impl<'s, 'a> Graph<'s, 'a> {
         }
         read_facts(&mut facts, &mut operation);
         operation.metadata.extend(facts);
+        // Of a tool that failed without a result, the message has the error.
+        let error = operation.failure.as_ref().map(|failure| format!("Error: {}", failure.text()));
+        if let Some(tool) = &mut operation.tool
+            && error.is_some()
+            && tool.result.as_ref().and_then(Value::as_str) == error.as_deref()
+        {
+            tool.result = None;
+        }
         let own = self.story.id_at(span.as_deref(), at);
         let place = self.story.add(own, self.agents.place(agent), operation);
         if let Some(span) = span {
