@@ -138,20 +138,25 @@ fn a_conversation_in_verifiers() {
 /// Many samples of one log; and one long text that the input of each model call names.
 #[test]
 fn samples_and_names_in_inspect() {
-    let output = json!({"model": "m", "choices": [{"message": {"role": "assistant", "content": "a"}}]});
+    // With the fields that Inspect writes: what a log lacks of them is noted for each of its samples.
+    let (at, end) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
+    let said = json!({"id": "M1", "role": "assistant", "source": "generate", "model": "m", "content": "a"});
+    let output = json!({"model": "m", "time": 1.0, "choices": [{"message": said, "stop_reason": "stop"}]});
     let call = |input: Value, refs: Value| {
-        json!({"event": "model", "model": "m", "input": input, "input_refs": refs, "tools": [], "tool_choice": "auto",
-            "config": {}, "output": output})
+        json!({"event": "model", "uuid": "E1", "span_id": "S1", "timestamp": at, "completed": end, "working_start": 0.0, "working_time": 1.0,
+            "metadata": {}, "model": "m", "input": input, "input_refs": refs, "tools": [], "tool_choice": "auto", "config": {}, "output": output})
     };
     let log = |samples: Vec<Value>| {
-        json!({"version": 2, "eval": {"task": "t", "created": "2026-01-01T00:00:00Z", "dataset": {}, "model": "m", "config": {},
-            "metadata": {"long": "m".repeat(1_000)}}, "samples": samples})
+        json!({"version": 2, "status": "success", "plan": {}, "stats": {}, "eval": {"task": "t", "eval_id": "E", "run_id": "R",
+            "task_id": "T", "created": at, "dataset": {}, "model": "m", "config": {}, "metadata": {"long": "m".repeat(1_000)}}, "samples": samples})
     };
     let question = json!({"role": "user", "content": "q"});
     all_grow_evenly(|count| {
         let sample = |number: u64| {
             let events = [call(json!([question]), Value::Null)];
-            json!({"id": number, "epoch": 1, "input": "q", "target": "t", "events": events})
+            json!({"id": number, "epoch": 1, "input": "q", "target": "t", "uuid": format!("U{number}"), "messages": [question, said],
+                "output": output, "model_usage": {}, "metadata": {}, "started_at": at, "completed_at": end, "total_time": 1.0,
+                "events": events})
         };
         import("inspect", &log((0..count).map(sample).collect()).to_string())
     });
