@@ -35,7 +35,7 @@ Examples:
   spanbridge store copy --from ~/.local/share/spanbridge --to s3://my-bucket/traces
   spanbridge store copy --from s3://my-bucket/traces --to /var/lib/spanbridge";
 
-/// List the servers that write to a bucket, take over and merge what is left of those that are gone, and copy stores.
+/// List the servers of a bucket, adopt and merge what gone ones left, copy stores.
 #[derive(Debug, Args)]
 pub(super) struct Stores {
     #[command(subcommand)]
