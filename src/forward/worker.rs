@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio::task::{JoinError, JoinHandle};
 
 use super::attempt::{Attempt, Attempts};
 use super::batch::{Batch, LARGE};
@@ -62,6 +63,8 @@ pub(super) struct Worker {
     progress: Progress,
     /// When the position is written next; `None`: it was not since the start.
     save_at: Option<Instant>,
+    /// The store keeps a position; a stop may come before it has.
+    keeping: Option<JoinHandle<Result<(), crate::store::Error>>>,
     attempts: Attempts,
     /// What ended the process, or panicked.
     suspect: Option<Attempt>,
@@ -152,6 +155,7 @@ impl Worker {
             folder,
             progress,
             save_at: None,
+            keeping: None,
             attempts,
             suspect,
             failures: 0,
@@ -432,6 +436,8 @@ impl Worker {
 
     /// Keeps how far the destination is, in the store and then in the folder, where commands look.
     async fn save(&mut self) -> Result<(), Ended> {
+        // An earlier position must not come after this one, and the store is not held behind a stop.
+        let _ = self.kept().await;
         let sample = self.counts.sample(&self.destination);
         let [spans, records, points] = sample.sent;
         let mut now_at = self.progress.clone();
@@ -453,11 +459,20 @@ impl Worker {
         if written != now_at {
             now_at.updated = now();
             let (store, name, bytes) = (Arc::clone(&self.store), self.destination.name.clone(), progress::to_bytes(&now_at));
-            blocking(move || store.keep_progress(&name, &bytes)).await??;
+            self.keeping = Some(tokio::task::spawn_blocking(move || store.keep_progress(&name, &bytes)));
+            self.kept().await?;
             progress::write(&self.folder, &self.destination.name, &now_at)?;
         }
         self.save_at = Some(Instant::now() + SAVE.max(begin.elapsed() * SAVE_SHARE));
         Ok(())
+    }
+
+    /// Waits until the store has kept what it was given.
+    async fn kept(&mut self) -> Result<(), Ended> {
+        let Some(keeping) = &mut self.keeping else { return Ok(()) };
+        let kept = keeping.await;
+        self.keeping = None;
+        Ok(kept.map_err(|error| broken(&error))??)
     }
 }
 
@@ -497,9 +512,13 @@ impl From<crate::store::Error> for Ended {
 
 /// Off the threads that answer requests.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Ended> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+    tokio::task::spawn_blocking(work).await.map_err(|error| broken(&error))
+}
+
+fn broken(error: &JoinError) -> Ended {
+    match error.is_panic() {
         true => Ended::Panicked,
         // The runtime ends.
         false => Ended::Stopped,
-    })
+    }
 }
