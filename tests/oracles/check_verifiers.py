@@ -59,6 +59,7 @@ def rules(t):
 def check(path, flags):
     document = load(path)
     need(len(document["traces"]) == 1, "traces")
+    need(text(document["task"]["type"]) and isinstance(document["task"]["data"], dict), "task of the episode")
     told = rules(document["traces"][0])
     if Trace is None:
         return told + " (standard library alone)"
