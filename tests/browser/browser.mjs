@@ -7,7 +7,7 @@ import puppeteer from 'puppeteer-core';
 export async function start() {
   const profile = mkdtempSync(join(tmpdir(), 'spanbridge-chromium-'));
   const browser = await puppeteer.launch({
-    executablePath: '/usr/bin/chromium', headless: true, protocolTimeout: 180000,
+    executablePath: process.env.CHROMIUM, headless: true, protocolTimeout: 180000,
     args: ['--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`],
   });
   return { browser, end: async () => { await browser.close(); rmSync(profile, { recursive: true, force: true }); } };
@@ -28,7 +28,7 @@ export async function open(browser, url, { theme = 'light', forced = 'none', mot
     { name: 'prefers-color-scheme', value: theme }, { name: 'forced-colors', value: forced }, { name: 'prefers-reduced-motion', value: motion }] });
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(() => {
-    globalThis.longest = 0; globalThis.longTasks = [];
+    globalThis.longTasks = [];
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) globalThis.longTasks.push([Math.round(entry.startTime), Math.round(entry.duration)]); }).observe({ type: 'longtask', buffered: true });
   });
   await page.goto(url, { waitUntil: 'load' });

@@ -18,6 +18,8 @@ for needed in chromium node npm; do
     exit 0
   fi
 done
+CHROMIUM=$(command -v chromium)
+export CHROMIUM
 cd "$here"
 if ! cmp -s package.json node_modules/made-from; then
   rm -rf node_modules

@@ -18,6 +18,7 @@ mod model_output;
 mod note;
 mod numbers;
 mod operations;
+mod parts;
 mod reader;
 pub(in crate::formats) mod remainder;
 mod restored;
@@ -44,6 +45,7 @@ pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{
     add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched,
 };
+pub(in crate::formats) use parts::text_or_parts;
 pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;

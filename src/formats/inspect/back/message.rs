@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::kind_of;
-use crate::formats::back::{At, Result};
+use crate::formats::back::{At, Result, text_or_parts};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 
@@ -47,12 +46,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
 
 /// Text, or a list of parts.
 pub(super) fn parts(at: &At<'_>) -> Result<Vec<Part>> {
-    match at.value {
-        Value::String(text) if text.is_empty() => Ok(Vec::new()),
-        Value::String(text) => Ok(vec![Part::Text(text.clone())]),
-        Value::Array(_) => at.items()?.iter().map(part).collect(),
-        other => Err(at.refuse(format!("text or a list of parts is wanted, found {}", kind_of(other)))),
-    }
+    text_or_parts(at, part)
 }
 
 fn part(at: &At<'_>) -> Result<Part> {
