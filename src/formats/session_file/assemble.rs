@@ -205,6 +205,9 @@ impl<'a> Conversation<'a, '_> {
                     let what = format!("{}: what it was given, or gave, beside its words", step.operation.kind.name());
                     self.lose(Some(step), what, LossReason::NoPlace);
                 }
+                if exchange.is_repeated {
+                    return;
+                }
                 let words = step.and_then(|step| thread::operation_words(run, self.results, step, is_user));
                 let Some(words) = words.filter(|words| !words.trim().is_empty()) else {
                     return;
