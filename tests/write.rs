@@ -156,6 +156,42 @@ fn every_recorded_operation_reads_back_as_it_was_written() {
 }
 
 /// Words that look like nothing else: no JSON, no number, no block.
+/// GenAI's words for memories: what is no list of records is one, and beside it as it was said.
+#[test]
+fn memories_are_written_as_records() {
+    let (registry, writer) = (Registry::built_in(), AttributeWriter::new(Vocabulary::GenAi));
+    let original = Span::new(TraceId::from_bytes(&[1; 16]).unwrap(), SpanId::from_bytes(&[1; 8]).unwrap(), "memory");
+    for (kind, told, records) in [
+        (Kind::MemoryWrite, Value::from("likes snow"), r#"[{"content":"likes snow"}]"#),
+        (Kind::MemoryWrite, serde_json::json!([{"content": "likes snow"}]), r#"[{"content":"likes snow"}]"#),
+        (Kind::MemoryRead, serde_json::json!(["snow", {"content": "ice"}]), r#"[{"content":"snow"},{"content":"ice"}]"#),
+    ] {
+        let mut operation = Operation::default();
+        operation.kind = kind;
+        operation.name = "memory".to_owned();
+        let memory = operation.memory.get_or_insert_default();
+        memory.entity_id = Some("mem_9".to_owned());
+        memory.namespace = Some("store".into());
+        if kind == Kind::MemoryRead {
+            memory.query = Some("what?".into());
+            memory.total_available = Some(7);
+            memory.results = Some(told.clone());
+        } else {
+            memory.operation = Some("add".to_owned());
+            memory.data = Some(told.clone());
+        }
+        let span = written(&writer, &original, &operation);
+        let text = |key: &str| span.attributes.text(key).map(str::to_owned);
+        assert_eq!(text("gen_ai.memory.records").as_deref(), Some(records));
+        assert_eq!(text("gen_ai.memory.record.id").as_deref(), Some("mem_9"));
+        assert_eq!(text("gen_ai.memory.store.id").as_deref(), Some("store"));
+        assert_eq!(text("gen_ai.memory.query.text").is_some(), kind == Kind::MemoryRead);
+        assert_eq!(span.attributes.get("gen_ai.memory.record.count").is_some(), kind == Kind::MemoryRead);
+        let again = read(&registry, &span, &[]).operation;
+        assert_eq!(again.memory, operation.memory, "{records}");
+    }
+}
+
 fn words() -> impl Strategy<Value = String> {
     "[a-zA-Zäß€🦀][a-zA-Z äß€🦀:,.!?']{0,20}[a-z]"
 }

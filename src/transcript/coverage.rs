@@ -70,7 +70,13 @@ impl<'a> Transcript<'a> {
         for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
             this.read(&entry.kind, entry.step);
         }
-        this.repeated = repeated::find(run, |step| this.uncovered(step));
+        let speakers = run.steps.ids().filter_map(|id| match this.uncovered(id)? {
+            Uncovered::UserWords => Some((id, true)),
+            Uncovered::AgentWords => Some((id, false)),
+            _ => None,
+        });
+        let speakers: Vec<(StepId, bool)> = speakers.collect();
+        this.repeated = repeated::find(run, &speakers);
         this
     }
 

@@ -1,10 +1,10 @@
 //! A scope's conversation as a graph of messages: each message once, with the one that it follows. Where a history was edited
 //! or cut, a branch begins.
 
-use crate::document::json::{Json, Text};
+use crate::document::json::Text;
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
-use crate::operation::{Failure, Kind, Message, Role};
+use crate::operation::{Failure, Message, Role};
 use crate::run::{self, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::calls::Results;
@@ -131,7 +131,7 @@ impl<'a> Thread<'a> {
             _ if exchange.is_repeated => None,
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let is_user = exchange.kind == ExchangeKind::UserWords;
-                let text = step.and_then(|step| operation_words(run, results, step, is_user));
+                let text = step.and_then(|step| content::operation_words(run, results, step, is_user));
                 text.map(|text| Words::OfOperation { is_user, text })
             }
         };
@@ -231,17 +231,4 @@ fn key(message: &Message) -> String {
 
 fn key_of(role: &str, text: &str) -> String {
     format!("{role} {}", text.trim())
-}
-
-/// What a person or the agent said, as the operation itself tells.
-pub(crate) fn operation_words<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
-    let (input, output) = (content::input(run, step), content::output(results, step));
-    let words = match (step.operation.kind, is_user) {
-        // What was asked is no answer.
-        (Kind::Interrupt, _) => output,
-        (_, true) => input.or(output),
-        (_, false) => output.or(input),
-    };
-    let text = words.filter(|words| !words.is_null()).map(Json::into_text)?;
-    (!text.trim().is_empty()).then_some(text)
 }

@@ -11,7 +11,7 @@ use crate::span::{SpanId, UnixNanos};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind};
-use crate::transcript::{chat, content, facts, thread};
+use crate::transcript::{chat, content, facts};
 
 /// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
 const PLACED: [&str; 8] = [
@@ -81,12 +81,12 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
         ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), run.known_time(exchange.step, exchange.at)),
         ExchangeKind::UserWords => new(
             "user",
-            thread::operation_words(run, results, own?, true)?.into(),
+            content::operation_words(run, results, own?, true)?.into(),
             run.known_time(exchange.step, exchange.at),
         ),
         ExchangeKind::AgentWords => new(
             "agent",
-            thread::operation_words(run, results, own?, false)?.into(),
+            content::operation_words(run, results, own?, false)?.into(),
             run.known_time(exchange.step, exchange.at),
         ),
     };
