@@ -2,7 +2,7 @@
 //!
 //! How much each call took is told nowhere. The last call has the sum: totals over model calls are right, and a finding says so.
 
-use crate::operation::{Cost, Operation, TokenCount};
+use crate::operation::{Cost, Operation};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 use crate::span::SpanId;
@@ -41,7 +41,7 @@ pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (
     let usage = usage && !agent.usage.is_empty();
     let cost = cost && agent.cost != Cost::default();
     if usage {
-        call.usage = std::mem::replace(&mut agent.usage, TokenCount::default());
+        call.usage = std::mem::take(&mut agent.usage);
     }
     if cost {
         call.cost = std::mem::take(&mut agent.cost);
