@@ -188,9 +188,11 @@ fn memories_are_written_as_records() {
             r#"[{"content":"snow"},{"content":"ice"}]"#,
         ),
     ] {
-        let mut operation = Operation::default();
-        operation.kind = kind;
-        operation.name = "memory".to_owned();
+        let mut operation = Operation {
+            kind,
+            name: "memory".to_owned(),
+            ..Operation::default()
+        };
         let memory = operation.memory.get_or_insert_default();
         memory.entity_id = Some("mem_9".to_owned());
         memory.namespace = Some("store".into());
