@@ -44,16 +44,6 @@ fn without_known_keys(registry: &Registry, mut operation: Operation) -> Operatio
 fn comparable(mut operation: Operation) -> Operation {
     // It speaks of the attributes, which are not written.
     operation.has_unread_words = false;
-    // GenAI's query and records of a memory are read as those of a search, too.
-    if operation.kind == Kind::MemoryRead
-        && let (Some(memory), Some(search)) = (&operation.memory, &mut operation.search)
-    {
-        search.query.take_if(|_| memory.query.is_some());
-        search.documents.take_if(|_| memory.results.is_some());
-    }
-    if operation.kind == Kind::MemoryRead {
-        operation.search.take_if(|search| **search == Search::default());
-    }
     // The whole input of a tool or a search is its arguments or its query, where nothing else is said; likewise the output.
     if matches!(
         operation.kind,
@@ -87,6 +77,16 @@ fn comparable(mut operation: Operation) -> Operation {
     let input = operation.input_messages.iter_mut().flat_map(|messages| messages.to_mut());
     for message in input.chain(operation.output_messages.iter_mut().flatten()) {
         comparable_message(message);
+    }
+    // GenAI's query and records of a memory are read as those of a search, too.
+    if operation.kind == Kind::MemoryRead
+        && let (Some(memory), Some(search)) = (&operation.memory, &mut operation.search)
+    {
+        search.query.take_if(|_| memory.query.is_some());
+        search.documents.take_if(|_| memory.results.is_some());
+    }
+    if operation.kind == Kind::MemoryRead {
+        operation.search.take_if(|search| **search == Search::default());
     }
     operation
 }
@@ -165,7 +165,6 @@ fn every_recorded_operation_reads_back_as_it_was_written() {
     assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Words that look like nothing else: no JSON, no number, no block.
 /// GenAI's words for memories: what is no list of records is one, and beside it as it was said.
 #[test]
 fn memories_are_written_as_records() {
@@ -219,6 +218,7 @@ fn memories_are_written_as_records() {
     }
 }
 
+/// Words that look like nothing else: no JSON, no number, no block.
 fn words() -> impl Strategy<Value = String> {
     "[a-zA-Zäß€🦀][a-zA-Z äß€🦀:,.!?']{0,20}[a-z]"
 }
