@@ -1,21 +1,18 @@
 //! Judgements of what an agent did.
 
-use super::table::group;
-
-group! {
-    /// A judgement.
-    struct Evaluation {
-        /// What was judged, for example `relevance`.
-        name: Option<String>,
-        /// How good.
-        score: Option<f64>,
-        /// For example `pass`.
-        label: Option<String>,
-        /// Why.
-        explanation: Option<String>,
-        /// `HUMAN`, `LLM` or `CODE`.
-        annotator_kind: Option<String>,
-    }
+/// A judgement.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evaluation {
+    /// What was judged, for example `relevance`.
+    pub name: Option<String>,
+    /// How good.
+    pub score: Option<f64>,
+    /// For example `pass`.
+    pub label: Option<String>,
+    /// Why.
+    pub explanation: Option<String>,
+    /// `HUMAN`, `LLM` or `CODE`.
+    pub annotator_kind: Option<String>,
 }
 
 impl Evaluation {

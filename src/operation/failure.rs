@@ -1,18 +1,14 @@
 //! Failures.
 
-use super::table::group;
-
-group! {
-    /// Why an operation failed.
-    #[derive(Eq)]
-    struct Failure {
-        /// What went wrong, for people.
-        message: Option<String>,
-        /// The error's class or code (`error.type`, `exception.type`).
-        error_type: Option<String>,
-        /// The stack trace.
-        stacktrace: Option<String>,
-    }
+/// Why an operation failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// What went wrong, for people.
+    pub message: Option<String>,
+    /// The error's class or code (`error.type`, `exception.type`).
+    pub error_type: Option<String>,
+    /// The stack trace.
+    pub stacktrace: Option<String>,
 }
 
 impl Failure {

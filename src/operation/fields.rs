@@ -12,11 +12,11 @@ use super::kind::Kind;
 use super::message::Message;
 use super::messages::Messages;
 use super::named::named;
-use super::rare::Rare;
+use super::rare::{Rare, Sparse};
 use super::recorded::Recorded;
-use super::table::{group, operation};
+use super::table::{facts_of, group, operation};
 use super::tool_definition::ToolDefinition;
-use super::value::{Content, FieldType as _, FieldValue, Held, Slot};
+use super::value::{Content, FieldType as _, FieldValue, Group, Held, Slot};
 
 operation! {
     {
@@ -368,6 +368,9 @@ operation! {
         has_unread_words: bool,
     }
 }
+
+facts_of! { Evaluation { name, score, label, explanation, annotator_kind, } }
+facts_of! { Failure { message, error_type, stacktrace, } }
 
 impl Model {
     /// The answering model, else the one asked for.

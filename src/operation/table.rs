@@ -12,23 +12,29 @@ macro_rules! group {
         $(#[$group_doc])*
         pub struct $Group { $($(#[$doc])* pub $member: $type,)* }
 
-        impl $crate::operation::rare::Sparse for $Group {
+        impl Sparse for $Group {
             const EMPTY: &'static Self = &Self { $($member: None,)* };
         }
 
-        impl $crate::operation::value::Group for $Group {
+        facts_of! { $Group { $($member,)* } }
+    };
+}
+
+/// How the facts of a type are reached by name. A new member does not compile until it is listed.
+macro_rules! facts_of {
+    ($Group:ident { $($member:ident,)* }) => {
+        impl Group for $Group {
             const NAMES: &'static [&'static str] = &[$(stringify!($member),)*];
 
             #[inline]
-            fn each<'a>(&'a self, mut tell: impl FnMut(&'static str, $crate::operation::value::FieldValue<'a>)) {
-                use $crate::operation::value::FieldType as _;
-                $(if let Some(value) = self.$member.value() {
+            fn each<'a>(&'a self, mut tell: impl FnMut(&'static str, FieldValue<'a>)) {
+                let Self { $($member,)* } = self;
+                $(if let Some(value) = $member.value() {
                     tell(stringify!($member), value);
                 })*
             }
 
-            fn slot(&mut self, name: &str) -> Option<$crate::operation::value::Slot<'_>> {
-                use $crate::operation::value::FieldType as _;
+            fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
                 match name {
                     $(stringify!($member) => Some(self.$member.slot()),)*
                     _ => None,
@@ -36,7 +42,6 @@ macro_rules! group {
             }
 
             fn fill(&mut self, other: Self) {
-                use $crate::operation::value::FieldType as _;
                 $(self.$member.fill(other.$member);)*
             }
         }
@@ -87,6 +92,14 @@ macro_rules! operation {
         impl Field {
             /// The fields that documents have as facts, each with its name there.
             pub(crate) const FACTS: &'static [(Self, &'static str)] = &[$($($((Self::$Variant, $fact),)?)*)*];
+
+            /// Its name among the facts of documents.
+            pub(crate) fn fact(self) -> Option<&'static str> {
+                match self {
+                    $($($(Self::$Variant => Some($fact),)?)*)*
+                    _ => None,
+                }
+            }
 
             /// Where an operation has it, for example `tool.name`; `None` if it is another way to record a field.
             #[must_use]
@@ -146,4 +159,4 @@ macro_rules! operation {
     };
 }
 
-pub(super) use {group, operation};
+pub(super) use {facts_of, group, operation};

@@ -125,56 +125,56 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::operation::{Interrupt, Memory, Prompt, ResourceImpact, Search, StateChange, Task, Training};
+    use crate::operation::{Document, Evaluation, Field, Memory, Role, Search, Slot, ToolDefinition};
+
+    /// Puts some value there.
+    fn set(slot: Slot<'_>) {
+        match slot {
+            Slot::Text(slot) => *slot = Some("words".to_owned()),
+            Slot::Count(slot) => *slot = Some(3),
+            Slot::Integer(slot) => *slot = Some(-3),
+            Slot::Number(slot) => *slot = Some(0.5),
+            Slot::Flag(slot) => *slot = Some(true),
+            Slot::Value(slot) => *slot = Some(json!({"a": 1})),
+            Slot::Texts(list) => list.push("words".to_owned()),
+            Slot::Map(map) => map.extend([("a".to_owned(), json!(1))]),
+            Slot::Recorded(slot) => *slot = json!(1).into(),
+            Slot::Conversation(slot) => *slot = Some(vec![Message::text(Role::User, "words")].into()),
+            Slot::Messages(slot) => *slot = Some(vec![Message::text(Role::Assistant, "words")]),
+            Slot::Documents(slot) => *slot = Some(vec![Document::default()]),
+            Slot::Tools(list) => list.push(ToolDefinition::default()),
+            Slot::Evaluations(list) => list.push(Evaluation::default()),
+        }
+    }
 
     #[test]
     fn what_only_the_other_span_says_is_kept() {
+        for field in Field::ALL {
+            let mut other = Operation::default();
+            let Some(slot) = field.slot(&mut other) else { continue };
+            set(slot);
+            assert!(field.value(&other).is_some(), "{field:?}");
+            let mut kept = Operation::default();
+            fill(&mut kept, other.clone());
+            assert_eq!(kept, other, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn what_both_say_stays() {
         let other = Operation {
             search: Some(Box::new(Search {
+                query: Some("other".into()),
                 top_k: Some(3),
                 ..Search::default()
             })),
-            embedded_texts: vec!["text".to_owned()],
-            vector_count: Some(1),
             memory: Some(Box::new(Memory {
                 key: Some("k".to_owned()),
                 ..Memory::default()
             })),
-            state: Some(Box::new(StateChange {
-                reason: Some("why".to_owned()),
-                ..StateChange::default()
-            })),
-            interrupt: Some(Box::new(Interrupt {
-                wait_ms: Some(1),
-                ..Interrupt::default()
-            })),
-            training: Training {
-                reward: Some(0.5),
-                step: Some(2),
-                ..Training::default()
-            }
-            .into(),
-            prompt: Prompt {
-                template: Some("Say {it}.".to_owned()),
-                ..Prompt::default()
-            }
-            .into(),
-            resource_impact: Some(Box::new(ResourceImpact {
-                amount: Some(1.0),
-                ..ResourceImpact::default()
-            })),
-            task: Task {
-                goal: Some("done".to_owned()),
-                ..Task::default()
-            }
-            .into(),
             tags: vec!["one".to_owned()],
-            format_extras: Map::from_iter([("synth".to_owned(), json!({"a": 1}))]),
             ..Operation::default()
         };
-        let mut kept = Operation::default();
-        fill(&mut kept, other.clone());
-        assert_eq!(kept, other);
         let mut known = Operation {
             search: Some(Box::new(Search {
                 query: Some("fares".into()),

@@ -34,7 +34,7 @@ fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a
 fn put_fields<'a>(out: &mut Object<'a>, operation: &'a Operation, fields: &[Field]) {
     for field in fields {
         if let Some(value) = field.value(operation)
-            && let Some((_, name)) = Field::FACTS.iter().find(|(known, _)| known == field)
+            && let Some(name) = field.fact()
         {
             put_value(out, name, fact_groups::to_json(value));
         }
@@ -53,7 +53,7 @@ pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
 }
 
 /// Facts with a place of their own among the others, or with a condition.
-const PLACED: &[Field] = &[
+const PLACED: [Field; 26] = [
     Field::ModelRequested,
     Field::ModelResponse,
     Field::Provider,
@@ -82,9 +82,23 @@ const PLACED: &[Field] = &[
     Field::Metadata,
 ];
 
+/// Whether a field is one of them, by its number.
+#[expect(clippy::indexing_slicing, reason = "there is one for each field")]
+const IS_PLACED: [bool; Field::ALL.len()] = {
+    let mut is_placed = [false; Field::ALL.len()];
+    let mut placed = PLACED.as_slice();
+    while let [field, rest @ ..] = placed {
+        is_placed[*field as usize] = true;
+        placed = rest;
+    }
+    is_placed
+};
+
 /// The facts that are not [`PLACED`].
 pub(crate) fn others(operation: &Operation) -> impl Iterator<Item = (&'static str, Json<'_>)> {
-    let others = Field::FACTS.iter().filter(|(field, _)| !PLACED.contains(field));
+    let others = Field::FACTS
+        .iter()
+        .filter(|(field, _)| IS_PLACED.get(*field as usize) == Some(&false));
     others.filter_map(|(field, name)| Some((*name, fact_groups::to_json(field.value(operation)?))))
 }
 
