@@ -51,6 +51,10 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
         assert_eq!(send(&serving, &[span(1 + id % 4, id)]), 200);
         acknowledged.push(id);
     }
+    let unwanted = TraceId::from_bytes(&[9; 16]).expect("an id").to_string();
+    assert_eq!(send(&serving, &[span(9, 200)]), 200);
+    let deleted = spanbridge(&["delete", "--trace", &unwanted, "--yes", "--server", &serving.api]);
+    assert!(deleted.status.success(), "{deleted:?}");
     // It goes on while the copy is made.
     std::thread::scope(|scope| {
         let busy = scope.spawn(|| {
@@ -81,6 +85,9 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
         }
     }
     assert!(acknowledged.iter().all(|id| found.contains(id)), "{found:?}");
+    assert_eq!(send(&serving, &[span(9, 200)]), 200);
+    let (status, body) = get(&serving, &format!("/api/v1/traces/{unwanted}"));
+    assert_eq!(status, 410, "what was deleted on request is not stored again: {body}");
     let exported = spanbridge(&["ls", "--server", &serving.api, "--json"]);
     assert_eq!(stdout(&exported).lines().count(), 4);
     serving.stop();
