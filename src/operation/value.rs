@@ -237,7 +237,7 @@ impl<T: Group + Sparse> Held for Rare<T> {
 
     #[inline]
     fn held_mut(&mut self) -> &mut T {
-        &mut **self
+        self
     }
 
     fn fill(&mut self, other: Self) {
