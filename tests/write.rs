@@ -99,16 +99,14 @@ fn comparable_message(message: &mut Message) {
 
 /// The fields in which two operations differ, for the message of a failing test.
 fn differences(a: &Operation, b: &Operation) -> Vec<String> {
-    let said = |operation: &Operation| {
-        (
-            operation.kind,
-            operation.name.clone(),
-            operation.failure.clone(),
-            operation.unmapped.clone(),
-        )
+    let said = |of: &Operation| {
+        // What was recorded as text is the same as its value.
+        let whole = (of.input.clone(), of.output.clone());
+        (of.kind, of.name.clone(), whole, of.failure.clone(), of.unmapped.clone())
     };
     let beside = (said(a) != said(b)).then(|| format!("{:?} / {:?}", said(a), said(b)));
-    let fields = Field::ALL.iter().map(|field| (field, field.value(a), field.value(b)));
+    let fields = Field::ALL.iter().filter(|field| !matches!(field, Field::Input | Field::Output));
+    let fields = fields.map(|field| (field, field.value(a), field.value(b)));
     let fields = fields
         .filter(|(_, a, b)| a != b)
         .map(|(field, a, b)| format!("{}: {a:?} / {b:?}", field.word()));

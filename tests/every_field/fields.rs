@@ -73,9 +73,11 @@ fn value(field: Field) -> Value {
     }
 }
 
+type Further = (&'static str, fn(&mut Operation));
+
 /// Parts and further forms.
 #[rustfmt::skip]
-const FURTHER: &[(&str, fn(&mut Operation))] = &[
+const FURTHER: &[Further] = &[
     ("input_messages.system", |operation| operation.input_messages = Some(vec![Message::text(Role::System, MARK.to_owned())].into())),
     ("input.object", |operation| operation.input = json!({"p": {"q": MARK}}).into()),
     ("output.object", |operation| operation.output = json!({"p": {"q": MARK}}).into()),
