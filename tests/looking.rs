@@ -534,6 +534,27 @@ fn compare_shows_what_differs_between_two_runs() {
 }
 
 #[test]
+fn files_where_a_trace_is_meant_are_named_as_files() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = data_of(&directory);
+    let [file, other] = two_recordings();
+    let cases = [
+        (["show", &file, "--full"], "is a file"),
+        (["compare", &file, "no/such/file.json"], "there is no file no/such/file.json"),
+        (["compare", &file, "run 7"], "run 7 is not a trace id"),
+    ];
+    let check = |(arguments, wanted): &([&str; 3], &str)| {
+        let output = run(&[&arguments[..], &["--data-dir", data]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(wanted), "{arguments:?}: {said}");
+    };
+    // Without a store, and with one.
+    cases.iter().take(2).for_each(check);
+    assert!(run(&["import", &other, "--data-dir", data]).status.success());
+    cases.iter().for_each(check);
+}
+
+#[test]
 fn compare_pairs_the_runs_of_two_sets() {
     let directory = tempfile::tempdir().expect("a directory");
     let from = ["--data-dir", data_of(&directory)];

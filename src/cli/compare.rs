@@ -57,11 +57,26 @@ pub(super) struct Compare {
     from: Where,
 }
 
+/// What to say where this is neither a file nor a run, but has the form of a path.
+fn missing_file(text: &str) -> Option<Failure> {
+    let path = Path::new(text);
+    let is_path = path.extension().is_some() || path.components().count() > 1;
+    (is_path && !path.exists()).then(|| Failure::missing(format!("there is no file {text}, and no run is called so")))
+}
+
 impl Compare {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sides = [&self.left, &self.right];
         let is_file = |text: &&String| Path::new(text.as_str()).is_file();
-        let source = if sides.iter().all(is_file) { None } else { Some(self.from.open()?) };
+        let no_file = |failure| match self.by {
+            Some(_) => failure,
+            None => sides.iter().find_map(|side| missing_file(side)).unwrap_or(failure),
+        };
+        let source = if sides.iter().all(is_file) {
+            None
+        } else {
+            Some(self.from.open().map_err(no_file)?)
+        };
         if let Some(by) = &self.by {
             let [left, right] = sides.map(|side| self.members(side, by, source.as_ref()));
             let compared = compare::sets(by, left?, right?);
@@ -107,7 +122,7 @@ impl Compare {
                 (Some(_), more) => Err(Failure::usage(format!("{text} has {} runs; pair them with --by KEY", more + 1))),
             };
         };
-        let id = trace_id(source, text)?;
+        let id = trace_id(source, text).map_err(|failure| missing_file(text).unwrap_or(failure))?;
         let run = source.run(id)?;
         run.ok_or_else(|| Failure::missing(format!("there is no trace {id}; `spanbridge ls` lists the traces")))
     }

@@ -78,6 +78,8 @@ pub(super) struct Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Status {
     Ok,
+    // The pages' word.
+    #[value(alias = "failed")]
     Error,
     Running,
     /// No agent did anything in the trace.

@@ -139,7 +139,7 @@ impl Send {
             "{} and {} sent to {}",
             out::many(spans, "span"),
             out::many(records, "log record"),
-            sample.name
+            self.to
         ));
         let not_taken: u64 = sample.not_taken.iter().sum();
         if sample.left_out + not_taken > 0 {

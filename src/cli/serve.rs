@@ -313,7 +313,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
         "serving, data in {}\n\
          \n  OTLP/gRPC  {scheme}://{grpc}\
          \n  OTLP/HTTP  {scheme}://{http}  (/v1/traces, /v1/logs, /v1/metrics; protobuf or JSON)\
-         \n  API        {scheme}://{api}\
+         \n  API        {scheme}://{api}  (runs as pages in a browser; documents for programs)\
          \n\n\
          Point an exporter here:\n\
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\

@@ -109,7 +109,9 @@ impl List {
         let failed = |source| Failure::Output { source };
         let bucket = BucketOptions::new(&self.store).with_folder(&self.project.directory(Path::new("")));
         let writers = store::writers_of(&bucket)?;
-        if self.json {
+        if writers.is_empty() {
+            out::note(&format!("no server has stored anything at {}", self.store));
+        } else if self.json {
             for writer in &writers {
                 let line = json!({
                     "writer": writer.name,

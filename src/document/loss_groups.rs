@@ -141,7 +141,10 @@ impl LossGroups {
                 .map(|(_, _, what, count)| format!("{count} × {what}"))
                 .collect();
             if of.len() > NAMED {
-                named.push(format!("{} more kinds", of.len() - NAMED));
+                named.push(match of.len() - NAMED {
+                    1 => "1 more kind".to_owned(),
+                    more => format!("{more} more kinds"),
+                });
             }
             (total > 0).then(|| format!("{total} of {name} ({})", named.join(", ")))
         };

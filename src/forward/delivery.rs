@@ -170,7 +170,11 @@ impl Delivery {
                     self.counts.sent.add(payload.signal, items - rejected);
                     if rejected > 0 {
                         self.counts.failed.add(payload.signal, rejected);
-                        let reason = format!("{rejected} of {items} refused: {}", answer.message);
+                        let reason = if rejected == items {
+                            answer.message
+                        } else {
+                            format!("{rejected} of {items} refused: {}", answer.message)
+                        };
                         self.rejected(rejected, &reason);
                         dead.push(payload.dead_letter(rejected, &reason, now()));
                     } else if !answer.message.is_empty() {

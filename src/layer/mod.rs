@@ -115,8 +115,9 @@
 //!
 //! Spans are sent in batches. Dropping the [`Guard`] sends the last batch and writes the documents of unfinished runs, within [a
 //! time limit](Setup::with_flush_bound). SIGTERM and SIGINT (Ctrl-C) do the same and then end the process as they would without
-//! the layer; a second Ctrl-C ends it at once. A signal that the program handled before the layer was set up is left to the
-//! program. If your program begins to handle them later, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
+//! the layer; a second Ctrl-C ends it at once. What had ended when the signal came is sent; what ends while that is sent is not. A
+//! signal that the program handled before the layer was set up is left to the program. If your program begins to handle them
+//! later, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
 //! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error has their number, the address
 //! and the reason; another one reports spans that were made after the guard was dropped.
 //!

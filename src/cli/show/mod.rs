@@ -79,11 +79,18 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let rules = self.redaction.rules()?;
-        let source = self.from.open()?;
+        let explained = |failure| match &self.trace {
+            Some(name) if Path::new(name).is_file() => Failure::usage(format!(
+                "{name} is a file, and `show` reads the store: store it with `spanbridge import {name}`, or, beside a running server, \
+                 with `spanbridge send --to http://127.0.0.1:4318 {name}`"
+            )),
+            _ => failure,
+        };
+        let source = self.from.open().map_err(explained)?;
         let Some(name) = &self.trace else {
             return self.show_session(&source, rules.as_ref(), self.session.as_deref().unwrap_or_default());
         };
-        let id = trace_id(&source, name)?;
+        let id = trace_id(&source, name).map_err(explained)?;
         let Some(mut stored) = source.trace(id)? else {
             return Err(Failure::missing(format!(
                 "there is no trace {id}; `spanbridge ls` lists the traces"

@@ -26,8 +26,12 @@ pub(in crate::store) fn examine(bucket: &BucketOptions) -> Result<Vec<Examined>,
         let mut found = vec![Examined::ok(format!("{} can be listed", place.url()))];
         objects(&place, &mut found).await?;
         let views = Views::open(place, Cache::new(), None, poll).await?;
-        found.push(Examined::ok(format!("{} databases of servers can be read", views.readable())));
-        found.extend(views.unreadable().into_iter().map(Examined::wrong));
+        let unreadable = views.unreadable();
+        found.push(Examined::ok(match views.readable() {
+            0 if unreadable.is_empty() => "no server has stored anything at this URL yet".to_owned(),
+            readable => format!("{readable} databases of servers can be read"),
+        }));
+        found.extend(unreadable.into_iter().map(Examined::wrong));
         Ok(found)
     })
 }
