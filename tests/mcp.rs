@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::serving::{program, spanbridge};
+use crate::security::serving::{Given, token};
+use crate::serving::{Serving, program, spanbridge};
 
 /// A client of one server.
 struct Client {
@@ -153,4 +154,99 @@ fn an_agent_reads_runs_within_a_budget() {
         assert!(failed && !said.is_empty(), "{tool}: {said}");
     }
     client.stop();
+}
+
+/// The status of a call over HTTP, and what a tool says.
+fn posted(server: &Serving, headers: &[(&str, &str)], method: &str, params: &Value) -> (u16, Value) {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
+    let request = agent.post(format!("{}/mcp", server.api));
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request = request
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18");
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let mut answer = request.send(message.to_string()).expect("an answer");
+    let body = answer.body_mut().read_to_string().expect("text");
+    (answer.status().as_u16(), serde_json::from_str(&body).unwrap_or(Value::String(body)))
+}
+
+fn text_of(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
+}
+
+#[test]
+fn a_server_has_the_tools_for_those_who_may_read() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (reads, sends) = (
+        token("reads", &["read"], "default/default"),
+        token("sends", &["ingest"], "default/default"),
+    );
+    let config = home.path().join("spanbridge.toml");
+    std::fs::write(&config, format!("{}{}", reads.config, sends.config)).expect("writes");
+    let server = Serving::start_with(home.path(), &["--config", config.to_str().expect("UTF-8")]);
+    let bearer = |given: &Given| format!("Bearer {}", given.token);
+    let (reads, sends) = (bearer(&reads), bearer(&sends));
+
+    let spans = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/oi-langchain-toolerror/001.traces.bin");
+    let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
+    let sent = agent.post(format!("{}/v1/traces", server.http)).header("authorization", &sends);
+    let sent = sent
+        .header("content-type", "application/x-protobuf")
+        .send(std::fs::read(spans).expect("a file"));
+    assert!(sent.is_ok_and(|answer| answer.status() == 200));
+
+    let call = |tool: &str, arguments: Value| {
+        posted(
+            &server,
+            &[("authorization", &reads)],
+            "tools/call",
+            &json!({"name": tool, "arguments": arguments}),
+        )
+    };
+    let (status, runs) = call("list_runs", json!({}));
+    assert_eq!(status, 200, "{runs}");
+    let run: Value = serde_json::from_str(text_of(&runs).lines().next().expect("a run")).expect("JSON");
+    let trace = run["trace_id"].as_str().expect("an id");
+    let (_, shown) = call("show_run", json!({"trace": trace.get(..6)}));
+    let (_, document) = call("read_document", json!({"trace": trace, "format": "messages"}));
+    let (_, same) = call("compare_runs", json!({"left": trace, "right": trace}));
+    assert!(text_of(&shown).contains(trace) && text_of(&document).contains("messages") && text_of(&same).contains("0 changed"));
+    let (_, missing) = call("show_run", json!({"trace": "ffff"}));
+    assert_eq!(missing["result"]["isError"], true, "{missing}");
+
+    // The same as on standard input and output.
+    let about = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let (_, hello) = posted(&server, &[("authorization", &reads)], "initialize", &about);
+    assert!(
+        hello["result"]["instructions"]
+            .as_str()
+            .is_some_and(|words| words.contains("list_runs")),
+        "{hello}"
+    );
+    let (_, tools) = posted(&server, &[("authorization", &reads)], "tools/list", &json!({}));
+    assert_eq!(tools["result"]["tools"].as_array().map(Vec::len), Some(9), "{tools}");
+
+    // Nobody else reads, and no page of another origin.
+    let list = json!({});
+    for (headers, expected) in [
+        (vec![], 401),
+        (vec![("authorization", sends.as_str())], 403),
+        (
+            vec![("authorization", reads.as_str()), ("origin", "https://elsewhere.example")],
+            403,
+        ),
+    ] {
+        let (status, said) = posted(&server, &headers, "tools/list", &list);
+        assert_eq!(status, expected, "{headers:?}: {said}");
+    }
+    let (status, _) = posted(
+        &server,
+        &[("authorization", &reads)],
+        "tools/call",
+        &json!({"name": "x".repeat(70_000)}),
+    );
+    assert_eq!(status, 413);
 }

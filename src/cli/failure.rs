@@ -9,6 +9,7 @@ use crate::forward::ForwardError;
 use crate::redact::Unredacted;
 use crate::server::StartError;
 use crate::sessions::SessionError;
+use crate::span::TraceId;
 use crate::store;
 
 /// Why a command stopped.
@@ -97,6 +98,19 @@ pub(super) enum Failure {
         /// Why.
         source: io::Error,
     },
+    /// A run takes more memory than the server may read with.
+    #[error("trace {id} takes about {bytes} bytes of memory, more than the {limit} that reading may take; raise serve --max-read-bytes")]
+    TooLarge {
+        /// Which.
+        id: TraceId,
+        /// About how many bytes it takes.
+        bytes: usize,
+        /// How many there are.
+        limit: usize,
+    },
+    /// The server reads for others.
+    #[error("the server is busy with other requests; try again")]
+    Busy,
     /// Standard output could not be written.
     #[error("cannot write to standard output")]
     Output {

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::home;
 use super::input::DEFAULT_LIMIT;
 use super::log::{Form, Level, Log};
+use super::mcp;
 use super::out;
 use super::session_store::SessionStore;
 use super::settings_file;
@@ -117,7 +118,7 @@ impl Running {
         let server = tokio::select! {
             server = starting => {
                 let server = server.map_err(|error| Failure::Runtime { source: io::Error::other(error) })?;
-                server.map_err(why_not_started)?
+                server.map_err(why_not_started)?.with_mount(mcp::mount())
             }
             // A store that is being opened is as a crash leaves it: the next start goes on.
             _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),

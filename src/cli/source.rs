@@ -2,6 +2,7 @@
 
 pub(super) mod deleting;
 mod lists;
+mod served;
 mod server;
 
 use std::env;
@@ -24,8 +25,10 @@ use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
 use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor, Unwanted};
 use crate::web::listing::{self, Listed};
+use crate::web::service::Web;
 pub(super) use lists::Session;
 use lists::{PAGE, Page, page_of_server, sessions_of_server};
+use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
 
@@ -66,14 +69,19 @@ pub(super) struct Where {
 /// An opened source.
 #[derive(Debug)]
 pub(super) struct Source {
-    pub(super) vocabulary: Vocabulary,
+    pub(super) vocabulary: Arc<Vocabulary>,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
     Server(Server),
-    Directory { path: PathBuf, store: Arc<dyn Store> },
+    Directory {
+        path: PathBuf,
+        store: Arc<dyn Store>,
+    },
+    /// The store of a server, in its process.
+    Served(Served),
 }
 
 /// What flags and variables choose.
@@ -82,6 +90,16 @@ enum Chosen<'a> {
     Bucket(&'a str),
     Directory(&'a Path),
     None,
+}
+
+impl Source {
+    /// The store of a server, for one request to it: what is read takes memory of what the server reads with.
+    pub(super) fn served(web: &Web) -> Self {
+        Self {
+            vocabulary: Arc::clone(&web.vocabulary),
+            kind: Kind::Served(Served::new(web)),
+        }
+    }
 }
 
 impl Where {
@@ -100,7 +118,7 @@ impl Where {
     }
 
     fn open_telling(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
-        let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let vocabulary = Arc::new(vocabulary(self.semconv.as_deref())?);
         let apart = self.project != Project::default();
         let kind = match self.chosen()? {
             Chosen::Server(_) if apart => {
@@ -199,6 +217,7 @@ impl Source {
         match &self.kind {
             Kind::Server(server) => server.url.clone(),
             Kind::Directory { path, .. } => path.display().to_string(),
+            Kind::Served(_) => "this server".to_owned(),
         }
     }
 
@@ -259,6 +278,7 @@ impl Source {
     pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
         match &self.kind {
             Kind::Directory { store, .. } => Ok(store.row(id)?.is_some()),
+            Kind::Served(served) => Ok(served.store().row(id)?.is_some()),
             Kind::Server(server) => Ok(server.get_ok(&format!("/api/v1/traces/{id}"))?.is_some()),
         }
     }
@@ -279,6 +299,7 @@ impl Source {
     fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
         let store = match &self.kind {
             Kind::Directory { store, .. } => store,
+            Kind::Served(served) => served.store(),
             Kind::Server(server) => return page_of_server(server, filter, summaries, limit, after),
         };
         let filter = Filter {
@@ -286,7 +307,9 @@ impl Source {
             after: after.and_then(TraceCursor::parse).or(filter.after),
             ..filter.clone()
         };
-        let traces = if summaries {
+        let traces = if let (Kind::Served(served), true) = (&self.kind, summaries) {
+            served.list(&filter, &self.vocabulary)?
+        } else if summaries {
             listing::list(&**store, &self.vocabulary, &filter)?
         } else {
             listing::bare(&**store, &filter)?
@@ -307,6 +330,7 @@ impl Source {
     pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
         let store = match &self.kind {
             Kind::Directory { store, .. } => store,
+            Kind::Served(served) => served.store(),
             Kind::Server(server) => return sessions_of_server(server, limit),
         };
         let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
@@ -323,6 +347,7 @@ impl Source {
     pub(super) fn lost_records(&self) -> Result<u64, Failure> {
         match &self.kind {
             Kind::Directory { store, .. } => Ok(store.lost().iter().map(|lost| lost.records).sum()),
+            Kind::Served(served) => Ok(served.store().lost().iter().map(|lost| lost.records).sum()),
             Kind::Server(server) => Ok(page_of_server(server, &Filter::default(), false, 1, None)?.lost_records),
         }
     }
@@ -333,13 +358,13 @@ impl Source {
             session: Some(session.to_owned()),
             ..Filter::default()
         };
-        match &self.kind {
-            Kind::Directory { store, .. } => {
-                let before = store.deleted(&Unwanted::Session(session.to_owned()))?;
-                Ok(before.map_or(0, |before| before.traces))
-            }
-            Kind::Server(server) => Ok(page_of_server(server, &filter, false, 1, None)?.deleted_traces),
-        }
+        let store = match &self.kind {
+            Kind::Directory { store, .. } => store,
+            Kind::Served(served) => served.store(),
+            Kind::Server(server) => return Ok(page_of_server(server, &filter, false, 1, None)?.deleted_traces),
+        };
+        let before = store.deleted(&Unwanted::Session(session.to_owned()))?;
+        Ok(before.map_or(0, |before| before.traces))
     }
 
     /// Says so if traces of a session were deleted on request.
@@ -372,6 +397,7 @@ impl Source {
                 tell_damage(id, stored.as_ref());
                 Ok(stored)
             }
+            Kind::Served(served) => served.trace(id),
             Kind::Server(server) => {
                 let Some(body) = server.get_ok(&format!("/api/v1/traces/{id}"))? else {
                     return Ok(None);

@@ -1,6 +1,8 @@
 //! Feeds one destination: reads a bounded batch behind its position, delivers it, moves the position.
 
+mod ended;
 mod orders;
+mod position;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,13 +10,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, MutexGuard, watch};
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
+
+use ended::{Ended, blocking};
 
 use super::attempt::{Attempt, Attempts};
 use super::batch::{Batch, LARGE};
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter, LetterKey};
-use super::delivery::{Delivery, DeliveryMode, Interrupted, LOG_REJECTIONS};
+use super::delivery::{Delivery, DeliveryMode, LOG_REJECTIONS};
 use super::destination::Destination;
 use super::error::ForwardError;
 use super::export::Exporter;
@@ -387,11 +391,6 @@ impl Worker {
         Ok(())
     }
 
-    fn move_to(&mut self, next: Position) {
-        self.progress.set_position(next);
-        self.counts.set_position(next);
-    }
-
     /// Waits until there may be something to do.
     async fn wait(&mut self) -> Result<(), Ended> {
         let position = self.progress.position();
@@ -432,93 +431,5 @@ impl Worker {
             probed = probe => Ok(probed?),
             () = tokio::time::sleep(look) => Ok(()),
         }
-    }
-
-    /// Keeps how far the destination is, in the store and then in the folder, where commands look.
-    async fn save(&mut self) -> Result<(), Ended> {
-        // An earlier position must not come after this one, and the store is not held behind a stop.
-        let _ = self.kept().await;
-        let sample = self.counts.sample(&self.destination);
-        let [spans, records, points] = sample.sent;
-        let mut now_at = self.progress.clone();
-        now_at.sent_spans += spans;
-        now_at.sent_log_records += records;
-        now_at.sent_metric_points += points;
-        now_at.as_received_spans += sample.as_received;
-        now_at.last_error = match sample.health {
-            Health::Down(reason) => Some(reason),
-            Health::Up => None,
-            Health::Unknown => self.progress.last_error.clone(),
-        };
-        let begin = Instant::now();
-        let written = progress::read(&self.folder, &self.destination.name)
-            .ok()
-            .flatten()
-            .unwrap_or_default();
-        now_at.updated = written.updated;
-        if written != now_at {
-            now_at.updated = now();
-            let (store, name, bytes) = (Arc::clone(&self.store), self.destination.name.clone(), progress::to_bytes(&now_at));
-            self.keeping = Some(tokio::task::spawn_blocking(move || store.keep_progress(&name, &bytes)));
-            self.kept().await?;
-            progress::write(&self.folder, &self.destination.name, &now_at)?;
-        }
-        self.save_at = Some(Instant::now() + SAVE.max(begin.elapsed() * SAVE_SHARE));
-        Ok(())
-    }
-
-    /// Waits until the store has kept what it was given.
-    async fn kept(&mut self) -> Result<(), Ended> {
-        let Some(keeping) = &mut self.keeping else { return Ok(()) };
-        let kept = keeping.await;
-        self.keeping = None;
-        Ok(kept.map_err(|error| broken(&error))??)
-    }
-}
-
-/// Why a step ended early.
-enum Ended {
-    Stopped,
-    Ordered,
-    /// The request is to be made again after this time.
-    PutOff(Duration),
-    /// Preparing requests panicked.
-    Panicked,
-    Failed(ForwardError),
-}
-
-impl From<Interrupted> for Ended {
-    fn from(interrupted: Interrupted) -> Self {
-        match interrupted {
-            Interrupted::Stopped => Self::Stopped,
-            Interrupted::Ordered => Self::Ordered,
-            Interrupted::PutOff(pause) => Self::PutOff(pause),
-            Interrupted::Refused(reason) => Self::Failed(ForwardError::Refused { reason }),
-        }
-    }
-}
-
-impl From<ForwardError> for Ended {
-    fn from(error: ForwardError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<crate::store::Error> for Ended {
-    fn from(error: crate::store::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-/// Off the threads that answer requests.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Ended> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| broken(&error))
-}
-
-fn broken(error: &JoinError) -> Ended {
-    match error.is_panic() {
-        true => Ended::Panicked,
-        // The runtime ends.
-        false => Ended::Stopped,
     }
 }

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
-use axum::routing::{delete, post};
+use axum::routing::{any, delete, post};
 use axum::{Extension, Router};
 
 use super::gate::Gate;
+use super::mount::Mount;
 use super::{login, writes};
 use crate::access::{Denied, Right};
 use crate::forward::Forwarder;
 use crate::forward::order::Order;
 use crate::pages;
+use crate::web::routes::OfProject;
 use crate::web::{self, Web};
 
 /// What answers requests whose head the gate has let through.
-pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: Arc<Forwarder>, tls: bool) -> Router {
+pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: Arc<Forwarder>, mounts: &[Mount], tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
         (web::BLOCKS, post(writes::blocks)),
@@ -54,6 +56,11 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
     for (path, order) in [("/operations/{name}/retry", Order::Retry), ("/operations/{name}/skip", Order::Skip)] {
         let give = post(writes::order).layer(Extension(order)).layer(needs(Some(Right::Admin)));
         router = router.route(path, give.layer(from_fn(pages::dressed)));
+    }
+    for Mount { path, right, answer } in mounts {
+        let answer = Arc::clone(answer);
+        let methods = any(move |OfProject(web): OfProject, request: Request| answer(web, request)).layer(needs(Some(*right)));
+        router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
     let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
     router = router

@@ -31,6 +31,7 @@ mod hosts;
 mod listen;
 mod login;
 mod metrics;
+mod mount;
 mod projects;
 mod tls;
 mod upkeep;
@@ -47,6 +48,7 @@ use tokio::sync::watch;
 
 pub use config::{COMPRESSION, Config, Connections, HashKey, Security, StartError};
 pub(crate) use listen::SPEAKS_TLS;
+pub(crate) use mount::Mount;
 pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;
@@ -81,6 +83,7 @@ pub struct Server {
     addresses: Addresses,
     recoveries: Vec<(Project, Recovery)>,
     forwarder: Arc<Forwarder>,
+    mounts: Vec<Mount>,
 }
 
 /// Changes a bridge that runs.
@@ -182,6 +185,7 @@ impl Server {
             addresses,
             recoveries,
             forwarder,
+            mounts: Vec::new(),
         })
     }
 
@@ -201,6 +205,12 @@ impl Server {
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         self.gate.projects.first().receiver.counters()
+    }
+
+    /// The same with a service of another room on the port of the API.
+    pub(crate) fn with_mount(mut self, mount: Mount) -> Self {
+        self.mounts.push(mount);
+        self
     }
 
     /// What changes it while it runs.
@@ -238,7 +248,7 @@ impl Server {
             http: format!("{scheme}://{http_at}"),
             grpc: format!("{scheme}://{grpc_at}"),
         };
-        let router = api::router(&gate, addresses, Arc::clone(&self.forwarder), tls);
+        let router = api::router(&gate, addresses, Arc::clone(&self.forwarder), &self.mounts, tls);
         let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {

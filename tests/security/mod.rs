@@ -13,7 +13,7 @@ mod reading;
 mod reading_faults;
 mod redaction;
 mod reload;
-mod serving;
+pub(crate) mod serving;
 mod terminal;
 mod tls;
 mod tokens;

@@ -1,9 +1,10 @@
-//! `spanbridge mcp`: runs for an agent, over the Model Context Protocol on standard input and output.
+//! Runs for an agent over the Model Context Protocol: `spanbridge mcp` on standard input and output, `serve` at `/mcp`.
 //!
 //! The protocol is `rmcp`'s. The tools have the words of `spanbridge show`, and only read. An answer is a page of at most so many
 //! bytes, whatever a run has; its end names the offset of the next page.
 
 mod page;
+mod served;
 mod tools;
 
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use rmcp::transport::stdio;
 
 use super::failure::Failure;
 use super::source::Where;
+pub(super) use served::mount;
 
 const EXAMPLES: &str = "\
 The tools: list_runs, list_sessions, show_run (outline, errors, totals), read_step, read_conversations, read_findings, read_document, \
@@ -22,7 +24,10 @@ read_losses, compare_runs. All of them only read. Nothing that a run has is long
 Examples:
   claude mcp add spanbridge -- spanbridge mcp
   codex mcp add spanbridge -- spanbridge mcp --data-dir /srv/spans
-  npx @modelcontextprotocol/inspector --cli spanbridge mcp --method tools/list";
+  npx @modelcontextprotocol/inspector --cli spanbridge mcp --method tools/list
+
+A running server has the same tools at /mcp on the port of its API, for tokens with the right to read:
+  claude mcp add --transport http spanbridge http://127.0.0.1:4319/mcp";
 
 /// Let an agent read runs, over the Model Context Protocol on standard input and output.
 #[derive(Debug, Args)]
@@ -42,7 +47,7 @@ impl Mcp {
             source: std::io::Error::other(message),
         };
         runtime.block_on(async {
-            let service = tools::Tools::new(self.from).serve(stdio()).await;
+            let service = tools::Tools::new(tools::From::Command(Box::new(self.from))).serve(stdio()).await;
             let service = service.map_err(|error| failed(error.to_string()))?;
             let _ = service.waiting().await.map_err(|error| failed(error.to_string()))?;
             Ok(ExitCode::SUCCESS)

@@ -41,7 +41,9 @@ mod trace;
 mod upload;
 mod views;
 mod writer;
+mod writer_state;
 mod writers;
+mod writing;
 
 pub(super) use adopt::adopt;
 pub(super) use compact::compact;

@@ -1,87 +1,27 @@
 //! The writer of a database. One task takes what waits, leaves out what is there already, and writes the rest as one batch; another
 //! answers once batches are durable, in their order. The engine writes what came within its flush interval as one object.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prost::Message as _;
-use slatedb::bytes::Bytes;
-use slatedb::{CloseReason, Db, ErrorKind, WriteHandle};
+use slatedb::Db;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use super::batch::Batch;
 use super::deletions::Deletions;
-use super::failed::failed;
 use super::prepare::Prepared;
-use super::records::{Counter, Head};
+use super::records::Counter;
 use super::runtime;
-use super::views::{is_over, now_millis};
-use crate::store::chunk::{Chunk, ChunkKind};
-use crate::store::clock::now;
+use super::writer_state::{Acknowledged, Asker, Job, State, lock, position};
+use super::writing::{Writing, answer, watch_for_others};
+use crate::store::chunk::Chunk;
 use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::{Done, Receipt};
 
-/// So many requests are written as one batch at most.
-const TOGETHER: usize = 256;
-
-/// So many keys are looked up one after the other before others are looked up beside them.
-const IN_A_ROW: usize = 32;
-
 /// A request that is not durable after this long is answered with an error. It may be stored nevertheless; sent again, it is a replay.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Chunks that wait to be written, and who wants to know.
-struct Job {
-    chunks: Vec<Prepared>,
-    asker: Asker,
-}
-
-/// Who wants to know what became of chunks.
-struct Asker {
-    /// What the chunks take in memory.
-    bytes: usize,
-    until: Instant,
-    done: Done<Receipt>,
-}
-
-/// What waits to be durable.
-struct Written {
-    askers: Vec<(Asker, Receipt)>,
-    /// `None`: all of it was there already, and so was all before it.
-    handle: Option<WriteHandle>,
-    end: Position,
-    bytes: u64,
-    at: Instant,
-}
-
-/// Batches that became durable.
-#[derive(Debug, Default)]
-pub(super) struct Acknowledged {
-    pub(super) batches: AtomicU64,
-    /// All together, from when they were written.
-    pub(super) milliseconds: AtomicU64,
-}
-
-/// What others see of a writer.
-#[derive(Debug)]
-pub(super) struct State {
-    id: String,
-    end: watch::Sender<Position>,
-    /// Bytes of chunks that are not durable yet.
-    waiting: AtomicUsize,
-    /// Bytes of messages that were appended.
-    appended: AtomicU64,
-    /// Bytes of all messages of the database.
-    stored: AtomicU64,
-    /// Whether something waits longer than anyone does.
-    slow: AtomicBool,
-    acknowledged: Acknowledged,
-    failure: Mutex<Option<Error>>,
-}
 
 /// How a writer writes.
 #[derive(Debug, Clone, Copy)]
@@ -107,39 +47,6 @@ pub(super) struct Writer {
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("state", &self.state).finish_non_exhaustive()
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where the chunk with this number is in the order of arrival.
-pub(super) fn position(number: u64) -> Position {
-    Position {
-        segment: 1,
-        offset: number,
-    }
-}
-
-impl State {
-    /// What an error of the engine means.
-    pub(super) fn failed(&self, doing: &'static str, error: slatedb::Error) -> Error {
-        if error.kind() == ErrorKind::Closed(CloseReason::Fenced) {
-            return self.fenced();
-        }
-        failed(doing, &self.id)(error)
-    }
-
-    fn fenced(&self) -> Error {
-        let fenced = Error::Fenced { writer: self.id.clone() };
-        *lock(&self.failure) = Some(fenced.clone());
-        fenced
-    }
-
-    /// Why it takes nothing more.
-    pub(super) fn failure(&self) -> Option<Error> {
-        lock(&self.failure).clone()
     }
 }
 
@@ -307,174 +214,5 @@ fn send(sender: &mpsc::UnboundedSender<Job>, state: &State, job: Job) {
         let Asker { bytes, done, .. } = refused.0.asker;
         state.waiting.fetch_sub(bytes, Ordering::AcqRel);
         done(Err(Error::Closed));
-    }
-}
-
-/// The task that writes.
-struct Writing {
-    db: Db,
-    state: Arc<State>,
-    counter: Counter,
-    ttl: Option<Duration>,
-    written: mpsc::UnboundedSender<Written>,
-    deletions: Arc<Deletions>,
-}
-
-impl Writing {
-    async fn run(mut self, mut waiting: mpsc::UnboundedReceiver<Job>) {
-        // What nothing is added to is durable once the batch before it is.
-        let mut last = None;
-        let mut jobs = Vec::new();
-        while waiting.recv_many(&mut jobs, TOGETHER).await > 0 {
-            let (chunks, askers): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.chunks, job.asker)).unzip();
-            match self.commit(&chunks).await {
-                Ok((handle, receipts, bytes)) => {
-                    last = handle.or(last);
-                    let written = Written {
-                        askers: askers.into_iter().zip(receipts).collect(),
-                        handle: last.clone(),
-                        end: position(self.counter.next),
-                        bytes,
-                        at: Instant::now(),
-                    };
-                    let _ = self.written.send(written);
-                }
-                Err(error) => {
-                    for asker in askers {
-                        self.state.waiting.fetch_sub(asker.bytes, Ordering::AcqRel);
-                        (asker.done)(Err(error.clone()));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Gives a receipt for each request.
-    async fn commit(&mut self, requests: &[Vec<Prepared>]) -> Result<(Option<WriteHandle>, Vec<Receipt>, u64), Error> {
-        // What is deleted meanwhile was written before, and is found, or comes later, and is left out.
-        let deletions = Arc::clone(&self.deletions);
-        let _writing = deletions.writing.lock().await;
-        let mut known = self.known(requests).await.map_err(|error| self.state.failed("read", error))?;
-        let mut counter = self.counter.clone();
-        counter.last = counter.last.max(now());
-        let mut batch = Batch::new(self.ttl);
-        let mut receipts = Vec::with_capacity(requests.len());
-        for chunks in requests {
-            let mut receipt = Receipt::default();
-            for chunk in chunks {
-                let items = usize::try_from(chunk.head.items).unwrap_or(usize::MAX);
-                if chunk.owner.trace_id().is_some_and(|trace_id| deletions.has(trace_id)) {
-                    receipt.deleted += items;
-                    continue;
-                }
-                let key = chunk.owner.head(&chunk.digest);
-                match known.get_mut(&key).filter(|_| chunk.kind != ChunkKind::Metrics) {
-                    Some(head) => {
-                        receipt.duplicates += items;
-                        batch.claim(&key, head, &chunk.head.claims);
-                    }
-                    None => {
-                        receipt.stored += items;
-                        let head = batch.add(chunk, &mut counter);
-                        known.insert(key, head);
-                    }
-                }
-            }
-            receipts.push(receipt);
-        }
-        if batch.is_empty() {
-            return Ok((None, receipts, 0));
-        }
-        let bytes = counter.bytes - self.counter.bytes;
-        let batch = batch.with(&counter);
-        let handle = self.db.write(batch).await.map_err(|error| self.state.failed("write", error))?;
-        self.counter = counter;
-        Ok((Some(handle), receipts, bytes))
-    }
-
-    /// The heads of chunks that are there already.
-    async fn known(&self, requests: &[Vec<Prepared>]) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
-        let chunks = requests.iter().flatten().filter(|chunk| chunk.kind != ChunkKind::Metrics);
-        let keys: Vec<Bytes> = chunks.map(|chunk| chunk.owner.head(&chunk.digest)).collect();
-        if keys.len() <= IN_A_ROW {
-            return look_up(self.db.clone(), keys).await;
-        }
-        let mut tasks = tokio::task::JoinSet::new();
-        for some in keys.chunks(IN_A_ROW) {
-            tasks.spawn(look_up(self.db.clone(), some.to_vec()));
-        }
-        let mut known = HashMap::new();
-        while let Some(found) = tasks.join_next().await {
-            known.extend(found.unwrap_or_else(|_| Ok(HashMap::new()))?);
-        }
-        Ok(known)
-    }
-}
-
-async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
-    let mut known = HashMap::new();
-    for key in keys {
-        let found = db.get_key_value(&key).await?.filter(|entry| !is_over(entry, now_millis()));
-        if let Some(entry) = found {
-            known.insert(key, Head::decode(entry.value).unwrap_or_default());
-        }
-    }
-    Ok(known)
-}
-
-/// Answers once batches are durable.
-async fn answer(state: Arc<State>, mut durable: mpsc::UnboundedReceiver<Written>, end: oneshot::Sender<()>) {
-    while let Some(written) = durable.recv().await {
-        let Written {
-            mut askers,
-            handle,
-            end,
-            bytes,
-            at,
-        } = written;
-        let until = askers.iter().map(|(asker, _)| asker.until).min().unwrap_or_else(Instant::now);
-        let held = askers.iter().map(|(asker, _)| asker.bytes).sum::<usize>();
-        let result = match &handle {
-            None => Ok(()),
-            Some(handle) => match timeout_at(until, handle.await_durable()).await {
-                Ok(result) => result,
-                Err(_) => {
-                    state.slow.store(true, Ordering::Relaxed);
-                    tell(&mut askers, &Err(Error::Slow));
-                    handle.await_durable().await
-                }
-            },
-        };
-        state.waiting.fetch_sub(held, Ordering::AcqRel);
-        let result = result.map_err(|error| state.failed("write", error));
-        if result.is_ok() {
-            state.appended.fetch_add(bytes, Ordering::Relaxed);
-            state.stored.fetch_add(bytes, Ordering::Relaxed);
-            state.slow.store(false, Ordering::Relaxed);
-            let took = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-            state.acknowledged.batches.fetch_add(1, Ordering::Relaxed);
-            state.acknowledged.milliseconds.fetch_add(took, Ordering::Relaxed);
-            state.end.send_if_modified(|now| std::mem::replace(now, end) != end);
-        }
-        tell(&mut askers, &result);
-    }
-    let _ = end.send(());
-}
-
-fn tell(askers: &mut Vec<(Asker, Receipt)>, result: &Result<(), Error>) {
-    for (asker, receipt) in askers.drain(..) {
-        (asker.done)(result.clone().map(|()| receipt));
-    }
-}
-
-/// Notices another process with the same id also where nothing is written.
-async fn watch_for_others(state: Arc<State>, mut status: watch::Receiver<slatedb::DbStatus>) {
-    let closed = status.wait_for(|status| status.close_reason.is_some()).await;
-    if closed.is_ok_and(|status| status.close_reason == Some(CloseReason::Fenced)) {
-        tracing::error!(
-            writer = state.id,
-            "another process writes to the bucket as this writer; this one stores nothing more"
-        );
-        state.fenced();
     }
 }
