@@ -6,7 +6,7 @@ use crate::support;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use spanbridge::dialect::{Location, Registry, Rule, read};
+use spanbridge::dialect::{Field, Location, Registry, Rule, read};
 use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, Search, ToolCall, ToolCallId, ToolUse};
 use spanbridge::span::{Span, SpanId, TraceId};
 
@@ -107,22 +107,20 @@ fn comparable_message(message: &mut Message) {
     }
 }
 
-macro_rules! fields_that_differ {
-    ($a:expr, $b:expr; $($field:ident),*) => {{
-        let mut out: Vec<String> = Vec::new();
-        $(if $a.$field != $b.$field {
-            out.push(format!("{}: {:?} / {:?}", stringify!($field), $a.$field, $b.$field));
-        })*
-        out
-    }};
-}
-
 /// The fields in which two operations differ, for the message of a failing test.
 fn differences(a: &Operation, b: &Operation) -> Vec<String> {
-    fields_that_differ!(a, b; kind, name, agent, model, input_messages, output_messages, input, output, raw_response, response_id,
-        finish_reason, parameters, tool_definitions, usage, cost, time_to_first_token, tool, search, embedded_texts, vector_count,
-        memory, state, interrupt, evaluations, training, prompt, resource_impact, task, session_id, user_id, workflow, graph_node,
-        tags, metadata, failure, format_extras, unmapped)
+    let said = |of: &Operation| {
+        // What was recorded as text is the same as its value.
+        let whole = (of.input.clone(), of.output.clone());
+        (of.kind, of.name.clone(), whole, of.failure.clone(), of.unmapped.clone())
+    };
+    let beside = (said(a) != said(b)).then(|| format!("{:?} / {:?}", said(a), said(b)));
+    let fields = Field::ALL.iter().filter(|field| !matches!(field, Field::Input | Field::Output));
+    let fields = fields.map(|field| (field, field.value(a), field.value(b)));
+    let fields = fields
+        .filter(|(_, a, b)| a != b)
+        .map(|(field, a, b)| format!("{}: {a:?} / {b:?}", field.word()));
+    beside.into_iter().chain(fields).collect()
 }
 
 #[test]

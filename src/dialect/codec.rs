@@ -1,14 +1,17 @@
 //! How values are written on the wire, opened.
 
 mod client_messages;
+mod content;
 mod empty;
+mod parts_of_text;
+mod paths;
 
 use serde_json::{Map, Value};
 
 use super::mend::{Ends, Mended};
 use super::messages::parse_deep;
 use super::raw::Raw;
-use super::rule::{Codec, Rule};
+use super::rule::{Codec, Field, Rule};
 use super::texts::Opened;
 use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
@@ -16,7 +19,11 @@ use crate::span::{AnyValue, UnixNanos};
 use crate::withheld::is_printed_object;
 pub(super) use client_messages::members_read;
 use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
+pub(super) use content::{may_be_words, says_something};
 use empty::is_empty;
+use parts_of_text::{event_span, is_unknown, model_of_id, name_of_tool, words_then_calls};
+pub(super) use paths::at;
+use paths::at_paths;
 
 /// A value opened.
 #[derive(Debug, Clone)]
@@ -44,7 +51,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
         }
         Codec::Flat => {
             let Raw::Group(group) = raw else { return None };
-            if matches!(rule.field, super::rule::Field::InputMessages | super::rule::Field::OutputMessages)
+            if matches!(rule.field, Field::InputMessages | Field::OutputMessages)
                 && let Some(messages) = super::messages::flattened(group.iter())
             {
                 return (!messages.is_empty()).then_some(Decoded::Messages(messages));
@@ -65,7 +72,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             return tool_marks(&list).map(Decoded::Messages);
         }
         Codec::BracketedTexts => {
-            let role = if rule.field == super::rule::Field::OutputMessages {
+            let role = if rule.field == Field::OutputMessages {
                 Role::Assistant
             } else {
                 Role::Other(String::new())
@@ -126,7 +133,6 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
 /// Whether something is lost where this rule made nothing of what stands there. Words that a rule does not know are no loss, nor
 /// is a moment before the span.
 pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> bool {
-    use super::rule::Field;
     let value = match raw {
         Raw::Value(_, value) => value,
         Raw::JsonText(_) => return rule.field != Field::Beside,
@@ -137,30 +143,6 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
     let for_words = !rule.values.is_empty() || matches!(rule.field, Field::Provider | Field::ModelResponse);
     let is_word = for_words && scalar_text(value).is_some();
     rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && says_something(value)
-}
-
-pub(super) fn says_something(value: &AnyValue) -> bool {
-    match value {
-        AnyValue::Empty => false,
-        AnyValue::String(text) => !matches!(text.trim(), "" | "null" | "[]" | "{}") && !normalize::is_withheld(text),
-        AnyValue::Array(items) => items.iter().any(says_something),
-        AnyValue::KvList(pairs) => !pairs.is_empty(),
-        AnyValue::Bytes(bytes) => !bytes.is_empty(),
-        AnyValue::Double(number) => number.is_finite(),
-        AnyValue::Bool(_) | AnyValue::Int(_) => true,
-    }
-}
-
-/// Whether a value may be what went into an operation or came out of it: a text of several words, a list or an object.
-pub(super) fn may_be_words(value: &AnyValue) -> bool {
-    match value {
-        AnyValue::String(text) => {
-            let text = text.trim();
-            (text.contains(char::is_whitespace) || text.starts_with(['{', '['])) && says_something(value)
-        }
-        AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => says_something(value),
-        _ => false,
-    }
 }
 
 /// The kind of operation that stands at a rule's place.
@@ -213,7 +195,6 @@ pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) ->
 
 /// Whether a text should be what someone said, and is only what a program printed of a value. A tool may give such a text.
 fn is_nobodys(rule: &Rule, text: &str) -> bool {
-    use super::rule::Field;
     let is_said = matches!(
         rule.field,
         Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
@@ -223,7 +204,6 @@ fn is_nobodys(rule: &Rule, text: &str) -> bool {
 
 /// Whether a text is a null that something was called with: nobody's word.
 fn is_null_input(rule: &Rule, text: &str) -> bool {
-    use super::rule::Field;
     matches!(rule.field, Field::Input | Field::InputMessages | Field::ToolArguments) && text.trim() == "null"
 }
 
@@ -266,7 +246,7 @@ fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
         return None;
     }
     // What ax writes of a parameter that nobody set.
-    if rule.field == super::rule::Field::Parameter && value.as_str() == Some("Not set") {
+    if rule.field == Field::Parameter && value.as_str() == Some("Not set") {
         return None;
     }
     (!is_empty(&value) || rule.field.keeps_empty() && value.is_string()).then_some(Decoded::Value(value))
@@ -306,7 +286,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
-        Codec::EventSpan => event_span(&text_of(raw)?, rule.field == super::rule::Field::ToolName).map(Value::from),
+        Codec::EventSpan => event_span(&text_of(raw)?, rule.field == Field::ToolName).map(Value::from),
         Codec::MarkedJson => {
             let text = text_of(raw)?;
             let value = parse_deep(text.strip_prefix("@ag.type=json:").unwrap_or(&text).into());
@@ -320,7 +300,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             let Value::Array(items) = json(rule, raw, mended)? else {
                 return None;
             };
-            Some(Value::Array(listed_events(items, rule.field == super::rule::Field::OutputMessages)))
+            Some(Value::Array(listed_events(items, rule.field == Field::OutputMessages)))
         }
         Codec::FilledJson => json(rule, raw, mended).filter(|value| match value {
             Value::Object(map) => !map.is_empty(),
@@ -389,54 +369,6 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     }
 }
 
-/// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
-fn event_span(name: &str, is_tool: bool) -> Option<String> {
-    let (target, number) = name.rsplit_once('-')?;
-    let (of, event) = target.rsplit_once('.')?;
-    let is_one = !event.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
-    match is_tool {
-        _ if !is_one => None,
-        true => Some(of.strip_prefix("tool.").unwrap_or(of).to_owned()),
-        false => Some(format!("{of}-{number}")),
-    }
-}
-
-/// Words that stand before a tool's name in the name of a span, and behind it.
-const BEFORE_TOOL: &[&str] = &[
-    "execute_tool",
-    "execute tool",
-    "running tool",
-    "run_tool",
-    "call_tool",
-    "tool_call",
-    "tool call",
-    "invoke_tool",
-    "use_tool",
-    "tools",
-    "tool",
-    "functions",
-    "function",
-];
-const BEHIND_TOOL: &[&str] = &["tool", "tool_call", "run", "call", "execute", "invoke"];
-
-fn name_of_tool(name: &str) -> &str {
-    let name = name.trim();
-    let is_end = |char: char| matches!(char, '.' | ':' | '/' | ' ' | '-');
-    let begins = |word: &&str| name.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
-    for word in BEFORE_TOOL.iter().filter(|word| begins(word)) {
-        if let Some(rest) = name.get(word.len()..).filter(|rest| rest.starts_with(is_end)) {
-            let rest = rest.trim_start_matches(is_end);
-            if !rest.is_empty() {
-                return rest;
-            }
-        }
-    }
-    match name.rsplit_once(is_end) {
-        Some((head, last)) if !head.is_empty() && BEHIND_TOOL.iter().any(|word| word.eq_ignore_ascii_case(last)) => head,
-        _ => name,
-    }
-}
-
 fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value> {
     match raw {
         Raw::Value(_, AnyValue::Int(number)) => parse(&number.to_string()),
@@ -447,7 +379,6 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
 
 /// Which texts without an end a rule reads. A tool's result may be a text that the tool itself shortened, and so may other words.
 fn ends(rule: &Rule) -> Ends {
-    use super::rule::Field;
     match rule.field {
         Field::InputMessages | Field::OutputMessages | Field::System | Field::ToolDefinitions | Field::ToolArguments => Ends::Marked,
         _ => Ends::Cut,
@@ -506,53 +437,8 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
     }
 }
 
-/// Whether a text is a client's word for a value that it does not know.
-fn is_unknown(text: &str) -> bool {
-    ["unknown", "none", "null", "undefined", "n/a"]
-        .iter()
-        .any(|word| text.trim().eq_ignore_ascii_case(word))
-}
-
-/// An answer as one message; `None` where no calls stand behind the words.
-fn words_then_calls(text: &str) -> Option<Value> {
-    let (words, calls) = text.rsplit_once("Tool calls: ")?;
-    let calls = super::python::read(calls).filter(Value::is_array)?;
-    Some(serde_json::json!({"role": "assistant", "content": words.trim_end(), "tool_calls": calls}))
-}
-
-fn model_of_id(id: &str) -> &str {
-    let model = id.split_once('/').map_or(id, |(_, model)| model);
-    let interface = [":completions", ":responses"].iter().find_map(|end| model.strip_suffix(end));
-    interface.unwrap_or(model)
-}
-
-fn at_paths<'a>(rule: &Rule, value: &'a Value) -> Option<&'a Value> {
-    rule.paths.iter().find_map(|path| at(value, path))
-}
-
-/// The member at a dotted path; `.` is the value itself.
-pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    if path == "." {
-        return Some(value);
-    }
-    let mut current = value;
-    let mut rest = Some(path);
-    while let Some(path) = rest {
-        let dot = path.bytes().position(|byte| byte == b'.');
-        let segment = path.get(..dot.unwrap_or(path.len()))?;
-        rest = dot.and_then(|dot| path.get(dot + 1..));
-        current = match current {
-            Value::Object(map) => map.get(segment)?,
-            Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    (!is_empty(current)).then_some(current)
-}
-
 /// The rule's own word for a value, where it has a list of them: no word, no value.
 fn mapped(rule: &Rule, value: Value) -> Option<Value> {
-    use super::rule::Field;
     if matches!(rule.field, Field::Parameter | Field::FormatExtras | Field::Metadata) {
         return Some(value);
     }

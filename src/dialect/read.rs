@@ -3,17 +3,15 @@
 mod event_matches;
 mod request_results;
 mod unread;
+mod whole;
 
 use std::collections::BTreeMap;
 
 use super::beside::Beside;
 use super::codec::{self, Decoded};
-use super::constructor;
 use super::elsewhere;
-use super::mend::{Ends, Mended};
+use super::mend::Mended;
 use super::plan::{Look, Plan, Source, turn_of_event};
-use super::python;
-use super::rare_marks::RareMarks;
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Condition, Field, Rule, fits};
@@ -21,10 +19,11 @@ use super::rule_index::RuleIndex;
 use super::texts::Texts;
 use super::words;
 use super::write_field::OperationBuilder;
-use crate::operation::{Kind, Operation, Recorded};
-use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId};
+use crate::operation::{Kind, Operation};
+use crate::span::{AnyValue, Attributes, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
 use unread::{LONGEST_KEY, Unread};
+use whole::Whole;
 
 /// What a span says, and what was odd about it.
 #[derive(Debug, Clone)]
@@ -62,56 +61,15 @@ fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, events: &'p [EventMatc
     })
 }
 
-/// The attributes whose whole texts are an operation's input and output.
-#[derive(Debug, Clone, Copy, Default)]
-struct Whole {
-    input: Option<usize>,
-    output: Option<usize>,
-}
-
-impl Whole {
-    fn fill(self, rare: &RareMarks, read: &mut Read, span_id: SpanId, mut text: impl FnMut(usize) -> Option<(String, String)>) {
-        let (operation, findings) = (&mut read.operation, &mut read.findings);
-        let is_call = operation.kind == Kind::Llm;
-        let mut at = |place: usize| match text(place) {
-            Some((_, text)) if !is_call && python::may_be_printed(&text) => match python::printed_plainly(&text) {
-                Some(value) => value.into(),
-                None => codec::recorded(text),
-            },
-            // A model call's is long, and its messages say it once more.
-            Some((key, text)) if !is_call && rare.may_be_in(&text) => {
-                let mut mended = Mended::default();
-                let value = super::normalize::open_json_noting(&text, Ends::Cut, &mut mended);
-                let of_span = |detail| Finding::new(Some(span_id), FindingKind::UnreadableValue, detail);
-                findings.extend(mended.findings(&key).map(of_span));
-                constructor::open(value).into()
-            }
-            Some((_, text)) => codec::recorded(text),
-            None => Recorded::default(),
-        };
-        if let Some(place) = self.input {
-            operation.input = at(place);
-        }
-        if let Some(place) = self.output {
-            operation.output = if self.input == Some(place) {
-                operation.input.clone()
-            } else {
-                at(place)
-            };
-        }
-    }
-}
-
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, _) = read_but_whole(registry, span, logs);
-    whole.fill(registry.rare_marks(), &mut read, span.span_id, |place| {
-        match span.attributes.0.get(place)? {
-            (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
-            _ => None,
-        }
-    });
+    let text = |place: usize| match span.attributes.0.get(place)? {
+        (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
+        _ => None,
+    };
+    whole.fill(registry.rare_marks(), &mut read.operation, &mut read.findings, span.span_id, text);
     request_results::complete(&mut read.operation);
     read
 }
@@ -121,12 +79,11 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole, shows_framework) = read_but_whole(registry, span, logs);
     let span_id = span.span_id;
-    whole.fill(registry.rare_marks(), &mut read, span_id, |place| {
-        match span.attributes.0.get_mut(place)? {
-            (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
-            _ => None,
-        }
-    });
+    let text = |place: usize| match span.attributes.0.get_mut(place)? {
+        (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
+        _ => None,
+    };
+    whole.fill(registry.rare_marks(), &mut read.operation, &mut read.findings, span_id, text);
     if !shows_framework {
         span.attributes = Attributes::default();
         span.events = Vec::new();

@@ -4,7 +4,8 @@ mod names;
 
 use crate::operation::Kind;
 
-pub use names::{Codec, Field};
+pub use crate::operation::Field;
+pub use names::Codec;
 
 /// Text of a rule: rules live as long as the program.
 pub type Text = &'static str;

@@ -8,7 +8,7 @@ use opentelemetry::{KeyValue, Value};
 use super::parameters::Parameters;
 use super::role::{FieldPlan, Role};
 use super::typed::{is_json, mime_type, typed};
-use super::words::{Meaning, key_of};
+use super::words::Meaning;
 use super::write::OpenInferenceWriter;
 use crate::dialect::{Codec, Field};
 use crate::operation::Kind;
@@ -108,8 +108,8 @@ fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target>
             Field::InputMessages | Field::OutputMessages | Field::SearchDocuments | Field::FailureMessage | Field::FailureFlag => {
                 return None;
             }
-            field => {
-                if let Some(key) = key_of(field, kind) {
+            _ => {
+                if let Some(key) = meaning.key(kind) {
                     return Some(Target::Short(key, meaning.codec));
                 }
             }

@@ -13,7 +13,8 @@ use opentelemetry::trace::{Event, Link, Status};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 
 use super::env::Env;
-use super::words::{Content, words};
+use super::words::words;
+use crate::operation::Content;
 
 /// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
 const REDACTED: &str = "__REDACTED__";

@@ -10,10 +10,10 @@ use super::record::Outcome;
 use super::role::{self, List, Role};
 use super::typed::{is_json, mime_type, typed};
 use super::visit;
-use super::words::{Content, Meaning, key_of, kind_of_word, words};
+use super::words::{Meaning, kind_of_word, words};
 use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
-use crate::operation::Kind;
+use crate::operation::{Content, Kind};
 
 /// What the values of a span become.
 pub(super) struct SpanContents {
@@ -153,8 +153,8 @@ impl SpanContents {
                         self.failed(String::new());
                     }
                 }
-                field => {
-                    let Some(target) = key_of(field, kind) else { continue };
+                _ => {
+                    let Some(target) = meaning.key(kind) else { continue };
                     let Some(value) = left.take() else { break };
                     self.under(target, value, meaning.codec);
                     written = true;

@@ -3,20 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use crate::dialect::rule::InverseRule;
 use crate::dialect::write::{self, AttributeWriter};
 use crate::dialect::{Codec, Field, Location, Registry, Rule};
 use crate::documents::Vocabulary;
-use crate::operation::Kind;
+use crate::operation::{Content, Kind};
 
 /// The dialects that are written as they are.
 const OWN: [&str; 4] = ["openinference", "short", "spanbridge", "otel"];
-
-/// Which way content goes. Names, counts and ids are no content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
-    Input,
-    Output,
-}
 
 /// One meaning of a short word: on spans of these kinds it feeds this field.
 #[derive(Debug)]
@@ -24,15 +18,22 @@ pub(super) struct Meaning {
     kinds: &'static [Kind],
     pub(super) field: Field,
     pub(super) codec: Codec,
+    /// The key that the field is written under, by kind.
+    keys: [Option<&'static str>; Kind::ALL.len()],
 }
 
 impl Meaning {
     /// Whether both may be written under one key on a span of some kind.
     pub(super) fn shares_key(&self, other: &Self) -> bool {
         Kind::ALL.into_iter().any(|kind| {
-            let key = |meaning: &Self| key_of(meaning.field, kind).filter(|_| meaning.holds(kind));
+            let key = |meaning: &Self| meaning.key(kind).filter(|_| meaning.holds(kind));
             key(self).is_some() && key(self) == key(other)
         })
+    }
+
+    /// The key that the value is written under on a span of this kind.
+    pub(super) fn key(&self, kind: Kind) -> Option<&'static str> {
+        self.keys.get(kind as usize).copied().flatten()
     }
 
     /// Whether it holds on spans of this kind.
@@ -80,7 +81,7 @@ impl Words {
             writer: AttributeWriter::new(write::Vocabulary::OpenInference),
         };
         for rule in vocabulary.registry().rules() {
-            words.take(rule);
+            words.take(rule, vocabulary.registry());
         }
         for meanings in words.short.values_mut() {
             // A meaning for certain kinds goes before one for all.
@@ -89,10 +90,10 @@ impl Words {
         words
     }
 
-    fn take(&mut self, rule: &Rule) {
+    fn take(&mut self, rule: &Rule, registry: &Registry) {
         let targets = rule.when.attribute.iter().filter(|(key, _)| *key == "target");
         self.targets.extend(targets.map(|(_, pattern)| *pattern));
-        if let Some(content) = content_of(rule.field) {
+        if let Some(content) = rule.field.content() {
             let free = rule.paths.is_empty() && !rule.key.is_empty();
             if free && rule.prefix {
                 self.content_prefixes.push((rule.key, content));
@@ -103,11 +104,12 @@ impl Words {
         if rule.location != Location::Span {
             return;
         }
-        if rule.dialect == "short" && !rule.prefix && rule.paths.is_empty() && rule.field != Field::Kind {
+        if rule.dialect == "short" && is_plain(rule) && rule.field != Field::Kind {
             self.short.entry(rule.key).or_default().push(Meaning {
                 kinds: rule.when.kinds,
                 field: rule.field,
                 codec: rule.codec,
+                keys: keys_of(registry, rule.field),
             });
         }
         if matches!(rule.dialect, "openinference" | "spanbridge") && !rule.prefix {
@@ -162,37 +164,6 @@ impl Words {
                 .map(|(_, content)| *content)
                 .next()
         })
-    }
-}
-
-fn content_of(field: Field) -> Option<Content> {
-    match field {
-        Field::InputMessages
-        | Field::System
-        | Field::Input
-        | Field::ToolArguments
-        | Field::SearchQuery
-        | Field::EmbeddedTexts
-        | Field::PromptTemplate
-        | Field::PromptVariables
-        | Field::TaskDescription
-        | Field::TaskGoal
-        | Field::TaskInput
-        | Field::InterruptPrompt
-        | Field::MemoryData
-        | Field::MemoryChanges
-        | Field::MemoryQuery
-        | Field::StateOldValue => Some(Content::Input),
-        Field::OutputMessages
-        | Field::Output
-        | Field::RawResponse
-        | Field::ToolResult
-        | Field::ToolResultOfChild
-        | Field::SearchDocuments
-        | Field::InterruptResponse
-        | Field::MemoryResults
-        | Field::StateNewValue => Some(Content::Output),
-        _ => None,
     }
 }
 
@@ -265,89 +236,38 @@ pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static
     })
 }
 
-/// The OpenInference key (our own, where OpenInference has none) that a field is written under.
-pub(super) fn key_of(field: Field, kind: Kind) -> Option<&'static str> {
-    Some(match field {
-        Field::ModelRequested | Field::ModelResponse => match kind {
-            Kind::Embedding => "embedding.model_name",
-            Kind::Rerank => "reranker.model_name",
-            _ => "llm.model_name",
-        },
-        Field::Provider => "llm.provider",
-        Field::Input | Field::ToolArguments | Field::SearchQuery => match (field, kind) {
-            (Field::SearchQuery, Kind::Rerank) => "reranker.query",
-            _ => "input.value",
-        },
-        Field::Output | Field::ToolResult => "output.value",
-        Field::UsageInput => "llm.token_count.prompt",
-        Field::UsageOutput => "llm.token_count.completion",
-        Field::UsageTotal => "llm.token_count.total",
-        Field::UsageCacheRead => "llm.token_count.prompt_details.cache_read",
-        Field::UsageCacheWrite => "llm.token_count.prompt_details.cache_write",
-        Field::UsageReasoning => "llm.token_count.completion_details.reasoning",
-        Field::CostTotal => "llm.cost.total",
-        Field::CostInput => "llm.cost.prompt",
-        Field::CostOutput => "llm.cost.completion",
-        Field::Parameters => "llm.invocation_parameters",
-        Field::FinishReason => "llm.finish_reason",
-        Field::ToolName => "tool.name",
-        Field::ToolDescription => "tool.description",
-        Field::ToolParameters => "tool.parameters",
-        Field::ToolCallId => "tool_call.id",
-        Field::SearchTopK if kind == Kind::Rerank => "reranker.top_k",
-        Field::AgentName => "agent.name",
-        Field::SessionId => "session.id",
-        Field::UserId => "user.id",
-        Field::PromptId => "prompt.id",
-        Field::PromptVersion => "llm.prompt_template.version",
-        Field::PromptTemplate => "llm.prompt_template.template",
-        Field::PromptVariables => "llm.prompt_template.variables",
-        Field::GraphNode => "graph.node.name",
-        Field::Step => "spanbridge.step",
-        Field::TaskDescription => "spanbridge.task.description",
-        Field::TaskGoal => "spanbridge.task.goal",
-        Field::TaskInput => "spanbridge.task.input",
-        Field::StateKey => "spanbridge.state.key",
-        Field::StateOldValue => "spanbridge.state.old_value",
-        Field::StateNewValue => "spanbridge.state.new_value",
-        Field::StateReason => "spanbridge.state.reason",
-        Field::InterruptPrompt => "spanbridge.interrupt.prompt",
-        Field::InterruptResponse => "spanbridge.interrupt.response",
-        Field::InterruptWait => "spanbridge.interrupt.wait_ms",
-        Field::MemoryEntityType => "spanbridge.memory.entity_type",
-        Field::MemoryEntityId => "spanbridge.memory.entity_id",
-        Field::MemoryNamespace => "spanbridge.memory.namespace",
-        Field::MemoryKey => "spanbridge.memory.key",
-        Field::MemoryOperation => "spanbridge.memory.operation",
-        Field::MemoryData => "spanbridge.memory.data",
-        Field::MemoryChanges => "spanbridge.memory.changes",
-        Field::MemoryQuery => "spanbridge.memory.query",
-        Field::MemoryResults => "spanbridge.memory.results",
-        Field::MemoryScores => "spanbridge.memory.scores",
-        Field::MemoryTotalAvailable => "spanbridge.memory.total_available",
-        Field::ResourceAmount => "spanbridge.resource_impact.amount",
-        Field::ResourceUnit => "spanbridge.resource_impact.unit",
-        Field::ResourceBreakdown => "spanbridge.resource_impact.breakdown",
-        Field::HandoffFrom => "spanbridge.state.old_value",
-        Field::HandoffTo => "spanbridge.state.new_value",
-        Field::Reward => "spanbridge.reward",
-        Field::PromptTokenIds => "spanbridge.token_ids.prompt",
-        Field::CompletionTokenIds => "spanbridge.token_ids.completion",
-        Field::Logprobs => "spanbridge.logprobs",
-        Field::ResponseId => "gen_ai.response.id",
-        Field::EvaluationScore => "evaluations.0.evaluation.score",
-        Field::EvaluationLabel => "evaluations.0.evaluation.label",
-        Field::EvaluationExplanation => "evaluations.0.evaluation.explanation",
-        Field::Ideal => "spanbridge.ideal",
-        Field::InputType => "spanbridge.input_type",
-        Field::OutputFormat => "spanbridge.format",
-        Field::McpServer => "spanbridge.mcp_server",
-        Field::FailureType => "spanbridge.error_code",
-        Field::AgentFramework => "spanbridge.framework",
-        Field::AgentVersion => "spanbridge.agent_version",
-        Field::Optimize => "spanbridge.optimize",
-        _ => return None,
+/// The key that a field is written under on spans of each kind: OpenInference's, else our own, else that of OTel's conventions.
+fn keys_of(registry: &Registry, field: Field) -> [Option<&'static str>; Kind::ALL.len()] {
+    let field = match field {
+        // The short word does not say whether the name was asked for or answered with.
+        Field::ModelRequested => Field::ModelResponse,
+        Field::HandoffFrom => Field::StateOldValue,
+        Field::HandoffTo => Field::StateNewValue,
+        Field::EvaluationScore => return [Some("evaluations.0.evaluation.score"); Kind::ALL.len()],
+        Field::EvaluationLabel => return [Some("evaluations.0.evaluation.label"); Kind::ALL.len()],
+        Field::EvaluationExplanation => return [Some("evaluations.0.evaluation.explanation"); Kind::ALL.len()],
+        Field::Beside => return [None; Kind::ALL.len()],
+        field => field,
+    };
+    let written: Vec<&InverseRule> = write::rules_for(field).filter(|rule| !rule.prefix).collect();
+    let is_own = |rule: &&Rule| rule.dialect == "spanbridge" && rule.field == field && is_plain(rule);
+    let read = registry.rules().iter().find(is_own).map(|rule| rule.key);
+    Kind::ALL.map(|kind| {
+        let of = |dialect: &str| {
+            let rules = written
+                .iter()
+                .filter(|rule| rule.dialect == dialect && (rule.kinds.is_empty() || rule.kinds.contains(&kind)));
+            // The fewer kinds a rule is for, the nearer it is to this one.
+            let nearest = rules.min_by_key(|rule| rule.kinds.len().wrapping_sub(1));
+            nearest.map(|rule| rule.key)
+        };
+        of("openinference").or_else(|| of("spanbridge")).or(read).or_else(|| of("gen_ai"))
     })
+}
+
+/// Whether a rule takes the whole value of one key of a span.
+fn is_plain(rule: &Rule) -> bool {
+    rule.location == Location::Span && !rule.prefix && rule.paths.is_empty()
 }
 
 #[cfg(test)]
@@ -363,7 +283,13 @@ mod tests {
                 rule.when.kinds
             };
             for kind in kinds {
-                let Some(key) = key_of(rule.field, *kind) else { continue };
+                let meanings = words().short(rule.key).iter();
+                let Some(key) = meanings
+                    .filter(|meaning| meaning.field == rule.field)
+                    .find_map(|meaning| meaning.key(*kind))
+                else {
+                    continue;
+                };
                 let mut fields = words()
                     .registry()
                     .rules()

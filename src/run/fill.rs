@@ -4,269 +4,37 @@ use serde_json::{Map, Value};
 
 use super::inputs;
 use crate::hash::{Distinct, HashMap};
-use crate::operation::{
-    Agent, ContentType, Cost, Evaluation, Failure, Interrupt, Kind, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact,
-    Search, StateChange, Task, TokenCount, ToolCall, ToolCallId, ToolUse, Training,
-};
-
-fn or<T>(slot: &mut Option<T>, other: Option<T>) {
-    if slot.is_none() {
-        *slot = other;
-    }
-}
-
-/// Each member by name: a new one does not compile until it stands here.
-macro_rules! or_each {
-    ($kept:expr, $other:expr, $type:ident { $($name:ident),* $(,)? }) => {{
-        let $type { $($name),* } = $other;
-        $(or(&mut $kept.$name, $name);)*
-    }};
-}
-
-/// As [`or_each`], where both may say nothing.
-macro_rules! or_boxed {
-    ($kept:expr, $other:expr, $type:ident $members:tt) => {
-        match (&mut $kept, $other) {
-            (Some(have), Some(more)) => or_each!(have, *more, $type $members),
-            (slot, more) => or(slot, more),
-        }
-    };
-}
-
-fn or_list<T>(list: &mut Vec<T>, other: Vec<T>) {
-    if list.is_empty() {
-        *list = other;
-    }
-}
-
-fn or_members(map: &mut Map<String, Value>, other: Map<String, Value>) {
-    for (name, value) in other {
-        let _ = map.entry(name).or_insert(value);
-    }
-}
+use crate::operation::{Group as _, Kind, Message, Operation, Part, ToolCall, ToolCallId};
 
 /// Fills what `kept` lacks from `other`. Nothing that `kept` says is changed.
-pub(super) fn fill(kept: &mut Operation, other: Operation) {
-    // Each field by name: a new one has to say here how it is filled.
-    let Operation {
-        kind: _,
-        name: _,
-        agent,
-        model,
-        input_messages,
-        output_messages,
-        input,
-        output,
-        raw_response,
-        response_id,
-        finish_reason,
-        parameters,
-        tool_definitions,
-        usage,
-        cost,
-        time_to_first_token,
-        tool,
-        search,
-        embedded_texts,
-        vector_count,
-        memory,
-        state,
-        interrupt,
-        evaluations,
-        training,
-        content_type,
-        prompt,
-        resource_impact,
-        task,
-        session_id,
-        user_id,
-        workflow,
-        graph_node,
-        tags,
-        metadata,
-        failure,
-        format_extras,
-        unmapped,
-        has_unread_words,
-    } = other;
-    or_each!(
-        kept.agent,
-        agent,
-        Agent {
-            name,
-            id,
-            description,
-            version,
-            framework
-        }
-    );
-    or_each!(
-        kept.model,
-        model,
-        Model {
-            requested,
-            response,
-            provider
-        }
-    );
-    match (&mut kept.input_messages, input_messages) {
-        (Some(have), Some(more)) if kept.kind == Kind::Llm => {
-            // What several calls share is whole.
-            if have.shared_number().is_none() && more.shared_number().is_none() {
-                let mut list = std::mem::take(have).into_vec();
-                inputs::complete(&mut list, more.into_vec());
-                *have = list.into();
-            }
-        }
-        (slot, more) => or(slot, more),
-    }
-    match (&mut kept.output_messages, output_messages) {
-        (Some(have), Some(more)) => {
-            if let (Some(first), Some(other)) = (have.first_mut(), more.first()) {
-                let _ = enrich(first, other);
-            }
-        }
-        (slot, more) => or(slot, more),
-    }
-    for (kept, other) in [(&mut kept.input, input), (&mut kept.output, output)] {
-        if kept.is_none() {
-            *kept = other;
+pub(super) fn fill(kept: &mut Operation, mut other: Operation) {
+    if kept.kind == Kind::Llm
+        && let Some(have) = &mut kept.input_messages
+        && let Some(more) = other.input_messages.take()
+    {
+        // What several calls share is whole.
+        if have.shared_number().is_none() && more.shared_number().is_none() {
+            let mut list = std::mem::take(have).into_vec();
+            inputs::complete(&mut list, more.into_vec());
+            *have = list.into();
         }
     }
-    or(&mut kept.raw_response, raw_response);
-    or(&mut kept.response_id, response_id);
-    or(&mut kept.finish_reason, finish_reason);
-    or(&mut kept.time_to_first_token, time_to_first_token);
-    or_members(&mut kept.parameters, parameters);
-    or_list(&mut kept.tool_definitions, tool_definitions);
-    or_each!(
-        kept.usage,
-        usage,
-        TokenCount {
-            input,
-            output,
-            total,
-            cache_read,
-            cache_write,
-            reasoning
-        }
-    );
-    or_each!(kept.cost, cost, Cost { total, input, output });
-    or_boxed!(
-        kept.tool,
-        tool,
-        ToolUse {
-            name,
-            call_id,
-            arguments,
-            result,
-            description,
-            parameters,
-            mcp_server
-        }
-    );
-    or_boxed!(
-        kept.search,
-        search,
-        Search {
-            query,
-            documents,
-            top_k,
-            match_count
-        }
-    );
-    or_list(&mut kept.embedded_texts, embedded_texts);
-    or(&mut kept.vector_count, vector_count);
-    or_boxed!(
-        kept.memory,
-        memory,
-        Memory {
-            entity_type,
-            entity_id,
-            namespace,
-            key,
-            operation,
-            data,
-            changes,
-            query,
-            results,
-            scores,
-            total_available
-        }
-    );
-    or_boxed!(
-        kept.state,
-        state,
-        StateChange {
-            key,
-            old_value,
-            new_value,
-            reason
-        }
-    );
-    or_boxed!(kept.interrupt, interrupt, Interrupt { prompt, response, wait_ms });
-    Evaluation::add(&mut kept.evaluations, evaluations);
-    if let Some(content_type) = content_type.into_inner() {
-        or_each!(kept.content_type, content_type, ContentType { input, output });
+    if let (Some(have), Some(more)) = (&mut kept.output_messages, &other.output_messages)
+        && let (Some(first), Some(other)) = (have.first_mut(), more.first())
+    {
+        let _ = enrich(first, other);
     }
-    if let Some(training) = training.into_inner() {
-        or_each!(
-            kept.training,
-            training,
-            Training {
-                reward,
-                terminated,
-                truncated,
-                prompt_token_ids,
-                completion_token_ids,
-                logprobs,
-                optimize,
-                ideal,
-                step
-            }
-        );
-    }
-    if let Some(prompt) = prompt.into_inner() {
-        or_each!(
-            kept.prompt,
-            prompt,
-            Prompt {
-                id,
-                version,
-                template,
-                variables
-            }
-        );
-    }
-    or_boxed!(kept.resource_impact, resource_impact, ResourceImpact { amount, unit, breakdown });
-    if let Some(task) = task.into_inner() {
-        or_each!(kept.task, task, Task { description, goal, input });
-    }
-    or(&mut kept.session_id, session_id);
-    or(&mut kept.user_id, user_id);
-    or(&mut kept.workflow, workflow);
-    or(&mut kept.graph_node, graph_node);
-    if !tags.is_empty() {
-        let all: Distinct<String> = std::mem::take(&mut kept.tags).into_iter().chain(tags).collect();
+    if !other.tags.is_empty() {
+        let all: Distinct<String> = std::mem::take(&mut kept.tags)
+            .into_iter()
+            .chain(std::mem::take(&mut other.tags))
+            .collect();
         kept.tags = all.into_list().collect();
     }
-    or_members(&mut kept.metadata, metadata);
-    if let Some(kept) = &mut kept.failure
-        && let Some(more) = failure
-    {
-        or_each!(
-            kept,
-            more,
-            Failure {
-                message,
-                error_type,
-                stacktrace
-            }
-        );
+    if let (Some(have), Some(more)) = (&mut kept.failure, other.failure.take()) {
+        have.fill(more);
     }
-    or_members(&mut kept.format_extras, format_extras);
-    or_members(&mut kept.unmapped, unmapped);
-    kept.has_unread_words |= has_unread_words;
+    kept.fill(other);
 }
 
 fn or_copy<T: Clone>(slot: &mut Option<T>, other: Option<&T>) -> bool {
@@ -357,55 +125,56 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::operation::{Document, Evaluation, Field, Memory, Role, Search, Slot, ToolDefinition};
+
+    /// Puts some value there.
+    fn set(slot: Slot<'_>) {
+        match slot {
+            Slot::Text(slot) => *slot = Some("words".to_owned()),
+            Slot::Count(slot) => *slot = Some(3),
+            Slot::Integer(slot) => *slot = Some(-3),
+            Slot::Number(slot) => *slot = Some(0.5),
+            Slot::Flag(slot) => *slot = Some(true),
+            Slot::Value(slot) => *slot = Some(json!({"a": 1})),
+            Slot::Texts(list) => list.push("words".to_owned()),
+            Slot::Map(map) => map.extend([("a".to_owned(), json!(1))]),
+            Slot::Recorded(slot) => *slot = json!(1).into(),
+            Slot::Conversation(slot) => *slot = Some(vec![Message::text(Role::User, "words")].into()),
+            Slot::Messages(slot) => *slot = Some(vec![Message::text(Role::Assistant, "words")]),
+            Slot::Documents(slot) => *slot = Some(vec![Document::default()]),
+            Slot::Tools(list) => list.push(ToolDefinition::default()),
+            Slot::Evaluations(list) => list.push(Evaluation::default()),
+        }
+    }
 
     #[test]
     fn what_only_the_other_span_says_is_kept() {
+        for field in Field::ALL {
+            let mut other = Operation::default();
+            let Some(slot) = field.slot(&mut other) else { continue };
+            set(slot);
+            assert!(field.value(&other).is_some(), "{field:?}");
+            let mut kept = Operation::default();
+            fill(&mut kept, other.clone());
+            assert_eq!(kept, other, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn what_both_say_stays() {
         let other = Operation {
             search: Some(Box::new(Search {
+                query: Some("other".into()),
                 top_k: Some(3),
                 ..Search::default()
             })),
-            embedded_texts: vec!["text".to_owned()],
-            vector_count: Some(1),
             memory: Some(Box::new(Memory {
                 key: Some("k".to_owned()),
                 ..Memory::default()
             })),
-            state: Some(Box::new(StateChange {
-                reason: Some("why".to_owned()),
-                ..StateChange::default()
-            })),
-            interrupt: Some(Box::new(Interrupt {
-                wait_ms: Some(1),
-                ..Interrupt::default()
-            })),
-            training: Training {
-                reward: Some(0.5),
-                step: Some(2),
-                ..Training::default()
-            }
-            .into(),
-            prompt: Prompt {
-                template: Some("Say {it}.".to_owned()),
-                ..Prompt::default()
-            }
-            .into(),
-            resource_impact: Some(Box::new(ResourceImpact {
-                amount: Some(1.0),
-                ..ResourceImpact::default()
-            })),
-            task: Task {
-                goal: Some("done".to_owned()),
-                ..Task::default()
-            }
-            .into(),
             tags: vec!["one".to_owned()],
-            format_extras: Map::from_iter([("synth".to_owned(), json!({"a": 1}))]),
             ..Operation::default()
         };
-        let mut kept = Operation::default();
-        fill(&mut kept, other.clone());
-        assert_eq!(kept, other);
         let mut known = Operation {
             search: Some(Box::new(Search {
                 query: Some("fares".into()),

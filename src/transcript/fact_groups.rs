@@ -1,22 +1,28 @@
-//! What documents tell in groups (`usage`, `memory`, `prompt`): each fact once, with its name, for writing and for reading.
-//!
-//! A fact has the name of its field. A new field of one of these types does not compile until it stands in the list.
+//! What documents tell in groups (`usage`, `memory`, `prompt`): each fact once, with the name of its field, for writing and for reading.
 
 use serde_json::Value;
 
 use crate::document::json::{Json, Object};
-use crate::operation::{Cost, Evaluation, Interrupt, Memory, Prompt, ResourceImpact, StateChange, Task, TokenCount, Training};
+use crate::operation::{FieldValue, Group, Slot};
 
 /// Facts that stand together.
-pub(crate) trait FactGroup {
-    /// The names in order.
-    const NAMES: &'static [&'static str];
-
+pub(crate) trait FactGroup: Group {
     /// What it says, by name.
-    fn facts(&self) -> Object<'_>;
+    fn facts(&self) -> Object<'_> {
+        let mut out = Object::new();
+        self.each(|name, value| {
+            let value = to_json(value);
+            if !value.is_null() {
+                out.add(name, value);
+            }
+        });
+        out
+    }
 
     /// Takes one fact from a document. Whether it is one of these, of the type that it must have.
-    fn read_fact(&mut self, name: &str, value: &Value) -> bool;
+    fn read_fact(&mut self, name: &str, value: &Value) -> bool {
+        self.slot(name).is_some_and(|slot| read(slot, value))
+    }
 
     /// What it says, but for empty lists and objects.
     fn filled_facts(&self) -> Object<'_> {
@@ -33,92 +39,68 @@ pub(crate) trait FactGroup {
     }
 }
 
-/// The value of a fact.
-trait FactValue: Sized {
-    fn to_json(&self) -> Json<'_>;
-    fn from_json(value: &Value) -> Option<Self>;
+impl<T: Group> FactGroup for T {}
+
+/// A fact as a document writes it.
+pub(crate) fn to_json(value: FieldValue<'_>) -> Json<'_> {
+    match value {
+        FieldValue::Text(text) => text.into(),
+        FieldValue::Count(count) => count.into(),
+        FieldValue::Integer(number) => number.into(),
+        FieldValue::Number(number) => number.into(),
+        FieldValue::Flag(flag) => flag.into(),
+        FieldValue::Texts(list) => list.into(),
+        FieldValue::Value(value) => value.into(),
+        FieldValue::Map(map) => map.into(),
+        FieldValue::JsonText(_)
+        | FieldValue::Messages(_)
+        | FieldValue::Documents(_)
+        | FieldValue::Tools(_)
+        | FieldValue::Evaluations(_) => Json::Null,
+    }
 }
 
-macro_rules! fact_values {
-    ($($type:ty: $to_json:expr, $from_json:expr;)*) => {$(
-        impl FactValue for $type {
-            fn to_json(&self) -> Json<'_> {
-                let to_json: fn(&$type) -> Json<'_> = $to_json;
-                to_json(self)
-            }
-
-            fn from_json(value: &Value) -> Option<Self> {
-                let from_json: fn(&Value) -> Option<$type> = $from_json;
-                from_json(value)
-            }
+/// Takes a fact from a document. Whether it has the type that it must have.
+pub(crate) fn read(slot: Slot<'_>, value: &Value) -> bool {
+    match slot {
+        Slot::Text(slot) => put(slot, value.as_str().map(str::to_owned)),
+        Slot::Count(slot) => put(slot, value.as_u64()),
+        Slot::Integer(slot) => put(slot, value.as_i64()),
+        Slot::Number(slot) => put(slot, value.as_f64()),
+        Slot::Flag(slot) => put(slot, value.as_bool()),
+        Slot::Value(slot) => put(slot, Some(value.clone())),
+        Slot::Texts(list) => {
+            let texts = value
+                .as_array()
+                .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+            let fits = texts.is_some();
+            *list = texts.unwrap_or_else(|| std::mem::take(list));
+            fits
         }
-    )*};
+        Slot::Map(map) => match value {
+            Value::Object(members) => {
+                map.extend(members.iter().map(|(name, member)| (name.clone(), member.clone())));
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
-fact_values! {
-    String: |text| text.into(), |value| value.as_str().map(str::to_owned);
-    Value: |value| value.into(), |value| Some(value.clone());
-    f64: |number| (*number).into(), Value::as_f64;
-    u64: |count| (*count).into(), Value::as_u64;
-    i64: |number| (*number).into(), Value::as_i64;
-    bool: |flag| (*flag).into(), Value::as_bool;
-}
-
-fn read<T: FactValue>(slot: &mut Option<T>, value: &Value) -> bool {
-    let read = T::from_json(value);
-    let fits = read.is_some();
+fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    let fits = value.is_some();
     if fits {
-        *slot = read;
+        *slot = value;
     }
     fits
-}
-
-macro_rules! fact_groups {
-    ($($type:ident { $($name:ident),* $(,)? })*) => {$(
-        impl FactGroup for $type {
-            const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
-
-            fn facts(&self) -> Object<'_> {
-                let Self { $($name),* } = self;
-                let mut out = Object::new();
-                $(if let Some(value) = $name {
-                    let value = FactValue::to_json(value);
-                    if !value.is_null() {
-                        out.add(stringify!($name), value);
-                    }
-                })*
-                out
-            }
-
-            fn read_fact(&mut self, name: &str, value: &Value) -> bool {
-                match name {
-                    $(stringify!($name) => read(&mut self.$name, value),)*
-                    _ => false,
-                }
-            }
-        }
-    )*};
-}
-
-fact_groups! {
-    TokenCount { input, output, total, cache_read, cache_write, reasoning }
-    Cost { total, input, output }
-    Prompt { id, version, template, variables }
-    Task { description, goal, input }
-    ResourceImpact { amount, unit, breakdown }
-    StateChange { key, old_value, new_value, reason }
-    Interrupt { prompt, response, wait_ms }
-    Memory {
-        entity_type, entity_id, namespace, key, operation, data, changes, query, results, scores, total_available,
-    }
-    Training { reward, terminated, truncated, prompt_token_ids, completion_token_ids, logprobs, optimize, ideal, step }
-    Evaluation { name, score, label, explanation, annotator_kind }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use crate::operation::Memory;
     use crate::transcript::fact_groups::*;
 
     #[test]

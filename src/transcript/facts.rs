@@ -3,11 +3,11 @@
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
 use crate::document::json::{Json, Object};
-use crate::operation::{Document, Evaluation, Failure, Kind, Operation, ToolDefinition};
+use crate::operation::{Document, Evaluation, Failure, Field, Kind, Operation, ToolDefinition};
 use crate::run::{Observed, Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
-use crate::transcript::fact_groups::FactGroup as _;
+use crate::transcript::fact_groups::{self, FactGroup as _};
 
 /// Most of what an operation may say it does not say: nothing is made of that.
 #[inline]
@@ -30,6 +30,17 @@ fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a
     }
 }
 
+/// Fields under the names that they have among the facts, in this order.
+fn put_fields<'a>(out: &mut Object<'a>, operation: &'a Operation, fields: &[Field]) {
+    for field in fields {
+        if let Some(value) = field.value(operation)
+            && let Some(name) = field.fact()
+        {
+            put_value(out, name, fact_groups::to_json(value));
+        }
+    }
+}
+
 /// What is written of a model call or a search whose words nobody recorded.
 pub(crate) const NOT_CAPTURED: (&str, bool) = ("content_captured", false);
 
@@ -39,6 +50,56 @@ pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
         true => ("content_unread", true),
         false => NOT_CAPTURED,
     }
+}
+
+/// Facts with a place of their own among the others, or with a condition.
+const PLACED: [Field; 26] = [
+    Field::ModelRequested,
+    Field::ModelResponse,
+    Field::Provider,
+    Field::Parameters,
+    Field::FinishReason,
+    Field::FirstTokenSeconds,
+    Field::ResponseId,
+    Field::ToolDescription,
+    Field::ToolParameters,
+    Field::McpServer,
+    Field::SearchTopK,
+    Field::SearchMatchCount,
+    Field::EmbeddedTexts,
+    Field::VectorCount,
+    Field::AgentName,
+    Field::AgentId,
+    Field::AgentDescription,
+    Field::AgentVersion,
+    Field::AgentFramework,
+    Field::SessionId,
+    Field::UserId,
+    Field::Tags,
+    Field::InputType,
+    Field::OutputFormat,
+    Field::FormatExtras,
+    Field::Metadata,
+];
+
+/// Whether a field is one of them, by its number.
+#[expect(clippy::indexing_slicing, reason = "there is one for each field")]
+const IS_PLACED: [bool; Field::ALL.len()] = {
+    let mut is_placed = [false; Field::ALL.len()];
+    let mut placed = PLACED.as_slice();
+    while let [field, rest @ ..] = placed {
+        is_placed[*field as usize] = true;
+        placed = rest;
+    }
+    is_placed
+};
+
+/// The facts that are not [`PLACED`].
+pub(crate) fn others(operation: &Operation) -> impl Iterator<Item = (&'static str, Json<'_>)> {
+    let others = Field::FACTS
+        .iter()
+        .filter(|(field, _)| IS_PLACED.get(*field as usize) == Some(&false));
+    others.filter_map(|(field, name)| Some((*name, fact_groups::to_json(field.value(operation)?))))
 }
 
 /// Everything that a step says, but for its name, its times, what went in and what came out.
@@ -52,13 +113,10 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     in_and_out_of_another_kind(operation, &mut out);
     out.extend(operation.training.facts());
     put_map(&mut out, "task", operation.task.facts());
-    put(&mut out, "workflow", operation.workflow.as_deref());
-    put(&mut out, "graph_node", operation.graph_node.as_deref());
-    if !operation.tags.is_empty() {
-        out.add("tags", operation.tags.as_slice());
+    for (name, value) in others(operation) {
+        put_value(&mut out, name, value);
     }
-    put_map(&mut out, "metadata", &operation.metadata);
-    put_map(&mut out, "spanbridge", &operation.format_extras);
+    put_fields(&mut out, operation, &[Field::Tags, Field::Metadata, Field::FormatExtras]);
     put_map(&mut out, "attributes", &operation.unmapped);
     if !operation.evaluations.is_empty() {
         out.add("evaluations", operation.evaluations.iter().map(evaluation).collect::<Json<'_>>());
@@ -81,8 +139,7 @@ fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
         .as_ref()
         .or_else(|| run.scopes.get(step.scope).and_then(|scope| scope.agent.as_ref()));
     put(out, "agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
-    put(out, "agent_id", operation.agent.id.as_deref());
-    put(out, "agent_description", operation.agent.description.as_deref());
+    put_fields(out, operation, &[Field::AgentId, Field::AgentDescription]);
     put(
         out,
         "agent_version",
@@ -101,8 +158,7 @@ fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
             .as_ref()
             .filter(|framework| Some(*framework) != run.agent.framework.as_ref()),
     );
-    put(out, "input_type", operation.content_type.input.as_deref());
-    put(out, "format", operation.content_type.output.as_deref());
+    put_fields(out, operation, &[Field::InputType, Field::OutputFormat]);
     put(
         out,
         "session_id",
@@ -123,10 +179,11 @@ fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
         "requested_model",
         model.requested.as_deref().filter(|requested| Some(*requested) != model.name()),
     );
-    put(out, "provider", model.provider.as_deref());
-    put(out, "response_id", operation.response_id.as_deref());
-    put(out, "finish_reason", operation.finish_reason.as_deref());
-    put_map(out, "parameters", &operation.parameters);
+    put_fields(
+        out,
+        operation,
+        &[Field::Provider, Field::ResponseId, Field::FinishReason, Field::Parameters],
+    );
     if !operation.tool_definitions.is_empty() {
         out.add(
             "tool_definitions",
@@ -135,22 +192,16 @@ fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
     put_map(out, "usage", operation.usage.facts());
     put_map(out, "cost", operation.cost.facts());
-    put(out, "time_to_first_token", operation.time_to_first_token);
+    put_fields(out, operation, &[Field::FirstTokenSeconds]);
     put_map(out, "prompt", operation.prompt.facts());
 }
 
 fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     if let Some(tool) = &operation.tool {
         put(out, "tool_call_id", tool.call_id.as_deref());
-        put(out, "mcp_server", tool.mcp_server.as_deref());
-        put(out, "tool_description", tool.description.as_deref());
-        put(out, "tool_parameters", tool.parameters.as_ref());
+        put_fields(out, operation, &[Field::McpServer, Field::ToolDescription, Field::ToolParameters]);
     }
-    if let Some(search) = &operation.search {
-        put(out, "top_k", search.top_k);
-        put(out, "match_count", search.match_count);
-    }
-    put(out, "vector_count", operation.vector_count);
+    put_fields(out, operation, &[Field::SearchTopK, Field::SearchMatchCount, Field::VectorCount]);
     if let Some(impact) = &operation.resource_impact {
         put_map(out, "resource_impact", impact.facts());
     }

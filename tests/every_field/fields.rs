@@ -1,10 +1,11 @@
 //! The fields of an operation, each with a mark that no document holds by itself.
 
 use serde_json::{Value, json};
-use spanbridge::operation::{Document, Evaluation, Message, Operation, Role, ToolDefinition};
+use spanbridge::dialect::Field;
+use spanbridge::operation::{Document, Evaluation, Message, Operation, Role, Slot, ToolDefinition};
 
 /// A field, and how an operation gets the mark there.
-pub(super) type Field = (&'static str, fn(&mut Operation));
+pub(super) type Marked = (&'static str, Box<dyn Fn(&mut Operation) + Send + Sync>);
 
 pub(super) const MARK: &str = "mark4711z";
 pub(super) const NUMBER: u32 = 918_273;
@@ -13,155 +14,83 @@ fn mark() -> Option<String> {
     Some(MARK.to_owned())
 }
 
-fn value() -> Option<Value> {
-    Some(json!({"a": MARK}))
+/// Every field of the table, then parts and further forms of some. Only `raw_response` is missing: it says once more what the
+/// messages say; and truth values, which have no room for a mark.
+pub(super) fn fields() -> Vec<Marked> {
+    let of_table = Field::ALL.iter().copied().filter_map(|field| {
+        let path = field.path().filter(|_| field != Field::RawResponse)?;
+        let is_flag = matches!(field.slot(&mut Operation::default()), Some(Slot::Flag(_)));
+        let set: Box<dyn Fn(&mut Operation) + Send + Sync> = Box::new(move |operation| set(field, operation));
+        (!is_flag).then_some((path, set))
+    });
+    let further = FURTHER.iter().map(|(name, set)| -> Marked { (name, Box::new(set)) });
+    of_table.chain(further).collect()
 }
 
+fn set(field: Field, operation: &mut Operation) {
+    match field.slot(operation) {
+        Some(Slot::Text(slot)) => *slot = mark(),
+        Some(Slot::Count(slot)) => *slot = Some(NUMBER.into()),
+        Some(Slot::Integer(slot)) => *slot = Some(NUMBER.into()),
+        Some(Slot::Number(slot)) => *slot = Some(NUMBER.into()),
+        Some(Slot::Value(slot)) => *slot = Some(value(field)),
+        Some(Slot::Texts(list)) => *list = vec![MARK.to_owned()],
+        Some(Slot::Map(map)) if field == Field::FormatExtras => *map = [("reflex".to_owned(), json!({"m": MARK}))].into_iter().collect(),
+        Some(Slot::Map(map)) => *map = [("m".to_owned(), json!(MARK))].into_iter().collect(),
+        Some(Slot::Recorded(slot)) => *slot = json!(MARK).into(),
+        Some(Slot::Conversation(slot)) => *slot = Some(vec![Message::text(Role::User, MARK)].into()),
+        Some(Slot::Messages(slot)) => *slot = Some(vec![Message::text(Role::Assistant, MARK)]),
+        Some(Slot::Documents(slot)) => {
+            *slot = Some(vec![Document {
+                content: mark(),
+                ..Document::default()
+            }])
+        }
+        Some(Slot::Tools(list)) => {
+            *list = vec![ToolDefinition {
+                name: MARK.to_owned(),
+                ..ToolDefinition::default()
+            }]
+        }
+        Some(Slot::Evaluations(list)) => {
+            *list = vec![Evaluation {
+                name: mark(),
+                ..Evaluation::default()
+            }]
+        }
+        other => panic!("no mark for {other:?}"),
+    }
+}
+
+/// A value of the shape that the field has.
+fn value(field: Field) -> Value {
+    match field {
+        Field::ToolParameters => json!({"properties": {MARK: {}}}),
+        Field::SearchQuery => json!(MARK),
+        Field::MemoryResults => json!([MARK]),
+        Field::MemoryScores | Field::PromptTokenIds | Field::CompletionTokenIds | Field::Logprobs => json!([NUMBER]),
+        _ => json!({"a": MARK}),
+    }
+}
+
+type Further = (&'static str, fn(&mut Operation));
+
+/// Parts and further forms.
 #[rustfmt::skip]
-pub(super) const FIELDS: &[Field] = &[
-    ("agent.name", |operation| operation.agent.name = mark()),
-    ("agent.id", |operation| operation.agent.id = mark()),
-    ("agent.description", |operation| operation.agent.description = mark()),
-    ("agent.version", |operation| operation.agent.version = mark()),
-    ("agent.framework", |operation| operation.agent.framework = mark()),
-    ("model.requested", |operation| operation.model.requested = mark()),
-    ("model.response", |operation| operation.model.response = mark()),
-    ("model.provider", |operation| operation.model.provider = mark()),
-    ("input_messages", |operation| operation.input_messages = Some(vec![Message::text(Role::User, MARK.to_owned())].into())),
+const FURTHER: &[Further] = &[
     ("input_messages.system", |operation| operation.input_messages = Some(vec![Message::text(Role::System, MARK.to_owned())].into())),
-    ("output_messages", |operation| operation.output_messages = Some(vec![Message::text(Role::Assistant, MARK.to_owned())])),
-    ("input", |operation| operation.input = json!(MARK).into()),
     ("input.object", |operation| operation.input = json!({"p": {"q": MARK}}).into()),
-    ("output", |operation| operation.output = json!(MARK).into()),
     ("output.object", |operation| operation.output = json!({"p": {"q": MARK}}).into()),
-    ("response_id", |operation| operation.response_id = mark()),
-    ("finish_reason", |operation| operation.finish_reason = mark()),
-    ("parameters", |operation| { operation.parameters.insert("p".to_owned(), json!(MARK)); }),
-    ("tool_definitions.name", |operation| operation.tool_definitions = vec![ToolDefinition { name: MARK.to_owned(), ..ToolDefinition::default() }]),
     ("tool_definitions.description", |operation| operation.tool_definitions = vec![ToolDefinition { name: "t".to_owned(), description: mark(), parameters: None }]),
     ("tool_definitions.parameters", |operation| operation.tool_definitions = vec![ToolDefinition { name: "t".to_owned(), description: None, parameters: Some(json!({"type": "object", "properties": {MARK: {}}})) }]),
-    ("usage.input", |operation| operation.usage.input = Some(NUMBER.into())),
-    ("usage.output", |operation| operation.usage.output = Some(NUMBER.into())),
-    ("usage.total", |operation| operation.usage.total = Some(NUMBER.into())),
-    ("usage.cache_read", |operation| operation.usage.cache_read = Some(NUMBER.into())),
-    ("usage.cache_write", |operation| operation.usage.cache_write = Some(NUMBER.into())),
-    ("usage.reasoning", |operation| operation.usage.reasoning = Some(NUMBER.into())),
-    ("cost.total", |operation| operation.cost.total = Some(NUMBER.into())),
-    ("cost.input", |operation| operation.cost.input = Some(NUMBER.into())),
-    ("cost.output", |operation| operation.cost.output = Some(NUMBER.into())),
-    ("time_to_first_token", |operation| operation.time_to_first_token = Some(NUMBER.into())),
-    ("tool.name", |operation| operation.tool.get_or_insert_default().name = mark()),
-    ("tool.call_id", |operation| operation.tool.get_or_insert_default().call_id = mark()),
-    ("tool.arguments", |operation| operation.tool.get_or_insert_default().arguments = value()),
-    ("tool.result", |operation| operation.tool.get_or_insert_default().result = value()),
-    ("tool.description", |operation| operation.tool.get_or_insert_default().description = mark()),
-    ("tool.parameters", |operation| operation.tool.get_or_insert_default().parameters = Some(json!({"properties": {MARK: {}}}))),
-    ("tool.mcp_server", |operation| operation.tool.get_or_insert_default().mcp_server = mark()),
-    ("search.query", |operation| operation.search.get_or_insert_default().query = Some(MARK.into())),
-    ("search.documents", |operation| operation.search.get_or_insert_default().documents = Some(vec![Document { content: mark(), ..Document::default() }])),
     ("search.documents.id", |operation| operation.search.get_or_insert_default().documents = Some(vec![Document { content: Some("c".to_owned()), id: mark(), ..Document::default() }])),
     ("search.documents.score", |operation| operation.search.get_or_insert_default().documents = Some(vec![Document { content: Some("c".to_owned()), score: Some(NUMBER.into()), ..Document::default() }])),
     ("search.documents.metadata", |operation| operation.search.get_or_insert_default().documents = Some(vec![Document { content: Some("c".to_owned()), metadata: json!({"m": MARK}).as_object().unwrap().clone(), ..Document::default() }])),
-    ("search.top_k", |operation| operation.search.get_or_insert_default().top_k = Some(NUMBER.into())),
-    ("search.match_count", |operation| operation.search.get_or_insert_default().match_count = Some(NUMBER.into())),
-    ("embedded_texts", |operation| operation.embedded_texts = vec![MARK.to_owned()]),
-    ("vector_count", |operation| operation.vector_count = Some(NUMBER.into())),
-    ("memory.entity_type", |operation| operation.memory.get_or_insert_default().entity_type = mark()),
-    ("memory.entity_id", |operation| operation.memory.get_or_insert_default().entity_id = mark()),
-    ("memory.namespace", |operation| operation.memory.get_or_insert_default().namespace = value()),
-    ("memory.key", |operation| operation.memory.get_or_insert_default().key = mark()),
-    ("memory.operation", |operation| operation.memory.get_or_insert_default().operation = mark()),
-    ("memory.data", |operation| operation.memory.get_or_insert_default().data = value()),
-    ("memory.changes", |operation| operation.memory.get_or_insert_default().changes = value()),
-    ("memory.query", |operation| operation.memory.get_or_insert_default().query = value()),
-    ("memory.results", |operation| operation.memory.get_or_insert_default().results = Some(json!([MARK]))),
-    ("memory.scores", |operation| operation.memory.get_or_insert_default().scores = Some(json!([NUMBER]))),
-    ("memory.total_available", |operation| operation.memory.get_or_insert_default().total_available = Some(NUMBER.into())),
-    ("state.key", |operation| operation.state.get_or_insert_default().key = mark()),
-    ("state.old_value", |operation| operation.state.get_or_insert_default().old_value = value()),
-    ("state.new_value", |operation| operation.state.get_or_insert_default().new_value = value()),
-    ("state.reason", |operation| operation.state.get_or_insert_default().reason = mark()),
-    ("interrupt.prompt", |operation| operation.interrupt.get_or_insert_default().prompt = mark()),
-    ("interrupt.response", |operation| operation.interrupt.get_or_insert_default().response = value()),
-    ("interrupt.wait_ms", |operation| operation.interrupt.get_or_insert_default().wait_ms = Some(NUMBER.into())),
-    ("evaluation.name", |operation| operation.evaluations = vec![Evaluation { name: mark(), ..Evaluation::default() }]),
     ("evaluation.score", |operation| operation.evaluations = vec![Evaluation { score: Some(NUMBER.into()), ..Evaluation::default() }]),
     ("evaluation.label", |operation| operation.evaluations = vec![Evaluation { label: mark(), ..Evaluation::default() }]),
     ("evaluation.explanation", |operation| operation.evaluations = vec![Evaluation { explanation: mark(), ..Evaluation::default() }]),
-    ("training.reward", |operation| operation.training.reward = Some(NUMBER.into())),
-    ("training.prompt_token_ids", |operation| operation.training.prompt_token_ids = Some(json!([NUMBER]))),
-    ("training.completion_token_ids", |operation| operation.training.completion_token_ids = Some(json!([NUMBER]))),
-    ("training.logprobs", |operation| operation.training.logprobs = Some(json!([NUMBER]))),
-    ("training.ideal", |operation| operation.training.ideal = value()),
-    ("training.step", |operation| operation.training.step = Some(NUMBER.into())),
-    ("content_type.input", |operation| operation.content_type.input = mark()),
-    ("content_type.output", |operation| operation.content_type.output = mark()),
-    ("prompt.id", |operation| operation.prompt.id = mark()),
-    ("prompt.version", |operation| operation.prompt.version = mark()),
-    ("prompt.template", |operation| operation.prompt.template = mark()),
-    ("prompt.variables", |operation| operation.prompt.variables = value()),
-    ("resource_impact.amount", |operation| operation.resource_impact.get_or_insert_default().amount = Some(NUMBER.into())),
-    ("resource_impact.unit", |operation| operation.resource_impact.get_or_insert_default().unit = mark()),
-    ("resource_impact.breakdown", |operation| operation.resource_impact.get_or_insert_default().breakdown = value()),
-    ("task.description", |operation| operation.task.description = mark()),
-    ("task.goal", |operation| operation.task.goal = mark()),
-    ("task.input", |operation| operation.task.input = value()),
-    ("session_id", |operation| operation.session_id = mark()),
-    ("user_id", |operation| operation.user_id = mark()),
-    ("workflow", |operation| operation.workflow = mark()),
-    ("graph_node", |operation| operation.graph_node = mark()),
-    ("tags", |operation| operation.tags = vec![MARK.to_owned()]),
-    ("metadata", |operation| { operation.metadata.insert("m".to_owned(), json!(MARK)); }),
     ("failure.message", |operation| operation.failure.get_or_insert_default().message = mark()),
     ("failure.error_type", |operation| operation.failure.get_or_insert_default().error_type = mark()),
     ("failure.stacktrace", |operation| operation.failure.get_or_insert_default().stacktrace = mark()),
-    ("format_extras", |operation| { operation.format_extras.insert("reflex".to_owned(), json!({"m": MARK})); }),
     ("unmapped", |operation| { operation.unmapped.insert("odd.key".to_owned(), json!(MARK)); }),
 ];
-
-/// A new field does not compile until it stands here; put it into [`FIELDS`] as well. Only `raw_response` is missing there: it says
-/// once more what the messages say.
-const _: fn(Operation) = |operation| {
-    let Operation {
-        kind: _,
-        name: _,
-        agent: _,
-        model: _,
-        input_messages: _,
-        output_messages: _,
-        input: _,
-        output: _,
-        raw_response: _,
-        response_id: _,
-        finish_reason: _,
-        parameters: _,
-        tool_definitions: _,
-        usage: _,
-        cost: _,
-        time_to_first_token: _,
-        tool: _,
-        search: _,
-        embedded_texts: _,
-        vector_count: _,
-        memory: _,
-        state: _,
-        interrupt: _,
-        evaluations: _,
-        training: _,
-        content_type: _,
-        prompt: _,
-        resource_impact: _,
-        task: _,
-        session_id: _,
-        user_id: _,
-        workflow: _,
-        graph_node: _,
-        tags: _,
-        metadata: _,
-        failure: _,
-        format_extras: _,
-        unmapped: _,
-        // What a format takes back because of it, not something to write.
-        has_unread_words: _,
-    } = operation;
-};

@@ -8,7 +8,7 @@ use crate::support;
 
 use std::collections::BTreeMap;
 
-use fields::{FIELDS, MARK, NUMBER};
+use fields::{MARK, NUMBER, fields};
 use serde_json::json;
 use spanbridge::dialect::Registry;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
@@ -145,7 +145,8 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
     let writer = AttributeWriter::new(Vocabulary::OpenInference);
     let registry = Registry::built_in();
     let mut count = 0;
-    let all = FIELDS.iter().flat_map(|field| PLACES.iter().map(move |place| (field, place)));
+    let fields = fields();
+    let all = fields.iter().flat_map(|field| PLACES.iter().map(move |place| (field, place)));
     // The short form takes every other case: as there are five places, it puts each field into each of them, for half of the kinds.
     let (first, step) = if is_long() { (0, 1) } else { (kind as usize % 2, 2) };
     for ((field, set), place) in all.skip(first).step_by(step) {
@@ -163,13 +164,13 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
         }
         let case = || format!("{} {place:?}", kind.name());
         if !is_marked(&format!("{runs:?}")) {
-            silent.entry(("reading", field)).or_default().push(case());
+            silent.entry(("reading", *field)).or_default().push(case());
             continue;
         }
         for format in formats::all() {
             count += 1;
             if is_silent(format, &runs, field) {
-                silent.entry((format.id, field)).or_default().push(case());
+                silent.entry((format.id, *field)).or_default().push(case());
             }
         }
     }
@@ -244,7 +245,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
     let (mut count, mut lost) = (0, Silent::new());
     let kinds = [Kind::Llm, Kind::Tool, Kind::Agent, Kind::Chain, Kind::Retrieval];
     for kind in kinds.into_iter().take(if is_long() { kinds.len() } else { 2 }) {
-        for (field, set) in FIELDS.iter().filter(|(field, _)| !MAPS.contains(field)) {
+        for (field, set) in fields().iter().filter(|(field, _)| !MAPS.contains(field)) {
             let mut operation = operation(kind, "step");
             set(&mut operation);
             let runs = run::from_batch(spans(&writer, &operation, Place::InAgent), Vec::new(), &registry);
@@ -261,7 +262,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
                     let again = run::from_batch(read.spans, Vec::new(), &registry);
                     let is_known = |(of, name, _): &(&str, &str, &str)| (*of, *name) == (format.id, *field);
                     if !has_marked_field(&again) && !OTHERWISE.iter().any(is_known) {
-                        lost.entry((format.id, field)).or_default().push(kind.name().to_owned());
+                        lost.entry((format.id, *field)).or_default().push(kind.name().to_owned());
                     }
                 }
             }

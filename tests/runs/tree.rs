@@ -1,12 +1,69 @@
-//! A run as an indented text tree. Fields are taken apart by name, so that a new one does not compile until it is shown.
+//! A run as an indented text tree. A new field of an operation is shown under its name in `semconv/`; other new facts do not compile
+//! until they are shown.
 
 use std::fmt::Write as _;
 
+use spanbridge::dialect::Field;
 use spanbridge::operation::{Cost, Message, Operation, Role, TokenCount, ToolUse};
 use spanbridge::run::{AgentInfo, CallEntry, Entry, EntryKind, IdVec, Observed, ResultEntry, Run, Scope, ScopeId, Step, StepId};
 use spanbridge::span::UnixNanos;
 
 use super::words::{cut, failure, map, parts, quoted, value};
+
+/// Groups of an operation that are shown with all of their fields.
+const SHOWN_GROUPS: [&str; 11] = [
+    "agent.",
+    "model.",
+    "search.",
+    "memory.",
+    "state.",
+    "interrupt.",
+    "training.",
+    "content_type.",
+    "prompt.",
+    "resource_impact.",
+    "task.",
+];
+
+/// Other fields that have a line of their own, or a place in one.
+const SHOWN: [&str; 36] = [
+    "usage.input",
+    "usage.output",
+    "usage.total",
+    "usage.cache_read",
+    "usage.cache_write",
+    "usage.reasoning",
+    "cost.total",
+    "cost.input",
+    "cost.output",
+    "tool.name",
+    "tool.call_id",
+    "tool.arguments",
+    "tool.result",
+    "tool.description",
+    "tool.parameters",
+    "tool.mcp_server",
+    "time_to_first_token",
+    "response_id",
+    "finish_reason",
+    "parameters",
+    "tool_definitions",
+    "input_messages",
+    "output_messages",
+    "input",
+    "output",
+    "raw_response",
+    "embedded_texts",
+    "vector_count",
+    "evaluations",
+    "session_id",
+    "user_id",
+    "workflow",
+    "graph_node",
+    "tags",
+    "metadata",
+    "format_extras",
+];
 
 pub(crate) fn of_run(run: &Run) -> String {
     let mut tree = Tree { run, out: String::new() };
@@ -186,8 +243,6 @@ impl Tree<'_> {
 
     fn operation(&mut self, operation: &Operation, depth: usize) {
         let Operation {
-            kind: _,
-            name: _,
             agent,
             model,
             input_messages,
@@ -224,7 +279,7 @@ impl Tree<'_> {
             failure: failed,
             format_extras,
             unmapped,
-            has_unread_words: _,
+            ..
         } = operation;
         self.facts(depth, "agent", &format!("{agent:?}"), *agent == Default::default());
         self.facts(depth, "model", &format!("{model:?}"), *model == Default::default());
@@ -268,6 +323,15 @@ impl Tree<'_> {
         self.note(depth, "metadata", (!metadata.is_empty()).then(|| map(metadata)));
         self.note(depth, "failed", failed.as_ref().map(failure));
         self.note(depth, "extras", (!format_extras.is_empty()).then(|| map(format_extras)));
+        // A field that is in no line above.
+        for field in Field::ALL {
+            let path = field
+                .path()
+                .filter(|path| !SHOWN.contains(path) && !SHOWN_GROUPS.iter().any(|group| path.starts_with(group)));
+            if let (Some(_), Some(value)) = (path, field.value(operation)) {
+                self.note(depth, field.word(), Some(format!("{value:?}")));
+            }
+        }
         let keys: Vec<&str> = unmapped.keys().map(String::as_str).collect();
         self.note(depth, "unmapped", (!keys.is_empty()).then(|| keys.join(", ")));
     }
@@ -373,6 +437,7 @@ fn tokens(usage: &TokenCount) -> Option<String> {
         cache_read,
         cache_write,
         reasoning,
+        ..
     } = usage;
     let counts = [
         ("in", input),
@@ -390,7 +455,7 @@ fn tokens(usage: &TokenCount) -> Option<String> {
 }
 
 fn money(cost: &Cost) -> Option<String> {
-    let Cost { total, input, output } = cost;
+    let Cost { total, input, output, .. } = cost;
     let said: Vec<String> = [("total", total), ("in", input), ("out", output)]
         .into_iter()
         .filter_map(|(label, amount)| amount.map(|amount| format!("{label} {amount}")))
@@ -407,6 +472,7 @@ fn tool_use(tool: &ToolUse) -> String {
         description,
         parameters,
         mcp_server,
+        ..
     } = tool;
     let mut out = name.clone().unwrap_or_else(|| "without a name".to_owned());
     if let Some(id) = call_id {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::fact::Fact;
 use super::{gen_ai, openinference};
 use crate::dialect::rule::{Codec, InverseRule};
+use crate::operation::FieldValue;
 use crate::span::AnyValue;
 
 /// What is written.
@@ -20,36 +21,41 @@ pub(super) enum Encoded {
 
 /// The fact as this rule's codec writes it; `None` if reading would not give it back.
 pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
-    if let Fact::Value(Value::String(text)) = fact
+    if let Fact::Value(FieldValue::Value(Value::String(text))) = fact
         && text.is_empty()
         && !rule.field.keeps_empty()
     {
         // An attribute without text says nothing; the whole output, which may hold the empty result, comes later.
         return None;
     }
-    Some(match (rule.codec, *fact) {
-        (Codec::Text, Fact::Text(text)) => Encoded::One(text.into()),
-        (Codec::Text, Fact::Value(Value::String(text))) => Encoded::One(text.as_str().into()),
-        (Codec::Texts, Fact::Text(text)) => Encoded::One(AnyValue::Array(vec![text.into()])),
-        (Codec::Texts, Fact::Texts(list)) => Encoded::One(AnyValue::Array(list.iter().map(|text| text.as_str().into()).collect())),
-        (Codec::Int, Fact::Count(count) | Fact::Entries(count)) => Encoded::One(AnyValue::Int(i64::try_from(count).ok()?)),
-        (Codec::Int, Fact::Int(number)) => Encoded::One(AnyValue::Int(number)),
-        (Codec::Float, Fact::Number(number)) => Encoded::One(AnyValue::Double(number)),
-        (Codec::Bool, Fact::Flag(flag)) => Encoded::One(AnyValue::Bool(flag)),
-        (Codec::Json | Codec::ByMime, Fact::JsonText(text)) => Encoded::JsonText(text.to_owned()),
-        (Codec::Json, Fact::Value(value)) => json(value),
-        (Codec::ByMime, Fact::Value(value)) => by_mime(value),
-        (Codec::Json, Fact::Map(map)) => Encoded::JsonText(serde_json::to_string(map).ok()?),
-        (Codec::Json, Fact::System(message)) => Encoded::JsonText(gen_ai::system(message).to_string()),
-        (Codec::Json, Fact::Messages(list)) => Encoded::JsonText(gen_ai::messages(list).to_string()),
-        (Codec::Json, Fact::WithSystem(list)) => Encoded::JsonText(gen_ai::messages(gen_ai::after_system(list)).to_string()),
-        (Codec::Json, Fact::Documents(list)) => Encoded::JsonText(gen_ai::documents(list).to_string()),
-        (Codec::Json, Fact::Tools(list)) => Encoded::JsonText(gen_ai::tools(list).to_string()),
-        (Codec::Flat, Fact::Messages(list) | Fact::WithSystem(list)) => Encoded::Many(openinference::messages(0, list)),
-        (Codec::Flat, Fact::Documents(list)) if !list.is_empty() => Encoded::Many(openinference::documents(0, list)),
-        (Codec::Flat, Fact::Tools(list)) => Encoded::Many(openinference::tools(0, list)),
-        (Codec::Flat, Fact::Texts(list)) => Encoded::Many(openinference::embedded_texts(list)),
-        (Codec::Flat, Fact::Evaluations(list)) => Encoded::Many(openinference::evaluations(list)),
+    let value = match *fact {
+        Fact::Value(value) => value,
+        Fact::System(message) => return (rule.codec == Codec::Json).then(|| Encoded::JsonText(gen_ai::system(message).to_string())),
+        Fact::WithSystem(list) if rule.codec == Codec::Json => FieldValue::Messages(gen_ai::after_system(list)),
+        Fact::WithSystem(list) => FieldValue::Messages(list),
+        Fact::Entries(count) => FieldValue::Count(count),
+    };
+    Some(match (rule.codec, value) {
+        (Codec::Text, FieldValue::Text(text)) => Encoded::One(text.into()),
+        (Codec::Text, FieldValue::Value(Value::String(text))) => Encoded::One(text.as_str().into()),
+        (Codec::Texts, FieldValue::Text(text)) => Encoded::One(AnyValue::Array(vec![text.into()])),
+        (Codec::Texts, FieldValue::Texts(list)) => Encoded::One(AnyValue::Array(list.iter().map(|text| text.as_str().into()).collect())),
+        (Codec::Int, FieldValue::Count(count)) => Encoded::One(AnyValue::Int(i64::try_from(count).ok()?)),
+        (Codec::Int, FieldValue::Integer(number)) => Encoded::One(AnyValue::Int(number)),
+        (Codec::Float, FieldValue::Number(number)) => Encoded::One(AnyValue::Double(number)),
+        (Codec::Bool, FieldValue::Flag(flag)) => Encoded::One(AnyValue::Bool(flag)),
+        (Codec::Json | Codec::ByMime, FieldValue::JsonText(text)) => Encoded::JsonText(text.to_owned()),
+        (Codec::Json, FieldValue::Value(value)) => json(value),
+        (Codec::ByMime, FieldValue::Value(value)) => by_mime(value),
+        (Codec::Json, FieldValue::Map(map)) => Encoded::JsonText(serde_json::to_string(map).ok()?),
+        (Codec::Json, FieldValue::Messages(list)) => Encoded::JsonText(gen_ai::messages(list).to_string()),
+        (Codec::Json, FieldValue::Documents(list)) => Encoded::JsonText(gen_ai::documents(list).to_string()),
+        (Codec::Json, FieldValue::Tools(list)) => Encoded::JsonText(gen_ai::tools(list).to_string()),
+        (Codec::Flat, FieldValue::Messages(list)) => Encoded::Many(openinference::messages(0, list)),
+        (Codec::Flat, FieldValue::Documents(list)) if !list.is_empty() => Encoded::Many(openinference::documents(0, list)),
+        (Codec::Flat, FieldValue::Tools(list)) => Encoded::Many(openinference::tools(0, list)),
+        (Codec::Flat, FieldValue::Texts(list)) => Encoded::Many(openinference::embedded_texts(list)),
+        (Codec::Flat, FieldValue::Evaluations(list)) => Encoded::Many(openinference::evaluations(list)),
         _ => return None,
     })
 }

@@ -23,7 +23,7 @@ pub use failure::status_and_exception;
 use super::codec;
 use super::generated::{INVERSE_TABLES, TABLES};
 use super::rule::{Codec, Field, InverseRule, Location, Rule};
-use crate::operation::{Kind, Operation};
+use crate::operation::{FieldValue, Kind, Operation};
 use crate::span::{AnyValue, Attributes};
 use encode::Encoded;
 use fact::Fact;
@@ -67,7 +67,7 @@ impl AttributeWriter {
     #[must_use]
     pub fn new(vocabulary: Vocabulary) -> Self {
         let mut rules: HashMap<Field, Vec<&'static InverseRule>> = HashMap::new();
-        for rule in INVERSE_TABLES.iter().flat_map(|table| table.iter()) {
+        for rule in inverse_rules() {
             rules.entry(rule.field).or_default().push(rule);
         }
         let mut further: HashMap<&'static str, Vec<&'static Rule>> = HashMap::new();
@@ -106,6 +106,17 @@ impl AttributeWriter {
         out.0.extend(unmapped);
         out
     }
+}
+
+/// The rules by which operations are written.
+fn inverse_rules() -> impl Iterator<Item = &'static InverseRule> {
+    INVERSE_TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// The rules by which a field is written, of all dialects.
+#[cfg(feature = "layer")]
+pub(crate) fn rules_for(field: Field) -> impl Iterator<Item = &'static InverseRule> {
+    inverse_rules().filter(move |rule| rule.field == field)
 }
 
 /// The fields in the order in which they are written: whole inputs and outputs come after what has a name of its own, since
@@ -163,7 +174,7 @@ impl<'a> Pass<'a> {
     /// Whether what a word says beside the kind is what the operation says: `create_memory` also means that something was added.
     fn agrees(&self, key: &str, word: &str) -> bool {
         self.further(key).all(|rule| match rule.word(word) {
-            Some(meaning) => matches!(fact::of(self.operation, rule.field), Some(Fact::Text(said)) if said == meaning),
+            Some(meaning) => matches!(fact::of(self.operation, rule.field), Some(Fact::Value(FieldValue::Text(said))) if said == meaning),
             None => true,
         })
     }
@@ -182,8 +193,8 @@ impl<'a> Pass<'a> {
         let operation: &'a Operation = self.operation;
         let Some(fact) = fact::of(operation, field) else { return };
         match (field, fact) {
-            (Field::Parameters, Fact::Map(parameters)) => self.parameters(parameters),
-            (Field::FormatExtras, Fact::Map(extras)) => {
+            (Field::Parameters, Fact::Value(FieldValue::Map(parameters))) => self.parameters(parameters),
+            (Field::FormatExtras, Fact::Value(FieldValue::Map(extras))) => {
                 for (name, value) in extras {
                     self.named(field, name, value);
                 }
@@ -195,10 +206,10 @@ impl<'a> Pass<'a> {
                     self.put(Field::ModelResponse, &fact);
                 }
             }
-            (Field::MemoryResults | Field::MemoryData, Fact::Value(told)) => {
+            (Field::MemoryResults | Field::MemoryData, Fact::Value(FieldValue::Value(told))) => {
                 // Where the convention has another form for it, ours is written beside it: nothing is lost on the way back.
                 if let (Some(&"gen_ai"), Some(records)) = (self.dialects.first(), gen_ai::records(told)) {
-                    self.put(field, &Fact::Value(&records));
+                    self.put(field, &Fact::Value(FieldValue::Value(&records)));
                     self.put_own(field, &fact);
                 } else {
                     self.put(field, &fact);
@@ -249,7 +260,7 @@ impl<'a> Pass<'a> {
             }
         }
         if !rest.is_empty() {
-            self.put(Field::Parameters, &Fact::Map(&rest));
+            self.put(Field::Parameters, &Fact::Value(FieldValue::Map(&rest)));
         }
     }
 
@@ -257,14 +268,14 @@ impl<'a> Pass<'a> {
     fn named(&mut self, field: Field, name: &str, value: &Value) -> bool {
         let has_name = |rule: &&'static InverseRule| rule.words.iter().any(|(ours, _)| *ours == name);
         match self.rules(field).into_iter().find(has_name) {
-            Some(rule) => self.write(rule, &Fact::Value(value)),
+            Some(rule) => self.write(rule, &Fact::Value(FieldValue::Value(value))),
             None => false,
         }
     }
 
     /// Writes a fact under a rule's key; `false` if the key cannot hold it, or holds something else.
     fn write(&mut self, rule: &InverseRule, fact: &Fact<'_>) -> bool {
-        if let Fact::Map(map) = fact
+        if let Fact::Value(FieldValue::Map(map)) = fact
             && self.says_more(rule.key, map)
         {
             return false;

@@ -2,7 +2,53 @@
 
 use serde_json::{Map, Value};
 
+use super::lists::{documents, evaluations, tool_definitions};
 use crate::dialect::normalize;
+use crate::operation::{Evaluation, Slot};
+
+/// Writes a value into a field as its type demands.
+pub(super) fn write(slot: Slot<'_>, value: &mut Value) -> bool {
+    match slot {
+        Slot::Text(slot) => text(slot, value),
+        Slot::Count(slot) => count(slot, value),
+        Slot::Integer(slot) => {
+            *slot = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+            slot.is_some()
+        }
+        Slot::Number(slot) => number(slot, value),
+        Slot::Flag(slot) => {
+            *slot = value.as_bool();
+            slot.is_some()
+        }
+        Slot::Value(slot) => set(slot, std::mem::take(value)),
+        Slot::Texts(list) => {
+            let texts = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+            *list = texts.map(str::to_owned).collect();
+            !list.is_empty()
+        }
+        Slot::Map(map) => match value {
+            Value::Object(members) => {
+                add(map, std::mem::take(members));
+                true
+            }
+            _ => false,
+        },
+        Slot::Documents(list) => {
+            *list = documents(value);
+            list.is_some()
+        }
+        Slot::Tools(list) => {
+            *list = tool_definitions(value);
+            !list.is_empty()
+        }
+        Slot::Evaluations(list) => {
+            Evaluation::add(list, evaluations(value));
+            true
+        }
+        // What was said is read by code of its own.
+        Slot::Recorded(_) | Slot::Conversation(_) | Slot::Messages(_) => false,
+    }
+}
 
 /// Adds the members whose names are new.
 pub(super) fn add(to: &mut Map<String, Value>, members: Map<String, Value>) {
@@ -53,10 +99,5 @@ pub(super) fn number(slot: &mut Option<f64>, value: &Value) -> bool {
         .as_f64()
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
         .filter(|number| number.is_finite());
-    slot.is_some()
-}
-
-pub(super) fn flag(slot: &mut Option<bool>, value: &Value) -> bool {
-    *slot = value.as_bool();
     slot.is_some()
 }

@@ -3,21 +3,21 @@
 use serde_json::Value;
 
 use super::OperationBuilder;
-use super::lists::{documents, embedded_texts, evaluations, tool_definitions};
-use super::slot::{add, count, flag, number, set, text};
+use super::lists::embedded_texts;
+use super::slot::{self, add, count, number, set, text};
 use crate::dialect::beside::ChildResult;
 use crate::dialect::continuation::Continuation;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, normalize, providers, result};
-use crate::operation::{Evaluation, Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
+use crate::operation::{Kind, Search, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
     /// Writes a value into the rule's field; whether it was of use.
     ///
-    /// A new [`Field`] does not compile until it is said here what becomes of its value.
+    /// Most fields take any value of their type; the others have code of their own here.
     pub(super) fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let operation = &mut self.operation;
         match rule.field {
@@ -46,7 +46,6 @@ impl OperationBuilder<'_> {
                 operation.model.provider = value.as_str().and_then(providers::name);
                 operation.model.provider.is_some()
             }
-            Field::UsageInput => count(&mut operation.usage.input, value),
             Field::UsageInputExcludingCache => {
                 let mut said = None;
                 let known = operation.usage.input;
@@ -66,44 +65,20 @@ impl OperationBuilder<'_> {
                 true
             }
             Field::ToolAskedBy => text(&mut self.beside.asked_by, value),
-            Field::UsageOutput => count(&mut operation.usage.output, value),
-            Field::UsageTotal => count(&mut operation.usage.total, value),
-            Field::UsageCacheRead => count(&mut operation.usage.cache_read, value),
-            Field::UsageCacheWrite => count(&mut operation.usage.cache_write, value),
-            Field::UsageReasoning => count(&mut operation.usage.reasoning, value),
-            Field::CostTotal => number(&mut operation.cost.total, value),
-            Field::CostInput => number(&mut operation.cost.input, value),
-            Field::CostOutput => number(&mut operation.cost.output, value),
-            Field::Parameters => match value {
-                Value::Object(map) => {
-                    add(&mut operation.parameters, std::mem::take(map));
-                    true
-                }
-                _ => false,
-            },
             Field::Parameter => self.parameter(rule, raw, value),
             Field::FinishReason => {
                 operation.finish_reason = finish_reason(value);
                 operation.finish_reason.is_some()
             }
-            Field::FirstTokenSeconds => number(&mut operation.time_to_first_token, value),
             Field::FirstTokenMillis => {
                 operation.time_to_first_token = value.as_f64().map(|millis| millis / 1000.0);
                 operation.time_to_first_token.is_some()
             }
-            Field::ResponseId => text(&mut operation.response_id, value),
-            Field::ToolName => text(&mut self.tool().name, value),
-            Field::ToolDescription => text(&mut self.tool().description, value),
             Field::ToolParameters => normalize::is_schema(value) && set(&mut self.tool().parameters, std::mem::take(value)),
             Field::ToolCallId => self.tool().call_id.is_some() || text(&mut self.tool().call_id, value),
             Field::ToolArguments => self.tool_arguments(value),
             Field::ToolResult => self.tool_result(value),
             Field::ToolResultOfChild => self.child_result(value),
-            Field::McpServer => text(&mut self.tool().mcp_server, value),
-            Field::ToolDefinitions => {
-                operation.tool_definitions = tool_definitions(value);
-                !operation.tool_definitions.is_empty()
-            }
             Field::SearchQuery => {
                 let query = ["str_or_query_bundle", "query", "query_str", "input"]
                     .iter()
@@ -111,47 +86,18 @@ impl OperationBuilder<'_> {
                     .filter(|query| query.is_string());
                 set(&mut self.search().query, query.unwrap_or(value).clone())
             }
-            Field::SearchDocuments => {
-                let search = self.search();
-                search.documents = documents(value);
-                search.documents.is_some()
-            }
-            Field::SearchTopK => count(&mut self.search().top_k, value),
-            Field::SearchMatchCount => count(&mut self.search().match_count, value),
             Field::EmbeddedTexts => {
                 operation.embedded_texts = embedded_texts(value);
                 !operation.embedded_texts.is_empty()
             }
-            Field::VectorCount => count(&mut operation.vector_count, value),
             Field::AgentName => {
                 operation.agent.name = value.as_str().map(str::to_owned);
                 operation.agent.name.is_some()
             }
-            Field::AgentId => text(&mut operation.agent.id, value),
-            Field::AgentDescription => text(&mut operation.agent.description, value),
-            Field::AgentVersion => text(&mut operation.agent.version, value),
-            Field::AgentFramework => text(&mut operation.agent.framework, value),
-            Field::InputType => text(&mut operation.content_type.input, value),
-            Field::OutputFormat => text(&mut operation.content_type.output, value),
             Field::HandoffFrom => text(&mut self.handoff.0, value),
             Field::HandoffTo => text(&mut self.handoff.1, value),
             Field::SessionId => says_something(value) && text(&mut operation.session_id, value),
             Field::UserId => says_something(value) && text(&mut operation.user_id, value),
-            Field::Tags => {
-                operation.tags = value
-                    .as_array()
-                    .map_or_else(Vec::new, |tags| tags.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-                !operation.tags.is_empty()
-            }
-            Field::PromptId => text(&mut operation.prompt.id, value),
-            Field::PromptVersion => text(&mut operation.prompt.version, value),
-            Field::PromptTemplate => text(&mut operation.prompt.template, value),
-            Field::PromptVariables => set(&mut operation.prompt.variables, std::mem::take(value)),
-            Field::Workflow => text(&mut operation.workflow, value),
-            Field::GraphNode => text(&mut operation.graph_node, value),
-            Field::TaskDescription => text(&mut operation.task.description, value),
-            Field::TaskGoal => text(&mut operation.task.goal, value),
-            Field::TaskInput => set(&mut operation.task.input, std::mem::take(value)),
             Field::FailureMessage => text(&mut self.failure.message, value),
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
@@ -163,52 +109,10 @@ impl OperationBuilder<'_> {
                 self.failed |= !passes;
                 true
             }
-            Field::Evaluations => {
-                Evaluation::add(&mut operation.evaluations, evaluations(value));
-                true
-            }
             Field::EvaluationName => text(&mut self.evaluation.name, value),
             Field::EvaluationScore => number(&mut self.evaluation.score, value),
             Field::EvaluationLabel => text(&mut self.evaluation.label, value),
             Field::EvaluationExplanation => text(&mut self.evaluation.explanation, value),
-            Field::StateKey => text(&mut self.state().key, value),
-            Field::StateOldValue => set(&mut self.state().old_value, std::mem::take(value)),
-            Field::StateNewValue => set(&mut self.state().new_value, std::mem::take(value)),
-            Field::StateReason => text(&mut self.state().reason, value),
-            Field::InterruptPrompt => text(&mut self.interrupt().prompt, value),
-            Field::InterruptResponse => set(&mut self.interrupt().response, std::mem::take(value)),
-            Field::InterruptWait => count(&mut self.interrupt().wait_ms, value),
-            Field::MemoryEntityType => text(&mut self.memory().entity_type, value),
-            Field::MemoryEntityId => text(&mut self.memory().entity_id, value),
-            Field::MemoryNamespace => set(&mut self.memory().namespace, std::mem::take(value)),
-            Field::MemoryKey => text(&mut self.memory().key, value),
-            Field::MemoryOperation => text(&mut self.memory().operation, value),
-            Field::MemoryData => set(&mut self.memory().data, std::mem::take(value)),
-            Field::MemoryChanges => set(&mut self.memory().changes, std::mem::take(value)),
-            Field::MemoryQuery => set(&mut self.memory().query, std::mem::take(value)),
-            Field::MemoryResults => set(&mut self.memory().results, std::mem::take(value)),
-            Field::MemoryScores => set(&mut self.memory().scores, std::mem::take(value)),
-            Field::MemoryTotalAvailable => {
-                let memory = self.memory();
-                memory.total_available = value.as_i64();
-                memory.total_available.is_some()
-            }
-            Field::ResourceAmount => number(&mut self.impact().amount, value),
-            Field::ResourceUnit => text(&mut self.impact().unit, value),
-            Field::ResourceBreakdown => set(&mut self.impact().breakdown, std::mem::take(value)),
-            Field::Reward => number(&mut operation.training.reward, value),
-            Field::Terminated => flag(&mut operation.training.terminated, value),
-            Field::Truncated => flag(&mut operation.training.truncated, value),
-            Field::PromptTokenIds => set(&mut operation.training.prompt_token_ids, std::mem::take(value)),
-            Field::CompletionTokenIds => set(&mut operation.training.completion_token_ids, std::mem::take(value)),
-            Field::Logprobs => set(&mut operation.training.logprobs, std::mem::take(value)),
-            Field::Optimize => flag(&mut operation.training.optimize, value),
-            Field::Ideal => set(&mut operation.training.ideal, std::mem::take(value)),
-            Field::Step => {
-                let step = value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
-                operation.training.step = step;
-                step.is_some()
-            }
             Field::FormatExtras => {
                 let Raw::Value(key, _) = raw else { return false };
                 let name = rule.values.iter().find(|(word, _)| word == key).map_or(*key, |(_, name)| name);
@@ -226,6 +130,11 @@ impl OperationBuilder<'_> {
             },
             // A kind is read before all fields, a moment is no value, and what stands beside another value says nothing itself.
             Field::Kind | Field::FirstTokenTime | Field::Beside => false,
+            field => {
+                let slot = field.slot(operation);
+                debug_assert!(slot.is_some(), "{field:?} has no place and no code of its own");
+                slot.is_some_and(|slot| slot::write(slot, value))
+            }
         }
     }
 
@@ -321,22 +230,6 @@ impl OperationBuilder<'_> {
 
     fn search(&mut self) -> &mut Search {
         self.operation.search.get_or_insert_default()
-    }
-
-    fn state(&mut self) -> &mut StateChange {
-        self.operation.state.get_or_insert_default()
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        self.operation.memory.get_or_insert_default()
-    }
-
-    fn interrupt(&mut self) -> &mut Interrupt {
-        self.operation.interrupt.get_or_insert_default()
-    }
-
-    fn impact(&mut self) -> &mut ResourceImpact {
-        self.operation.resource_impact.get_or_insert_default()
     }
 }
 

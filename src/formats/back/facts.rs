@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::at::At;
 use super::error::DisassembleError;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Cost, Evaluation, Failure, Kind, Operation, TokenCount, ToolDefinition, Training};
+use crate::operation::{Cost, Evaluation, Failure, Field, Group as _, Kind, Operation, Slot, TokenCount, ToolDefinition, Training};
 use crate::transcript::content;
-use crate::transcript::fact_groups::FactGroup;
+use crate::transcript::fact_groups::{self, FactGroup};
 
 /// Reads what it knows; what it does not know, or what has another type, stays in the map.
 pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {
@@ -30,36 +30,11 @@ fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
 
 /// Whether the operation now says this.
 fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> bool {
+    if let Some((field, _)) = Field::FACTS.iter().find(|(_, name)| *name == key) {
+        return fact(*field, value, operation);
+    }
     match key {
-        "agent" => put(&mut operation.agent.name, text(value)),
-        "agent_id" => put(&mut operation.agent.id, text(value)),
-        "agent_description" => put(&mut operation.agent.description, text(value)),
-        "agent_version" => put(&mut operation.agent.version, text(value)),
-        "framework" => put(&mut operation.agent.framework, text(value)),
-        "session_id" => put(&mut operation.session_id, text(value)),
-        "user_id" => put(&mut operation.user_id, text(value)),
-        "model" => put(&mut operation.model.response, text(value)),
-        "requested_model" => put(&mut operation.model.requested, text(value)),
-        "provider" => put(&mut operation.model.provider, text(value)),
-        "response_id" => put(&mut operation.response_id, text(value)),
-        "finish_reason" => put(&mut operation.finish_reason, text(value)),
-        "input_type" => put(&mut operation.content_type.input, text(value)),
-        "format" => put(&mut operation.content_type.output, text(value)),
-        "workflow" => put(&mut operation.workflow, text(value)),
-        "graph_node" => put(&mut operation.graph_node, text(value)),
-        "time_to_first_token" => put(&mut operation.time_to_first_token, value.as_f64()),
-        "vector_count" => put(&mut operation.vector_count, value.as_u64()),
-        "parameters" => map_into(&mut operation.parameters, value),
-        "metadata" => map_into(&mut operation.metadata, value),
-        "spanbridge" => map_into(&mut operation.format_extras, value),
-        "attributes" => map_into(&mut operation.unmapped, value),
-        "tags" => match texts(value) {
-            Some(tags) => {
-                operation.tags = tags;
-                true
-            }
-            None => false,
-        },
+        "attributes" => fact_groups::read(Slot::Map(&mut operation.unmapped), value),
         "usage" | "tokens" => usage(value, operation),
         "cost" => cost(value, operation),
         "tool_definitions" => match value
@@ -72,10 +47,7 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
             }
             None => false,
         },
-        "tool_description" if value.is_string() => put(&mut operation.tool.get_or_insert_default().description, text(value)),
-        "tool_parameters" => put(&mut operation.tool.get_or_insert_default().parameters, Some(value.clone())),
-        "mcp_server" if value.is_string() => put(&mut operation.tool.get_or_insert_default().mcp_server, text(value)),
-        "server" if is_tool => put(&mut operation.tool.get_or_insert_default().mcp_server, text(value)),
+        "server" if is_tool => fact(Field::McpServer, value, operation),
         "input_messages" if !content::has_messages_for_input(operation.kind) => match messages::read(value, Direction::Input) {
             Some(list) => put(&mut operation.input_messages, Some(list.into())),
             None => false,
@@ -100,15 +72,6 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
 /// Facts of few operations.
 fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     match key {
-        "top_k" => put(&mut operation.search.get_or_insert_default().top_k, value.as_u64()),
-        "match_count" => put(&mut operation.search.get_or_insert_default().match_count, value.as_u64()),
-        "embedded_texts" => match texts(value) {
-            Some(texts) => {
-                operation.embedded_texts = texts;
-                true
-            }
-            None => false,
-        },
         name if Training::NAMES.contains(&name) => operation.training.read_fact(name, value),
         _ if !value.is_object() => false,
         "prompt" => told(&mut *operation.prompt, value),
@@ -121,19 +84,17 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     }
 }
 
+/// Whether the field has this value now. One of another type makes no group where there is none.
+fn fact(field: Field, value: &Value, operation: &mut Operation) -> bool {
+    let fits = field
+        .slot(&mut Operation::default())
+        .is_some_and(|slot| fact_groups::read(slot, value));
+    fits && field.slot(operation).is_some_and(|slot| fact_groups::read(slot, value))
+}
+
 fn told(group: &mut impl FactGroup, said: &Value) -> bool {
     group.read_facts(said);
     true
-}
-
-fn map_into(slot: &mut Map<String, Value>, value: &Value) -> bool {
-    let Some(map) = value.as_object() else { return false };
-    slot.extend(map.iter().map(|(key, value)| (key.clone(), value.clone())));
-    true
-}
-
-fn texts(value: &Value) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(text).collect()
 }
 
 fn usage(value: &Value, operation: &mut Operation) -> bool {

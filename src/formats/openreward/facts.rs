@@ -7,7 +7,7 @@ use crate::span::UnixNanos;
 use crate::transcript::content;
 use crate::transcript::fact_groups::FactGroup as _;
 pub(super) use crate::transcript::facts::{documents, filled};
-use crate::transcript::facts::{run_failure, strings};
+use crate::transcript::facts::{others, run_failure, strings};
 
 /// Where the block comes from: span, agent, how we know.
 pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
@@ -64,8 +64,9 @@ pub(super) fn details<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     map.add_filled("user_id", operation.user_id.as_ref().filter(|id| Some(*id) != run.user_id.as_ref()));
     map.add_filled("input_type", operation.content_type.input.as_ref());
     map.add_filled("format", operation.content_type.output.as_ref());
-    map.add_filled("workflow", operation.workflow.as_ref());
-    map.add_filled("graph_node", operation.graph_node.as_ref());
+    for (name, value) in others(operation) {
+        map.add_filled(name, value);
+    }
     map.add_filled("tags", operation.tags.as_slice());
     map.add_filled("metadata", &operation.metadata);
     map.add_filled("attributes", &operation.unmapped);

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::document::json::{Json, Object};
-use crate::operation::{Kind, Operation, Training};
+use crate::operation::{Group as _, Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 use crate::transcript::content;
-use crate::transcript::fact_groups::FactGroup as _;
 use crate::transcript::facts;
 pub(super) use crate::transcript::facts::{documents, filled};
 use crate::transcript::facts::{instrumentation, run_failure};

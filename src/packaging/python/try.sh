@@ -8,6 +8,8 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/build"
 "$work/build/bin/pip" install --quiet 'maturin>=1.9,<2'
 "$work/build/bin/maturin" build --quiet --profile "$profile" --out "$work/wheels" --compatibility linux
+du -h --apparent-size "$work"/wheels/*.whl
+python3 -m zipfile -l "$(echo "$work"/wheels/*.whl)" | grep -c licenses/LICENSE- | grep -qx 2
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --no-index "$work"/wheels/spanbridge-*.whl
 top=$(cd ../../.. && pwd)

@@ -8,9 +8,8 @@ use super::calls;
 use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
 use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
-use crate::operation::{Failure, Kind, Operation, TokenCount, ToolUse};
+use crate::operation::{Failure, Group as _, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
-use crate::transcript::fact_groups::FactGroup as _;
 
 struct Reader<'s> {
     story: &'s mut Story,

@@ -1,0 +1,29 @@
+//! Whether values say anything.
+
+use crate::dialect::normalize;
+use crate::span::AnyValue;
+
+/// Whether a value is not another word for nothing.
+pub(in crate::dialect) fn says_something(value: &AnyValue) -> bool {
+    match value {
+        AnyValue::Empty => false,
+        AnyValue::String(text) => !matches!(text.trim(), "" | "null" | "[]" | "{}") && !normalize::is_withheld(text),
+        AnyValue::Array(items) => items.iter().any(says_something),
+        AnyValue::KvList(pairs) => !pairs.is_empty(),
+        AnyValue::Bytes(bytes) => !bytes.is_empty(),
+        AnyValue::Double(number) => number.is_finite(),
+        AnyValue::Bool(_) | AnyValue::Int(_) => true,
+    }
+}
+
+/// Whether a value may be what went into an operation or came out of it: a text of several words, a list or an object.
+pub(in crate::dialect) fn may_be_words(value: &AnyValue) -> bool {
+    match value {
+        AnyValue::String(text) => {
+            let text = text.trim();
+            (text.contains(char::is_whitespace) || text.starts_with(['{', '['])) && says_something(value)
+        }
+        AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => says_something(value),
+        _ => false,
+    }
+}

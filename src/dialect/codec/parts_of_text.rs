@@ -1,0 +1,73 @@
+//! Values that are a part of a text: names in the names of spans, ids and words.
+
+use serde_json::Value;
+
+use crate::dialect::python;
+
+/// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
+pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
+    let (target, number) = name.rsplit_once('-')?;
+    let (of, event) = target.rsplit_once('.')?;
+    let is_one = !event.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    match is_tool {
+        _ if !is_one => None,
+        true => Some(of.strip_prefix("tool.").unwrap_or(of).to_owned()),
+        false => Some(format!("{of}-{number}")),
+    }
+}
+
+/// Words that stand before a tool's name in the name of a span, and behind it.
+const BEFORE_TOOL: &[&str] = &[
+    "execute_tool",
+    "execute tool",
+    "running tool",
+    "run_tool",
+    "call_tool",
+    "tool_call",
+    "tool call",
+    "invoke_tool",
+    "use_tool",
+    "tools",
+    "tool",
+    "functions",
+    "function",
+];
+const BEHIND_TOOL: &[&str] = &["tool", "tool_call", "run", "call", "execute", "invoke"];
+
+pub(super) fn name_of_tool(name: &str) -> &str {
+    let name = name.trim();
+    let is_end = |char: char| matches!(char, '.' | ':' | '/' | ' ' | '-');
+    let begins = |word: &&str| name.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    for word in BEFORE_TOOL.iter().filter(|word| begins(word)) {
+        if let Some(rest) = name.get(word.len()..).filter(|rest| rest.starts_with(is_end)) {
+            let rest = rest.trim_start_matches(is_end);
+            if !rest.is_empty() {
+                return rest;
+            }
+        }
+    }
+    match name.rsplit_once(is_end) {
+        Some((head, last)) if !head.is_empty() && BEHIND_TOOL.iter().any(|word| word.eq_ignore_ascii_case(last)) => head,
+        _ => name,
+    }
+}
+
+/// Whether a text is a client's word for a value that it does not know.
+pub(super) fn is_unknown(text: &str) -> bool {
+    ["unknown", "none", "null", "undefined", "n/a"]
+        .iter()
+        .any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+/// An answer as one message; `None` where no calls stand behind the words.
+pub(super) fn words_then_calls(text: &str) -> Option<Value> {
+    let (words, calls) = text.rsplit_once("Tool calls: ")?;
+    let calls = python::read(calls).filter(Value::is_array)?;
+    Some(serde_json::json!({"role": "assistant", "content": words.trim_end(), "tool_calls": calls}))
+}
+
+pub(super) fn model_of_id(id: &str) -> &str {
+    let model = id.split_once('/').map_or(id, |(_, model)| model);
+    let interface = [":completions", ":responses"].iter().find_map(|end| model.strip_suffix(end));
+    interface.unwrap_or(model)
+}

@@ -1,0 +1,162 @@
+//! What is made of the table of fields in `fields.rs`: the types that have the fields, and for each field the ways to it.
+
+/// A group of facts: its type, and how they are reached by name.
+macro_rules! group {
+    // Fields that are in no group.
+    ({}) => {};
+    (
+        $(#[$group_doc:meta])*
+        struct $Group:ident { $($(#[$doc:meta])* $member:ident: $type:ty,)* }
+    ) => {
+        #[derive(Debug, Clone, Default, PartialEq)]
+        $(#[$group_doc])*
+        pub struct $Group { $($(#[$doc])* pub $member: $type,)* }
+
+        impl Sparse for $Group {
+            const EMPTY: &'static Self = &Self { $($member: None,)* };
+        }
+
+        facts_of! { $Group { $($member,)* } }
+    };
+}
+
+/// How the facts of a type are reached by name. A new member does not compile until it is listed.
+macro_rules! facts_of {
+    ($Group:ident { $($member:ident,)* }) => {
+        impl Group for $Group {
+            const NAMES: &'static [&'static str] = &[$(stringify!($member),)*];
+
+            #[inline]
+            fn each<'a>(&'a self, mut tell: impl FnMut(&'static str, FieldValue<'a>)) {
+                let Self { $($member,)* } = self;
+                $(if let Some(value) = $member.value() {
+                    tell(stringify!($member), value);
+                })*
+            }
+
+            fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+                match name {
+                    $(stringify!($member) => Some(self.$member.slot()),)*
+                    _ => None,
+                }
+            }
+
+            fn fill(&mut self, other: Self) {
+                $(self.$member.fill(other.$member);)*
+            }
+        }
+    };
+}
+
+/// The table: blocks of lines, each block the fields of one group or fields of the operation itself. A line is
+///
+/// ```text
+/// Variant "name in semconv/" => group.member: type [Input],   a field of the block's group, whose value is content that went in
+/// Variant "name in semconv/" = member: type as "name",        a field of the operation itself, with its name among the facts of documents
+/// Variant "name in semconv/",                                 another way to record a field, read and written by code of its own
+/// ```
+///
+/// The fields of some groups have no name among the facts: documents have these groups as a whole.
+///
+/// `beside` has what no rule feeds.
+macro_rules! operation {
+    (
+        $(
+            $($(#[$group_doc:meta])* struct $Group:ident, $(#[$held_doc:meta])* $held:ident: $Held:ty)? {
+                $(#[$doc:meta] $Variant:ident $word:literal
+                    $(= $own:ident: $own_type:ty)?
+                    $(=> $place:ident.$member:ident: $type:ty)?
+                    $(as $fact:literal)?
+                    $([$content:ident])?,)*
+            }
+        )*
+        beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty,)* }
+    ) => {
+        named! {
+            /// A field of an operation, or another way to record one: what rules feed.
+            Field { $($(#[$doc] $Variant = $word,)*)* }
+        }
+
+        $(group! {
+            $($(#[$group_doc])* struct $Group)?
+            { $($(#[$doc] $member: $type,)?)* }
+        })*
+
+        /// What one span says.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct Operation {
+            $($(#[$beside_doc])* pub $beside: $beside_type,)*
+            $($($(#[$held_doc])* pub $held: $Held,)? $($(#[$doc] pub $own: $own_type,)?)*)*
+        }
+
+        impl Field {
+            /// The fields that documents have as facts, each with its name there.
+            pub(crate) const FACTS: &'static [(Self, &'static str)] = &[$($($((Self::$Variant, $fact),)?)*)*];
+
+            /// Its name among the facts of documents.
+            pub(crate) fn fact(self) -> Option<&'static str> {
+                match self {
+                    $($($(Self::$Variant => Some($fact),)?)*)*
+                    _ => None,
+                }
+            }
+
+            /// Where an operation has it, for example `tool.name`; `None` if it is another way to record a field.
+            #[must_use]
+            pub fn path(self) -> Option<&'static str> {
+                match self {
+                    $($(
+                        $(Self::$Variant => Some(stringify!($own)),)?
+                        $(Self::$Variant => Some(concat!(stringify!($place), ".", stringify!($member))),)?
+                    )*)*
+                    _ => None,
+                }
+            }
+
+            /// The field's value; `None` if the operation has none, or the field is another way to record one.
+            #[must_use]
+            #[inline]
+            pub fn value(self, operation: &Operation) -> Option<FieldValue<'_>> {
+                match self {
+                    $($(
+                        $(Self::$Variant => operation.$own.value(),)?
+                        $(Self::$Variant => operation.$place.held()?.$member.value(),)?
+                    )*)*
+                    _ => None,
+                }
+            }
+
+            /// The field, to write to it; `None` if it is another way to record one.
+            #[inline]
+            pub fn slot(self, operation: &mut Operation) -> Option<Slot<'_>> {
+                Some(match self {
+                    $($(
+                        $(Self::$Variant => operation.$own.slot(),)?
+                        $(Self::$Variant => operation.$place.held_mut().$member.slot(),)?
+                    )*)*
+                    _ => return None,
+                })
+            }
+
+            /// Whether its value is content, and which way it goes. Names, counts and ids are no content.
+            #[must_use]
+            pub fn content(self) -> Option<Content> {
+                match self {
+                    $($($(Self::$Variant => Some(Content::$content),)?)*)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl Operation {
+            /// Takes what the other has and this lacks, field by field. Its kind, its name and its failure are its own.
+            pub(crate) fn fill(&mut self, other: Self) {
+                self.unmapped.fill(other.unmapped);
+                self.has_unread_words |= other.has_unread_words;
+                $($(Held::fill(&mut self.$held, other.$held);)? $($(self.$own.fill(other.$own);)?)*)*
+            }
+        }
+    };
+}
+
+pub(super) use {facts_of, group, operation};

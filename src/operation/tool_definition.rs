@@ -1,0 +1,14 @@
+//! Tools that are offered to models.
+
+use serde_json::Value;
+
+/// A tool that was offered to a model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolDefinition {
+    /// The tool's name.
+    pub name: String,
+    /// What the tool is for.
+    pub description: Option<String>,
+    /// JSON Schema of the arguments.
+    pub parameters: Option<Value>,
+}

@@ -1,0 +1,248 @@
+//! The types that fields of an operation have, each with how its value is read, written and filled.
+
+use serde_json::{Map, Value};
+
+use super::document::Document;
+use super::evaluation::Evaluation;
+use super::message::Message;
+use super::messages::Messages;
+use super::rare::{Rare, Sparse};
+use super::recorded::{Form, Recorded};
+use super::tool_definition::ToolDefinition;
+
+/// The value of a field.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum FieldValue<'a> {
+    /// Text.
+    Text(&'a str),
+    /// A count.
+    Count(u64),
+    /// An integer.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// A truth value.
+    Flag(bool),
+    /// Several texts.
+    Texts(&'a [String]),
+    /// Any JSON value.
+    Value(&'a Value),
+    /// A JSON object.
+    Map(&'a Map<String, Value>),
+    /// JSON text that was not parsed yet.
+    JsonText(&'a str),
+    /// Messages.
+    Messages(&'a [Message]),
+    /// Documents that were found.
+    Documents(&'a [Document]),
+    /// Tools offered to a model.
+    Tools(&'a [ToolDefinition]),
+    /// Judgements.
+    Evaluations(&'a [Evaluation]),
+}
+
+/// Which way content goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content {
+    /// It went into the operation.
+    Input,
+    /// It came out.
+    Output,
+}
+
+/// A type that a field has.
+pub(super) trait FieldType {
+    /// The value; `None` if the spans do not have it.
+    fn value(&self) -> Option<FieldValue<'_>>;
+
+    /// The field, to write to it.
+    fn slot(&mut self) -> Slot<'_>;
+
+    /// Takes what the other has and this lacks.
+    fn fill(&mut self, other: Self);
+}
+
+macro_rules! field_types {
+    ($($(#[$doc:meta])* $name:ident($type:ty) = $value:expr, $fill:expr;)*) => {
+        /// A field of an operation, to write to it.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum Slot<'a> { $($(#[$doc])* $name(&'a mut $type),)* }
+
+        $(impl FieldType for $type {
+            #[inline]
+            fn value(&self) -> Option<FieldValue<'_>> {
+                let value: fn(&$type) -> Option<FieldValue<'_>> = $value;
+                value(self)
+            }
+
+            #[inline]
+            fn slot(&mut self) -> Slot<'_> {
+                Slot::$name(self)
+            }
+
+            #[inline]
+            fn fill(&mut self, other: Self) {
+                let fill: fn(&mut $type, $type) = $fill;
+                fill(self, other);
+            }
+        })*
+    };
+}
+
+field_types! {
+    /// Text.
+    Text(Option<String>) = |text| text.as_deref().map(FieldValue::Text), fill_option;
+    /// A count.
+    Count(Option<u64>) = |count| count.map(FieldValue::Count), fill_option;
+    /// An integer.
+    Integer(Option<i64>) = |number| number.map(FieldValue::Integer), fill_option;
+    /// A number.
+    Number(Option<f64>) = |number| number.map(FieldValue::Number), fill_option;
+    /// A truth value.
+    Flag(Option<bool>) = |flag| flag.map(FieldValue::Flag), fill_option;
+    /// Any JSON value.
+    Value(Option<Value>) = |value| value.as_ref().map(FieldValue::Value), fill_option;
+    /// Several texts.
+    Texts(Vec<String>) = |list| filled(list).map(FieldValue::Texts), fill_list;
+    /// A JSON object; objects are merged.
+    Map(Map<String, Value>) = |map| (!map.is_empty()).then_some(FieldValue::Map(map)), fill_map;
+    /// A whole input or output, as it was recorded.
+    Recorded(Recorded) = recorded, fill_recorded;
+    /// What went into a model.
+    Conversation(Option<Messages>) = |list| list.as_deref().map(FieldValue::Messages), fill_option;
+    /// What a model said.
+    Messages(Option<Vec<Message>>) = |list| list.as_deref().map(FieldValue::Messages), fill_option;
+    /// Documents that were found.
+    Documents(Option<Vec<Document>>) = |list| list.as_deref().map(FieldValue::Documents), fill_option;
+    /// Tools offered to a model.
+    Tools(Vec<ToolDefinition>) = |list| filled(list).map(FieldValue::Tools), fill_list;
+    /// Judgements.
+    Evaluations(Vec<Evaluation>) = |list| filled(list).map(FieldValue::Evaluations), Evaluation::add;
+}
+
+fn filled<T>(items: &[T]) -> Option<&[T]> {
+    (!items.is_empty()).then_some(items)
+}
+
+fn recorded(recorded: &Recorded) -> Option<FieldValue<'_>> {
+    Some(match recorded.form()? {
+        Form::Value(value) => FieldValue::Value(value),
+        Form::Text(text) => FieldValue::JsonText(text),
+    })
+}
+
+fn fill_option<T>(slot: &mut Option<T>, other: Option<T>) {
+    if slot.is_none() {
+        *slot = other;
+    }
+}
+
+fn fill_list<T>(list: &mut Vec<T>, other: Vec<T>) {
+    if list.is_empty() {
+        *list = other;
+    }
+}
+
+fn fill_map(map: &mut Map<String, Value>, other: Map<String, Value>) {
+    for (name, value) in other {
+        let _ = map.entry(name).or_insert(value);
+    }
+}
+
+fn fill_recorded(recorded: &mut Recorded, other: Recorded) {
+    if recorded.is_none() {
+        *recorded = other;
+    }
+}
+
+/// Facts of an operation that belong together, each by the name of its member.
+pub(crate) trait Group: Sized {
+    /// The names in order.
+    const NAMES: &'static [&'static str];
+
+    /// Gives each fact that there is, in order.
+    fn each<'a>(&'a self, tell: impl FnMut(&'static str, FieldValue<'a>));
+
+    /// The member of this name, to write to it.
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>>;
+
+    /// Takes what the other has and this lacks.
+    fn fill(&mut self, other: Self);
+}
+
+/// How an operation has a group: itself, or only where it has a fact.
+pub(super) trait Held {
+    /// The group.
+    type Group;
+
+    /// The facts, if there are any.
+    fn held(&self) -> Option<&Self::Group>;
+
+    /// The facts, to write to them.
+    fn held_mut(&mut self) -> &mut Self::Group;
+
+    /// Takes what the other has and this lacks.
+    fn fill(&mut self, other: Self);
+}
+
+impl<T: Group> Held for T {
+    type Group = T;
+
+    #[inline]
+    fn held(&self) -> Option<&T> {
+        Some(self)
+    }
+
+    #[inline]
+    fn held_mut(&mut self) -> &mut T {
+        self
+    }
+
+    fn fill(&mut self, other: Self) {
+        Group::fill(self, other);
+    }
+}
+
+impl<T: Group + Default> Held for Option<Box<T>> {
+    type Group = T;
+
+    #[inline]
+    fn held(&self) -> Option<&T> {
+        self.as_deref()
+    }
+
+    #[inline]
+    fn held_mut(&mut self) -> &mut T {
+        self.get_or_insert_default()
+    }
+
+    fn fill(&mut self, other: Self) {
+        match (self, other) {
+            (Some(have), Some(more)) => Group::fill(&mut **have, *more),
+            (slot, more) => fill_option(slot, more),
+        }
+    }
+}
+
+impl<T: Group + Sparse> Held for Rare<T> {
+    type Group = T;
+
+    #[inline]
+    fn held(&self) -> Option<&T> {
+        Some(&**self)
+    }
+
+    #[inline]
+    fn held_mut(&mut self) -> &mut T {
+        self
+    }
+
+    fn fill(&mut self, other: Self) {
+        if let Some(other) = other.into_inner() {
+            Group::fill(&mut **self, other);
+        }
+    }
+}
