@@ -61,6 +61,8 @@ mod tests {
             call(1, json!({"answer": {"city": "Bogotá"}})),
             call(2, json!({"role": "assistant", "content": ""})),
             call(3, json!({})),
+            call(4, json!({"generations": [[]], "llm_output": null, "run": null, "type": "LLMResult"})),
+            call(5, json!({"id": "c", "object": "chat.completion", "model": "m", "choices": []})),
         ]);
         give_to_calls(&mut nodes);
         let said = nodes
@@ -69,7 +71,7 @@ mod tests {
             .map(|node| Some(node.operation.output_messages.as_ref()?.first()?.content()));
         assert_eq!(
             said.collect::<Vec<_>>(),
-            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None]
+            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None, None, None]
         );
     }
 }

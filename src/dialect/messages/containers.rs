@@ -296,6 +296,9 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     {
         return with_system(map, any(input, context));
     }
+    if is_empty_response(map) {
+        return Some(Vec::new());
+    }
     if let Some(Value::Array(choices)) = map.get("choices") {
         return numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
     }
@@ -316,7 +319,9 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
                 let of_prompt =
                     |prompt: &Value| numbered(prompt.as_array()?, |choice| list(std::slice::from_ref(choice), context.output()));
                 let messages: Vec<Message> = prompts.iter().filter_map(of_prompt).flatten().collect();
-                (!messages.is_empty()).then_some(messages)
+                // A call that failed gave no choice.
+                let has_none = || prompts.iter().all(|prompt| prompt.as_array().is_some_and(Vec::is_empty));
+                (!messages.is_empty() || has_none()).then_some(messages)
             }
             Value::Array(choices) => numbered(choices, |choice| list(std::slice::from_ref(choice), context.output())),
             other => any(other, context.output()),
@@ -390,6 +395,14 @@ fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Messag
         _ => None,
     };
     among.or_else(named).or_else(only)
+}
+
+/// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.
+fn is_empty_response(map: &Map<String, Value>) -> bool {
+    let is_empty = |key: &str| map.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
+    is_empty("choices") && has_any(&["model", "usage", "object"])
+        || is_empty("candidates") && has_any(&["promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion"])
 }
 
 /// The messages of each choice, under its number: `index` where the provider gives it, else its place.
