@@ -941,10 +941,6 @@ const BESIDE: &[(&str, &str)] = &[
         "a message of two spaces comes back with another number of them",
     ),
     (
-        "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.invariant.json",
-        "the person's answer is an interrupt's and stands in a document of its own run too: told twice",
-    ),
-    (
         "openreward/odd-values.json",
         "joined results are read as other values than the texts that were told",
     ),
@@ -1167,6 +1163,30 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-json-mended/5b8efff798038103d2690000008c0001.atif.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c60001.contextforge.json",
+        "a question and the prompt that has it in it are one question afterwards",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c60001.invariant.json",
+        "a question and the prompt that has it in it are one question afterwards",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c60002.adk.json",
+        "an invocation without a person's words goes on with the one before",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c60003.verifiers.json",
+        "the operation of a question that is a message is not told",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c60006.inspect.json",
+        "a judge beside the agent becomes an agent of the sample, whose own model is then not told",
+    ),
+    (
+        "made-told-in-other-places/5b8efff798038103d269000000c6000a.synth.json",
+        "an empty object that was recorded as the whole output comes back as text",
     ),
     (
         "made-keys-of-clients/5b8efff798038103d2690000009a0003.atif.json",

@@ -61,7 +61,10 @@ mod tests {
             call(1, json!({"answer": {"city": "Bogotá"}})),
             call(2, json!({"role": "assistant", "content": ""})),
             call(3, json!({})),
-            call(4, json!({"generations": [[]], "llm_output": null, "run": null, "type": "LLMResult"})),
+            call(
+                4,
+                json!({"generations": [[]], "llm_output": null, "run": null, "type": "LLMResult"}),
+            ),
             call(5, json!({"id": "c", "object": "chat.completion", "model": "m", "choices": []})),
         ]);
         give_to_calls(&mut nodes);

@@ -402,7 +402,14 @@ fn is_empty_response(map: &Map<String, Value>) -> bool {
     let is_empty = |key: &str| map.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
     let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     is_empty("choices") && has_any(&["model", "usage", "object"])
-        || is_empty("candidates") && has_any(&["promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion"])
+        || is_empty("candidates")
+            && has_any(&[
+                "promptFeedback",
+                "prompt_feedback",
+                "usageMetadata",
+                "usage_metadata",
+                "modelVersion",
+            ])
 }
 
 /// The messages of each choice, under its number: `index` where the provider gives it, else its place.
