@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use spanbridge::dialect::{Field, Location, Registry, Rule, read};
-use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, ToolCall, ToolCallId, ToolUse};
+use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, Search, ToolCall, ToolCallId, ToolUse};
 use spanbridge::span::{Span, SpanId, TraceId};
 
 /// Recordings with JSON inside of JSON (a result in a framework's message, blocks in a text): it is opened one level further
@@ -77,6 +77,16 @@ fn comparable(mut operation: Operation) -> Operation {
     let input = operation.input_messages.iter_mut().flat_map(|messages| messages.to_mut());
     for message in input.chain(operation.output_messages.iter_mut().flatten()) {
         comparable_message(message);
+    }
+    // GenAI's query and records of a memory are read as those of a search, too.
+    if operation.kind == Kind::MemoryRead
+        && let (Some(memory), Some(search)) = (&operation.memory, &mut operation.search)
+    {
+        search.query.take_if(|_| memory.query.is_some());
+        search.documents.take_if(|_| memory.results.is_some());
+    }
+    if operation.kind == Kind::MemoryRead {
+        operation.search.take_if(|search| **search == Search::default());
     }
     operation
 }
@@ -151,6 +161,59 @@ fn every_recorded_operation_reads_back_as_it_was_written() {
     }
     assert!(compared > 1000, "only {compared} operations");
     assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// GenAI's words for memories: what is no list of records is one, and beside it as it was said.
+#[test]
+fn memories_are_written_as_records() {
+    let (registry, writer) = (Registry::built_in(), AttributeWriter::new(Vocabulary::GenAi));
+    let original = Span::new(
+        TraceId::from_bytes(&[1; 16]).unwrap(),
+        SpanId::from_bytes(&[1; 8]).unwrap(),
+        "memory",
+    );
+    for (kind, told, records) in [
+        (Kind::MemoryWrite, Value::from("likes snow"), r#"[{"content":"likes snow"}]"#),
+        (
+            Kind::MemoryWrite,
+            serde_json::json!([{"content": "likes snow"}]),
+            r#"[{"content":"likes snow"}]"#,
+        ),
+        (
+            Kind::MemoryRead,
+            serde_json::json!(["snow", {"content": "ice"}]),
+            r#"[{"content":"snow"},{"content":"ice"}]"#,
+        ),
+    ] {
+        let mut operation = Operation {
+            kind,
+            name: "memory".to_owned(),
+            ..Operation::default()
+        };
+        let memory = operation.memory.get_or_insert_default();
+        memory.entity_id = Some("mem_9".to_owned());
+        memory.namespace = Some("store".into());
+        if kind == Kind::MemoryRead {
+            memory.query = Some("what?".into());
+            memory.total_available = Some(7);
+            memory.results = Some(told.clone());
+        } else {
+            memory.operation = Some("add".to_owned());
+            memory.data = Some(told.clone());
+        }
+        let span = written(&writer, &original, &operation);
+        let text = |key: &str| span.attributes.text(key).map(str::to_owned);
+        assert_eq!(text("gen_ai.memory.records").as_deref(), Some(records));
+        assert_eq!(text("gen_ai.memory.record.id").as_deref(), Some("mem_9"));
+        assert_eq!(text("gen_ai.memory.store.id").as_deref(), Some("store"));
+        assert_eq!(text("gen_ai.memory.query.text").is_some(), kind == Kind::MemoryRead);
+        assert_eq!(
+            span.attributes.get("gen_ai.memory.record.count").is_some(),
+            kind == Kind::MemoryRead
+        );
+        let again = read(&registry, &span, &[]).operation;
+        assert_eq!(again.memory, operation.memory, "{records}");
+    }
 }
 
 /// Words that look like nothing else: no JSON, no number, no block.

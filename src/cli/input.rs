@@ -3,6 +3,7 @@
 mod batch;
 mod from;
 mod requests;
+mod stored_content;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use super::vocabulary::vocabulary;
 use crate::documents::Vocabulary;
 pub(super) use batch::{Batch, Rows};
 pub(super) use from::{From, from_of};
+use stored_content::ContentFolders;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -35,6 +37,10 @@ pub(super) struct Files {
     /// The maximum memory for reading one file of documents [default: 1 GiB, or 8 times its size if that is more].
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<usize>,
+    /// Read content that spans refer to by `file://` (`gen_ai.input.messages_ref` and its like) from files in this directory; without
+    /// it, none is read. Repeatable.
+    #[arg(long, value_name = "DIR", value_parser = stored_content::folder)]
+    content_from: Vec<PathBuf>,
     /// The files to read: spans, log records, documents or session files; a folder with session files; `-` is standard input.
     #[arg(required = true, value_name = "FILE|FOLDER|-")]
     files: Vec<PathBuf>,
@@ -48,6 +54,7 @@ impl Files {
             semconv: semconv.map(Path::to_owned),
             max_bytes: DEFAULT_LIMIT,
             max_memory: None,
+            content_from: Vec::new(),
             files: vec![path.to_owned()],
         }
     }
@@ -116,5 +123,15 @@ impl Files {
             }
             batch.read(file);
         }
+        self.read_stored_content(batch);
+    }
+
+    /// Reads what spans refer to, as far as that was asked for.
+    fn read_stored_content(&self, batch: &mut Batch<'_>) {
+        if self.content_from.is_empty() {
+            return;
+        }
+        let folders = ContentFolders::new(&self.content_from, self.max_bytes);
+        batch.notes.extend(folders.fill(&mut batch.spans, &mut batch.logs));
     }
 }

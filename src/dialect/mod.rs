@@ -30,6 +30,7 @@ mod conditions;
 pub(crate) mod constructor;
 mod continuation;
 mod cut;
+pub(crate) mod elsewhere;
 #[cfg(feature = "server")]
 pub mod explain;
 #[cfg(feature = "server")]

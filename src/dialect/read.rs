@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::beside::Beside;
 use super::codec::{self, Decoded};
+use super::elsewhere;
 use super::mend::Mended;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
@@ -309,7 +310,10 @@ impl<'a> Reader<'a> {
                 let is_odd = unread.odd.contains(place);
                 let is_expected = !is_odd && self.rules.expects(key, kind) && codec::says_something(value);
                 if is_expected {
-                    unread_keys.push(key);
+                    match elsewhere::finding(self.span, key, value) {
+                        Some(finding) => findings.extend(finding),
+                        None => unread_keys.push(key),
+                    }
                 }
                 operation.has_unread_words |= (is_odd || is_expected) && codec::may_be_words(value);
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());

@@ -17,7 +17,7 @@ pub use super::part::{Key, Part};
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, FaultKind, LEN, Payload, fault};
 use crate::span::decoded::id_fault;
-use crate::span::{ContentFault, ItemPath, Refused, RefusedReason, Signal, SpanId, TraceId};
+use crate::span::{ContentFault, ItemPath, Refused, RefusedReason, Signal, SpanId, TimeUnit, TraceId};
 
 /// How many refused items are listed; the rest is counted.
 const LISTED: usize = 100;
@@ -311,8 +311,8 @@ impl<'k, 'm> Scanner<'k, 'm> {
                 (2, _) => span_id = cursor.bytes(&field.value),
                 (4, _) => parent = cursor.bytes(&field.value),
                 (5, _) => name = cursor.text(&field)?,
-                (7, Payload::Number(nanos)) => start = nanos,
-                (8, Payload::Number(nanos)) => end = nanos,
+                (7, Payload::Number(time)) => start = TimeUnit::in_nanoseconds(time),
+                (8, Payload::Number(time)) => end = TimeUnit::in_nanoseconds(time),
                 (15, _) => {
                     let mut status = cursor.enter(&field)?;
                     while let Some(field) = status.next()? {
@@ -368,8 +368,8 @@ impl<'k, 'm> Scanner<'k, 'm> {
             }
             cursor.check(Type::LogRecord, &field)?;
             match (field.number, field.payload) {
-                (1, Payload::Number(nanos)) => time = nanos,
-                (11, Payload::Number(nanos)) => observed = nanos,
+                (1, Payload::Number(at)) => time = TimeUnit::in_nanoseconds(at),
+                (11, Payload::Number(at)) => observed = TimeUnit::in_nanoseconds(at),
                 (9, _) => trace_id = cursor.bytes(&field.value),
                 _ => {}
             }

@@ -7,8 +7,8 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_questions, agent_results, asked_calls, bare_errors, continuations, conversation, conversation_entries, duplicates, echoed_errors,
-    failure, input_limit, interrupts, joined_interrupts, nameless_calls, order, question, readings, recorded_words, request_models, root,
-    run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
+    failure, input_limit, interrupts, joined_interrupts, linked_evaluations, nameless_calls, order, question, readings, recorded_words,
+    request_models, root, run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -29,6 +29,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
         spans.retain(is_of_session);
         logs.clear();
     }
+    let links: Vec<linked_evaluations::Judged> = traces.values().flat_map(|(spans, _)| linked_evaluations::links(spans)).collect();
     let mut runs: Vec<Run> = traces
         .into_iter()
         .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))
@@ -40,6 +41,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
     }
     same_calls::mark(&mut runs);
     joined_interrupts::join(&mut runs);
+    linked_evaluations::give(&mut runs, &links);
     runs
 }
 

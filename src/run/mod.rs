@@ -42,6 +42,7 @@ mod input_limit;
 mod inputs;
 mod interrupts;
 mod joined_interrupts;
+mod linked_evaluations;
 mod log_records;
 mod model;
 mod nameless_calls;

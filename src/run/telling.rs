@@ -56,7 +56,7 @@ impl Telling<'_> {
         self.follows(other)
             || other.follows(self)
             || self.answers_otherwise(other)
-            || self.is_same_kind(other) && self.asks_otherwise(other)
+            || self.is_same_kind(other) && (self.asks_otherwise(other) || self.goes_on_from(other) || other.goes_on_from(self))
     }
 
     /// Whether something contradicts that this one, inside the other, is the other.
@@ -132,6 +132,19 @@ impl Telling<'_> {
 
     fn answer(&self) -> Option<&Message> {
         self.operation.output_messages.as_ref()?.first()
+    }
+
+    /// Whether this one was given what the other answered: its last turn asks for the same tools.
+    fn goes_on_from(&self, other: &Self) -> bool {
+        let Some(answer) = other.answer().filter(|answer| !answer.tool_calls.is_empty()) else {
+            return false;
+        };
+        let history = self.operation.input_messages.as_ref();
+        let last = history.and_then(|list| list.iter().rev().find(|message| message.role == Role::Assistant));
+        let ids = last.into_iter().flat_map(|last| &last.tool_calls).take(LOOKED_AT);
+        let ids: Vec<&str> = ids.filter_map(|call| call.recorded_id()).collect();
+        let mut asked = answer.tool_calls.iter().take(LOOKED_AT).filter_map(|call| call.recorded_id());
+        asked.any(|id| ids.contains(&id))
     }
 
     /// Whether both were asked something last, and neither question can be the other.
@@ -222,6 +235,26 @@ mod tests {
         assert!(contradicts(&call(2..8, "Where?", "There.")), "a server that repeats its ids");
         assert!(contradicts(&call(2..8, "When?", "Here.")));
         assert!(!contradicts(&call(11..11, "Where?", "Here.")), "a moment that tells how it ended");
+    }
+
+    #[test]
+    fn what_was_given_the_answer_is_another_call() {
+        let asking = || {
+            let mut message = Message::text(Role::Assistant, "");
+            message.tool_calls.push(ToolCall {
+                id: Some(crate::operation::ToolCallId::Recorded("c1".to_owned())),
+                name: "sound".to_owned(),
+                ..ToolCall::default()
+            });
+            message
+        };
+        let mut first = call(5..5, "Where?", "");
+        first.operation.output_messages = Some(vec![asking()]);
+        let mut second = call(5..5, "Where?", "Here.");
+        second.operation.input_messages = Some(vec![Message::text(Role::User, "Where?"), asking()].into());
+        assert!(Telling::from(&second).contradicts(&Telling::from(&first)));
+        assert!(Telling::from(&first).contradicts(&Telling::from(&second)));
+        assert!(!Telling::from(&first).contradicts(&Telling::from(&first)));
     }
 
     #[test]

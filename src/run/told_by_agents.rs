@@ -8,6 +8,7 @@
 mod known;
 mod messages;
 mod prompts;
+mod sums;
 mod told_around;
 mod unseen_calls;
 
@@ -22,7 +23,7 @@ use super::node::{Node, Nodes};
 use crate::dialect::Beside;
 use crate::dialect::messages::Direction;
 use crate::hash::HashMap;
-use crate::operation::{Kind, Message, Operation, Role, TokenCount};
+use crate::operation::{Kind, Message, Operation, Role};
 use crate::span::UnixNanos;
 use crate::trace::Finding;
 
@@ -168,8 +169,14 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
-    if let ([call], false) = (out.as_mut_slice(), is_around) {
-        give_counts(&mut node.operation, &mut call.operation);
+    match out.as_mut_slice() {
+        _ if is_around => {}
+        [call] => give_counts(&mut node.operation, &mut call.operation),
+        [.., last] => {
+            let counts = sums::give(&mut node.operation, &mut last.operation, (true, true));
+            nodes.findings.extend(counts.map(|what| sums::finding(last.span_id, what, count)));
+        }
+        [] => {}
     }
     out
 }
@@ -235,7 +242,7 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
     out
 }
 
-/// Calls that tell nothing of what was said get the agent's question, and the last one its answer; a call alone gets the counts too.
+/// Calls that tell nothing of what was said get the agent's question, and the last one its answer; the counts too, where no call has any.
 /// `is_around`: calls of other agents below are in its counts.
 fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[NodeId]), is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
@@ -262,25 +269,8 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
             last.operation.output_messages = Some(vec![answer]);
         }
     }
-    let ([call], false) = (calls, is_around) else { return };
-    let counts = nodes.get(agent).map(|node| (node.operation.usage, node.operation.cost));
-    let Some((usage, cost)) = counts else { return };
-    let Some(call) = nodes.get_mut(*call) else { return };
-    let gives_usage = call.operation.usage.is_empty() && !usage.is_empty();
-    let gives_cost = call.operation.cost == Default::default() && cost != Default::default();
-    if gives_usage {
-        call.operation.usage = usage;
-    }
-    if gives_cost {
-        call.operation.cost = cost;
-    }
-    if let Some(node) = nodes.get_mut(agent) {
-        if gives_usage {
-            node.operation.usage = TokenCount::default();
-        }
-        if gives_cost {
-            node.operation.cost = Default::default();
-        }
+    if !is_around {
+        sums::settle(nodes, agent, calls);
     }
 }
 

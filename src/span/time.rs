@@ -133,6 +133,14 @@ impl TimeUnit {
         UnixNanos(time.0.saturating_mul(factor))
     }
 
+    /// A time as a list of traces shows it, in the unit in which it is of our days. Whether all times of the trace agree on that unit,
+    /// one alone does not tell.
+    #[cfg(feature = "protobuf")]
+    pub(crate) fn in_nanoseconds(time: u64) -> u64 {
+        let time = UnixNanos(time);
+        Self::of(time).map_or(time, |unit| unit.nanos(time)).0
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Milliseconds => "milliseconds",

@@ -267,3 +267,16 @@ pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option
         _ => whole().or_else(messages),
     }
 }
+
+/// What a person or the agent said, as the operation itself tells.
+pub(crate) fn operation_words<'a>(run: &'a Run, results: &calls::Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
+    let (input, output) = (input(run, step), output(results, step));
+    let words = match (step.operation.kind, is_user) {
+        // What was asked is no answer.
+        (Kind::Interrupt, _) => output,
+        (_, true) => input.or(output),
+        (_, false) => output.or(input),
+    };
+    let text = words.filter(|words| !words.is_null()).map(Json::into_text)?;
+    (!text.trim().is_empty()).then_some(text)
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::call_place::CallPlace;
 use super::handoffs::HandoffCalls;
+use super::repeated;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{EntryKind, IdVec, Run, ScopeId, Step, StepId};
@@ -26,6 +27,8 @@ pub(crate) struct Transcript<'a> {
     /// The ids of calls that an entry answers.
     answered: HashSet<&'a str>,
     handoffs: HandoffCalls<'a>,
+    /// Steps whose words a message, the run's question or its answer has.
+    repeated: HashSet<StepId>,
 }
 
 /// How an operation is presented that no conversation shows.
@@ -57,6 +60,7 @@ impl<'a> Transcript<'a> {
             answers: HashMap::default(),
             answered: HashSet::default(),
             handoffs: HandoffCalls::of(run),
+            repeated: HashSet::default(),
         };
         for (id, step) in run.steps.enumerate() {
             if let Some(steps) = this.steps.get_mut(step.scope) {
@@ -66,6 +70,13 @@ impl<'a> Transcript<'a> {
         for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
             this.read(&entry.kind, entry.step);
         }
+        let speakers = run.steps.ids().filter_map(|id| match this.uncovered(id)? {
+            Uncovered::UserWords => Some((id, true)),
+            Uncovered::AgentWords => Some((id, false)),
+            _ => None,
+        });
+        let speakers: Vec<(StepId, bool)> = speakers.collect();
+        this.repeated = repeated::find(run, &speakers);
         this
     }
 
@@ -167,6 +178,11 @@ impl<'a> Transcript<'a> {
             Kind::FinalOutput => Some(Uncovered::AgentWords),
             _ => is_model_call(step).then_some(Uncovered::Turn),
         }
+    }
+
+    /// Whether the words of this step are told without it.
+    pub(crate) fn is_repeated(&self, step: StepId) -> bool {
+        self.repeated.contains(&step)
     }
 
     /// Whether a tool stands around this step, at any distance.

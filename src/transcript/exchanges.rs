@@ -18,6 +18,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) at: UnixNanos,
     /// The history was edited or cut before it.
     pub(crate) branch: bool,
+    /// Words of an operation that a message, the run's question or its answer has too.
+    pub(crate) is_repeated: bool,
     /// What it asks for, in order.
     pub(crate) calls: Vec<ExchangeCall<'a>>,
 }
@@ -135,6 +137,7 @@ impl<'a> Exchanges<'a> {
             step: step.filter(|step| step.of(transcript.run).is_some()),
             at: entry.at,
             branch: entry.branch,
+            is_repeated: false,
             calls: Vec::new(),
         };
         if let EntryKind::Call(call) = &entry.kind {
@@ -246,7 +249,10 @@ impl<'a> Exchanges<'a> {
             calls.push(asked);
         }
         let at = first_tool.map_or(new_result.at, |first| first.min(new_result.at));
-        between.push(Exchange::new(kind, Some(id), at, calls));
+        between.push(Exchange {
+            is_repeated: transcript.is_repeated(id),
+            ..Exchange::new(kind, Some(id), at, calls)
+        });
         true
     }
 
@@ -278,6 +284,7 @@ impl<'a> Exchange<'a> {
             step,
             at,
             branch: false,
+            is_repeated: false,
             calls,
         }
     }

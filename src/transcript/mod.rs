@@ -17,6 +17,7 @@ mod history;
 pub(crate) mod ids;
 pub(crate) mod losses;
 pub(crate) mod order;
+mod repeated;
 pub(crate) mod rounds;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! A scope's conversation as a graph of messages: each message once, with the one that it follows. Where a history was edited
 //! or cut, a branch begins.
 
-use crate::document::json::{Json, Text, trimmed};
+use crate::document::json::Text;
 use crate::document::loss::{Loss, LossReason};
-use crate::hash::{HashMap, HashSet};
-use crate::operation::{Failure, Kind, Message, Role};
+use crate::hash::HashMap;
+use crate::operation::{Failure, Message, Role};
 use crate::run::{self, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::calls::Results;
@@ -84,10 +84,9 @@ impl<'a> Thread<'a> {
         if exchanges.list.iter().any(|exchange| exchange.branch) {
             this.after = Some(HashMap::default());
         }
-        let spoken = message_words(&exchanges.list);
         question.into_iter().for_each(|utterance| this.around(utterance, true));
         for exchange in exchanges.list {
-            this.item(run, results, exchange, &spoken);
+            this.item(run, results, exchange);
         }
         answer.into_iter().for_each(|utterance| this.around(utterance, false));
         this
@@ -116,7 +115,7 @@ impl<'a> Thread<'a> {
         self.node(self.tip, Words::OfOperation { is_user, text }, utterance.at, None);
     }
 
-    fn item(&mut self, run: &'a Run, results: &Results<'a>, exchange: Exchange<'a>, spoken: &HashSet<Text<'a>>) {
+    fn item(&mut self, run: &'a Run, results: &Results<'a>, exchange: Exchange<'a>) {
         let step = exchange.step.and_then(|step| step.of(run));
         let before = match exchange.kind {
             _ if exchange.branch => self.branch(step),
@@ -124,15 +123,15 @@ impl<'a> Thread<'a> {
             ExchangeKind::SilentTurn => self.shared(step).or(self.tip),
             _ => self.tip,
         };
-        let is_new = |text: &Text<'_>| !text.trim().is_empty() && !spoken.contains(text.trim());
         let words = match exchange.kind {
             ExchangeKind::Message(message) if message.is_blank() => None,
             ExchangeKind::Message(message) => Some(Words::Input(message)),
             ExchangeKind::Turn(message) => Some(Words::Turn(message)),
             ExchangeKind::SilentTurn | ExchangeKind::Unasked => None,
+            _ if exchange.is_repeated => None,
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let is_user = exchange.kind == ExchangeKind::UserWords;
-                let text = step.and_then(|step| operation_words(run, results, step, is_user)).filter(is_new);
+                let text = step.and_then(|step| content::operation_words(run, results, step, is_user));
                 text.map(|text| Words::OfOperation { is_user, text })
             }
         };
@@ -232,32 +231,4 @@ fn key(message: &Message) -> String {
 
 fn key_of(role: &str, text: &str) -> String {
     format!("{role} {}", text.trim())
-}
-
-/// The words of messages, where an operation may tell some of them again.
-pub(crate) fn message_words<'a>(exchanges: &[Exchange<'a>]) -> HashSet<Text<'a>> {
-    if !exchanges
-        .iter()
-        .any(|exchange| matches!(exchange.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords))
-    {
-        return HashSet::default();
-    }
-    let words = exchanges.iter().filter_map(|exchange| match exchange.kind {
-        ExchangeKind::Message(message) | ExchangeKind::Turn(message) => Some(trimmed(chat::content(message).0)),
-        _ => None,
-    });
-    words.collect()
-}
-
-/// What a person or the agent said, as the operation itself tells.
-pub(crate) fn operation_words<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
-    let (input, output) = (content::input(run, step), content::output(results, step));
-    let words = match (step.operation.kind, is_user) {
-        // What was asked is no answer.
-        (Kind::Interrupt, _) => output,
-        (_, true) => input.or(output),
-        (_, false) => output.or(input),
-    };
-    let text = words.filter(|words| !words.is_null()).map(Json::into_text)?;
-    (!text.trim().is_empty()).then_some(text)
 }

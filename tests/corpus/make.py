@@ -1900,7 +1900,57 @@ def pieces_of_calls():
            "gen_ai.tool.call.result": "CallToolResult(meta=None, content=[TextContent(type='text', text='too deep', annotations=None, meta=None)], structuredContent=None, isError=True)"}, trace=7, scope="app")
 
 
-for make in (pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
+def told_in_other_places():
+    c = Case(198, "made-told-in-other-places", "What one operation tells of another", """
+1. A person's question as an operation, as the agent's input and in a template: it is told once, and the template as it was sent.
+2. The question as an operation beside the agent whose model is asked it.
+3. The question as an operation alone.
+4. An agent's span tells of two turns and one sum of tokens and cost: the last call has the sum.
+5. The same with model calls that count nothing.
+6. An evaluator's span links to the model call that it judged.
+7. Another one links to a span of another trace: it keeps its scores, with the span that they are about.
+8. Strands: the system prompt is an attribute of the agent, and an event of the agent alone.
+9. Messages that were stored elsewhere: a finding says where.
+10. Empty objects are nobody's words.""")
+    ask, user_input = "How deep is the north pier?", {"openinference.span.kind": "CHAIN", "spanbridge.step_type": "user_input"}
+    top = c.span("pilot", 0, 900, agent("pilot", ask, "Six."), trace=1)
+    c.span("user_prompt", 10, 11, {**user_input, "input.value": ask}, top, trace=1)
+    c.span("ChatCompletion", 20, 800, llm([chat("user", f"Question: {ask}")], chat("assistant", "Six."), (9, 2)), top, trace=1)
+    flow = c.span("trip", 0, 950, {"openinference.span.kind": "CHAIN"}, trace=2)
+    c.span("user_prompt", 10, 11, {**user_input, "input.value": ask}, flow, trace=2)
+    top = c.span("pilot", 20, 900, agent("pilot"), flow, trace=2)
+    c.span("ChatCompletion", 30, 800, llm([chat("user", ask)], chat("assistant", "Six."), (9, 2)), top, trace=2)
+    top = c.span("pilot", 0, 900, agent("pilot"), trace=3)
+    c.span("user_prompt", 10, 11, {**user_input, "input.value": ask}, top, trace=3)
+    part = lambda role, *parts: {"role": role, "parts": list(parts)}
+    words = lambda content: {"type": "text", "content": content}
+    call = {"type": "tool_call", "id": "c1", "name": "sound", "arguments": {"pier": "north"}}
+    sums = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20, "gen_ai.usage.cost": 0.25}
+    said = [part("assistant", words("I sound."), call), part("tool", {"type": "tool_call_response", "id": "c1", "response": "6 m"}), part("assistant", words("Six."))]
+    top = c.span("invoke_agent pilot", 0, 900, {**sums, "gen_ai.input.messages": text([part("user", words(ask))]), "gen_ai.output.messages": text(said)}, trace=4, scope="app")
+    c.span("execute_tool sound", 300, 400, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": text({"pier": "north"}), "gen_ai.tool.call.result": "6 m"}, top, trace=4, scope="app")
+    top = c.span("invoke_agent pilot", 0, 900, sums, trace=5, scope="app")
+    for at in (10, 500):
+        c.span("chat gpt-4o", at, at + 90, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}, top, trace=5, scope="app")
+    top = c.span("pilot", 0, 900, agent("pilot", ask, "Six."), trace=6)
+    judged = c.span("ChatCompletion", 20, 500, llm([chat("user", ask)], chat("assistant", "Six."), (9, 2)), top, trace=6)
+    score = {"openinference.span.kind": "EVALUATOR", "evaluations.0.evaluation.name": "brief", "evaluations.0.evaluation.score": 0.75, "evaluations.0.evaluation.annotator_kind": "CODE"}
+    for trace, name in [(6, "brief"), (7, "true")]:
+        c.span("judge", 910, 920, {**score, "evaluations.0.evaluation.name": name}, trace=trace, links=[judged])
+        c.spans[-1][1]["links"][0]["traceId"] = c.trace_id(6)
+    scope, event = "strands.telemetry.tracer", lambda at, role, said: (at, f"gen_ai.{role}.message", {"content": text([{"text": said}])})
+    choice = (790, "gen_ai.choice", {"message": text([{"text": "Six."}]), "finish_reason": "end_turn"})
+    strands = {"gen_ai.operation.name": "invoke_agent", "gen_ai.system": "strands-agents", "gen_ai.agent.name": "pilot", "gen_ai.request.model": "gpt-4o"}
+    for trace, attrs, prompts in [(8, {"system_prompt": "Be brief."}, []), (11, {}, [event(1, "system", "Be brief.")])]:
+        top = c.span("invoke_agent pilot", 0, 900, {**strands, **attrs}, trace=trace, scope=scope, events=[*prompts, event(1, "user", ask), choice])
+        c.span("chat", 10, 800, {**strands, "gen_ai.operation.name": "chat"}, top, trace=trace, scope=scope, events=[event(11, "user", ask), choice])
+    stored = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages_ref": "file:///var/content/in.json", "gen_ai.output.messages_ref": "gs://content/out.json"}
+    c.span("chat gpt-4o", 0, 900, stored, trace=9, scope="app")
+    top = c.span("pilot", 0, 900, agent("pilot", "{}", "{}"), trace=10)
+    c.span("ChatCompletion", 20, 500, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", "input.value": "{}", "output.value": "{}"}, top, trace=10)
+
+
+for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients):
     make()
 
 

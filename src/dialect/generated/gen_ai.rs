@@ -213,7 +213,10 @@ pub(super) static INVERSE_RULES: &[InverseRule] = &[
     InverseRule { dialect: "gen_ai", key: "gen_ai.tool.call.result", prefix: false, field: Field::ToolResult, codec: Codec::Json, kinds: &[Kind::Tool, Kind::Handoff], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.tool.definitions", prefix: false, field: Field::ToolDefinitions, codec: Codec::Json, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.retrieval.query.text", prefix: false, field: Field::SearchQuery, codec: Codec::Text, kinds: &[Kind::Retrieval, Kind::Rerank, Kind::MemoryRead], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.query.text", prefix: false, field: Field::MemoryQuery, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.retrieval.documents", prefix: false, field: Field::SearchDocuments, codec: Codec::Json, kinds: &[Kind::Retrieval, Kind::Rerank, Kind::MemoryRead], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.records", prefix: false, field: Field::MemoryResults, codec: Codec::Json, kinds: &[Kind::MemoryRead], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.records", prefix: false, field: Field::MemoryData, codec: Codec::Json, kinds: &[Kind::MemoryWrite], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.agent.name", prefix: false, field: Field::AgentName, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.agent.id", prefix: false, field: Field::AgentId, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.agent.version", prefix: false, field: Field::AgentVersion, codec: Codec::Text, kinds: &[], words: &[] },
@@ -241,4 +244,7 @@ pub(super) static INVERSE_RULES: &[InverseRule] = &[
     InverseRule { dialect: "gen_ai", key: "gen_ai.handoff.from_agent", prefix: false, field: Field::HandoffFrom, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "gen_ai.handoff.to_agent", prefix: false, field: Field::HandoffTo, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "gen_ai", key: "error.type", prefix: false, field: Field::FailureType, codec: Codec::Text, kinds: &[], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.store.id", prefix: false, field: Field::MemoryNamespace, codec: Codec::Json, kinds: &[], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.record.id", prefix: false, field: Field::MemoryEntityId, codec: Codec::Text, kinds: &[], words: &[] },
+    InverseRule { dialect: "gen_ai", key: "gen_ai.memory.record.count", prefix: false, field: Field::MemoryTotalAvailable, codec: Codec::Int, kinds: &[Kind::MemoryRead], words: &[] },
 ];

@@ -12,4 +12,5 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "strands", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 3130, when: Condition::ALWAYS, paths: &[], values: &[("execute_event_loop_cycle", "chain")] },
     Rule { dialect: "strands", key: "gen_ai.server.time_to_first_token", prefix: false, location: Location::Span, field: Field::FirstTokenMillis, codec: Codec::Float, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "strands", key: "gen_ai.tool.status", prefix: false, location: Location::Span, field: Field::FailureFlag, codec: Codec::Text, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[("error", "error")] },
+    Rule { dialect: "strands", key: "system_prompt", prefix: false, location: Location::Span, field: Field::System, codec: Codec::Json, rank: 2130, when: Condition { scope: &["strands.*"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Agent], attribute: &[] }, paths: &[], values: &[] },
 ];

@@ -23,6 +23,24 @@ pub(super) fn messages(list: &[Message]) -> Value {
     Value::Array(list.iter().map(message).collect())
 }
 
+/// What a memory holds as records (`gen-ai-memory-records.json`), where it is told in another form.
+pub(super) fn records(told: &Value) -> Option<Value> {
+    let is_record = |value: &Value| value.get("content").is_some();
+    let record = |value: &Value| {
+        if is_record(value) {
+            value.clone()
+        } else {
+            json!({"content": value})
+        }
+    };
+    match told {
+        Value::Null => None,
+        Value::Array(items) if items.iter().all(is_record) => None,
+        Value::Array(items) => Some(items.iter().map(record).collect()),
+        value => Some(json!([record(value)])),
+    }
+}
+
 fn message(message: &Message) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| {

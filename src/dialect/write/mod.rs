@@ -206,6 +206,15 @@ impl<'a> Pass<'a> {
                     self.put(Field::ModelResponse, &fact);
                 }
             }
+            (Field::MemoryResults | Field::MemoryData, Fact::Value(FieldValue::Value(told))) => {
+                // Where the convention has another form for it, ours is written beside it: nothing is lost on the way back.
+                if let (Some(&"gen_ai"), Some(records)) = (self.dialects.first(), gen_ai::records(told)) {
+                    self.put(field, &Fact::Value(FieldValue::Value(&records)));
+                    self.put_own(field, &fact);
+                } else {
+                    self.put(field, &fact);
+                }
+            }
             (_, fact) => self.put(field, &fact),
         }
     }
@@ -216,6 +225,13 @@ impl<'a> Pass<'a> {
             if self.write(rule, fact) {
                 break;
             }
+        }
+    }
+
+    /// Writes a fact under our own key.
+    fn put_own(&mut self, field: Field, fact: &Fact<'_>) {
+        for rule in self.rules(field).into_iter().filter(|rule| rule.dialect == "spanbridge") {
+            let _ = self.write(rule, fact);
         }
     }
 

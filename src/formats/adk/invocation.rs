@@ -70,6 +70,7 @@ impl<'a> Assembly<'a, '_> {
             }
         }
         match exchange.kind {
+            _ if exchange.is_repeated => return,
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
                 return self.losses.add(span, format!("{kind}: its words"), LossReason::NoPlace);

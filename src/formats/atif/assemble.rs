@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Step, Trajectory};
+use super::document::Trajectory;
 use super::draft::Draft;
 use super::step;
 use crate::document::choice::Options;
-use crate::document::json::{Json, Object, Text};
+use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Utterance};
 use crate::transcript::calls::Results;
 use crate::transcript::chat;
 use crate::transcript::conversation_words::ConversationWords;
+use crate::transcript::facts;
 use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, Transcript};
-use crate::transcript::{facts, thread};
 
 /// The run's trajectory, and those of sub-agents that are documents of their own.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
@@ -80,9 +80,8 @@ impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
         for scope in scopes {
             let exchanges = self.transcript.exchanges(*scope);
-            let spoken = thread::message_words(&exchanges.list);
             for exchange in &exchanges.list {
-                self.exchange(draft, exchange, &spoken, depth);
+                self.exchange(draft, exchange, depth);
             }
             for id in exchanges.rest {
                 self.operation(draft, id);
@@ -90,8 +89,8 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// One exchange as a step. `spoken`: the words that messages hold; what an operation tells once more is no step.
-    fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, spoken: &HashSet<Text<'a>>, depth: usize) {
+    /// One exchange as a step. What an operation tells once more is no step.
+    fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, depth: usize) {
         let (run, own) = (self.run, exchange.step.and_then(|step| step.of(self.run)));
         if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
@@ -103,10 +102,8 @@ impl<'a> Assembly<'a, '_> {
                 ));
             }
         }
-        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| spoken.contains(words.trim()));
-        let is_words = matches!(exchange.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
         let step = step::of_exchange(run, &self.results, draft, exchange);
-        let Some(mut step) = step.filter(|step| !is_words || is_new(step)) else {
+        let Some(mut step) = step.filter(|_| !exchange.is_repeated) else {
             exchange.step.into_iter().for_each(|id| self.operation(draft, id));
             return;
         };

@@ -10,8 +10,8 @@ use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
-use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
-use crate::transcript::{chat, content, facts, thread};
+use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind};
+use crate::transcript::{chat, content, facts};
 
 /// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
 const PLACED: [&str; 8] = [
@@ -81,12 +81,12 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
         ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), run.known_time(exchange.step, exchange.at)),
         ExchangeKind::UserWords => new(
             "user",
-            thread::operation_words(run, results, own?, true)?.into(),
+            content::operation_words(run, results, own?, true)?.into(),
             run.known_time(exchange.step, exchange.at),
         ),
         ExchangeKind::AgentWords => new(
             "agent",
-            thread::operation_words(run, results, own?, false)?.into(),
+            content::operation_words(run, results, own?, false)?.into(),
             run.known_time(exchange.step, exchange.at),
         ),
     };
@@ -243,11 +243,9 @@ fn seconds(at: UnixNanos) -> f64 {
 /// The result of a call; `None` where it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
     let (content, extra) = given(run, results, asked)?;
-    Some(Object::from([
-        ("source_call_id", id.into()),
-        ("content", content),
-        ("extra", extra.into()),
-    ]))
+    let mut out = Object::from([("source_call_id", id.into()), ("content", content)]);
+    out.add_filled("extra", extra);
+    Some(out)
 }
 
 /// A result of which neither the call nor the tool was recorded.
@@ -261,7 +259,9 @@ pub(super) fn lone_result<'a>(run: &'a Run, results: &Results<'a>, asked: &Excha
 fn given<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> Option<(Json<'a>, Object<'a>)> {
     let (last, earlier) = asked.results.split_last()?;
     let (content, failure) = chat::result(run, results, *last);
-    let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);
+    let time = |given: &CallResult<'_>| run.known_time(given.tool, given.at).map(|at| at.rfc3339_micros());
+    let mut extra = Object::new();
+    extra.add_filled("timestamp", time(last));
     if let Some(failure) = failure {
         extra.add("is_error", true);
         extra.add("error", facts::error(failure));
@@ -271,7 +271,8 @@ fn given<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>) -> O
     }
     for given in earlier {
         let (content, failure) = chat::result(run, results, *given);
-        let mut earlier = Object::from([("content", content.into()), ("timestamp", given.at.rfc3339_micros().into())]);
+        let mut earlier = Object::from([("content", content.into())]);
+        earlier.add_filled("timestamp", time(given));
         earlier.add_filled("is_error", failure.map(|_| true));
         extra.push("earlier_results", earlier);
     }

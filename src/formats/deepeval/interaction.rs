@@ -145,6 +145,7 @@ impl<'a> Interaction<'a> {
             }
         }
         match exchange.kind {
+            _ if exchange.is_repeated => {}
             ExchangeKind::SilentTurn => losses.add(span, "a model call without recorded words", LossReason::NoPlace),
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());

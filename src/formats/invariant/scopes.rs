@@ -2,9 +2,8 @@
 
 use super::list::List;
 use super::run_facts::Facts;
-use crate::document::json::{Json, Text, trimmed};
+use crate::document::json::Json;
 use crate::document::json_read::recorded;
-use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
@@ -55,7 +54,6 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
     }
     items.extend(alone_steps.map(|(_, index, how)| Item::Alone(index, how)));
 
-    let mut spoken_here: Option<HashSet<(&str, Text<'_>)>> = None;
     let mut calls: Vec<&'a CallEntry> = Vec::new();
     for item in &items {
         if let Item::Entry(Entry {
@@ -76,13 +74,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
             Item::Alone(index, how @ (Uncovered::UserWords | Uncovered::AgentWords)) => {
                 let role = if *how == Uncovered::UserWords { "user" } else { "assistant" };
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
-                let spoken = spoken_here.get_or_insert_with(|| spoken_words(&entries));
-                let is_said = |content: &Json<'_>| {
-                    content
-                        .as_str()
-                        .is_some_and(|content| spoken.contains(&(role, content.trim().into())))
-                };
-                if let Some(content) = content.filter(|content| !is_said(content)) {
+                if let Some(content) = content.filter(|_| !transcript.is_repeated(*index)) {
                     list.operation_words(role, content, *index);
                 }
             }
@@ -179,13 +171,4 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
             Some(text.into())
         }
     })
-}
-
-/// Who says which words in a conversation: its own entry tells them.
-fn spoken_words<'a>(entries: &[&'a Entry]) -> HashSet<(&'a str, Text<'a>)> {
-    let words = entries.iter().filter_map(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => Some((message.role.name(), trimmed(content::content(message)))),
-        _ => None,
-    });
-    words.collect()
 }

@@ -37,6 +37,8 @@ pub(super) struct List<'a> {
     pub(super) call_ids: Ids<'a>,
     /// Streams that are written here.
     pub(super) streams: BTreeSet<ScopeId>,
+    /// Whether any time of the runs was measured: blocks need none.
+    pub(super) has_times: bool,
     /// Where the present run begins.
     pub(super) start: usize,
     /// The latest message, of any stream.
@@ -92,7 +94,8 @@ impl<'a> List<'a> {
     }
 
     /// Begins the next run, of which nothing is written yet.
-    pub(super) fn begin_run(&mut self) {
+    pub(super) fn begin_run(&mut self, has_times: bool) {
+        self.has_times |= has_times;
         self.start = self.drafts.len();
         self.noted = self.start;
         self.streams.clear();
@@ -144,8 +147,10 @@ impl<'a> List<'a> {
                 // One width: readers compare these times as text, and a block that comes later changes none.
                 let text = UnixNanos(micros.saturating_mul(1_000)).rfc3339_micros();
                 let mut block = draft.block;
-                block.created_at = Some(text.clone().into());
-                block.updated_at = Some(text.into());
+                if self.has_times {
+                    block.created_at = Some(text.clone().into());
+                    block.updated_at = Some(text.into());
+                }
                 block
             })
             .collect()

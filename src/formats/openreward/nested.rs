@@ -33,6 +33,7 @@ impl<'a> BlockWriter<'a, '_> {
 
     pub(super) fn nest(&mut self, list: &mut List<'a>, scope: ScopeId, place: usize) {
         let mut inner = List::new(list.trace.clone());
+        inner.has_times = list.has_times;
         self.stream(&mut inner, scope, 0);
         self.annotate_list(&mut inner, false);
         let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::sub_agent_calls::SubAgentCalls;
-use crate::document::json::{Text, trimmed};
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Role};
-use crate::run::{Entry, EntryKind, Id, IdVec, Run, Scope, ScopeId};
+use crate::run::{Entry, Id, IdVec, Run, Scope, ScopeId};
 use crate::span::UnixNanos;
-use crate::transcript::content;
 use crate::transcript::{StepId, Transcript, Uncovered, first_input};
 
 /// One thing to write.
@@ -115,7 +113,6 @@ impl<'a> Plan<'a> {
     /// Operations that no conversation tells of, at their time in the stream of their scope.
     fn add_lone_operations(&mut self, run: &'a Run, openings: &IdVec<ScopeId, usize>) {
         let transcript = Transcript::of(run);
-        let mut spoken = Spoken { run, words: None };
         let mut lone: HashMap<ScopeId, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
         for (index, step) in run.steps.enumerate() {
             let Some(lone_as) = transcript.uncovered(index) else {
@@ -123,10 +120,11 @@ impl<'a> Plan<'a> {
             };
             let operation = &step.operation;
             let at = step.end_or_start();
+            let is_new = |content: &Value| !transcript.is_repeated(index) && !super::words::text_of(content).trim().is_empty();
             let item = match operation.kind {
                 _ if lone_as == Uncovered::CallAndResult => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
-                    Some(content) if !spoken.has(&Role::User, content) => Item::Words {
+                    Some(content) if is_new(content) => Item::Words {
                         role: &Role::User,
                         content,
                         step: index,
@@ -135,7 +133,7 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::UserInput => match operation.input.get().or(operation.output.get()) {
-                    Some(content) if !spoken.has(&Role::User, content) && !is_said(run, content) => Item::Words {
+                    Some(content) if is_new(content) => Item::Words {
                         role: &Role::User,
                         content,
                         step: index,
@@ -144,7 +142,7 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::FinalOutput => match operation.output.get().or(operation.input.get()) {
-                    Some(content) if !spoken.has(&Role::Assistant, content) && !is_said(run, content) => Item::Words {
+                    Some(content) if is_new(content) => Item::Words {
                         role: &Role::Assistant,
                         content,
                         step: index,
@@ -256,35 +254,4 @@ fn hosts(run: &Run, first: Option<ScopeId>) -> IdVec<ScopeId, ScopeId> {
         hosts.push(host.or(first).unwrap_or(top));
     }
     hosts
-}
-
-/// Who said which words in the conversations of a run; made when it is first asked for.
-struct Spoken<'a> {
-    run: &'a Run,
-    words: Option<HashSet<(&'a Role, Text<'a>)>>,
-}
-
-impl<'a> Spoken<'a> {
-    /// Whether a conversation has these words, or there are none.
-    fn has(&mut self, role: &'a Role, content: &'a Value) -> bool {
-        let text = trimmed(super::words::text_of(content));
-        text.is_empty() || self.words.get_or_insert_with(|| spoken_words(self.run)).contains(&(role, text))
-    }
-}
-
-fn spoken_words(run: &Run) -> HashSet<(&Role, Text<'_>)> {
-    let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
-    let words = entries.filter_map(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => Some((&message.role, trimmed(content::content(message)))),
-        _ => None,
-    });
-    words.collect()
-}
-
-fn is_said(run: &Run, content: &Value) -> bool {
-    let text = super::words::text_of(content);
-    [&run.question, &run.answer]
-        .into_iter()
-        .flatten()
-        .any(|utterance| !utterance.in_conversation && super::words::text_of(&utterance.content).trim() == text.trim())
 }

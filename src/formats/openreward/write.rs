@@ -90,6 +90,12 @@ impl<'a> From<&'a ResultEntry> for Outcome<'a> {
     }
 }
 
+/// Whether any time of a run was measured.
+fn has_times(run: &Run) -> bool {
+    let is_known = |step: &Step| step.known_start().or(step.known_end()).is_some();
+    run.steps.is_empty() || run.steps.iter().any(is_known)
+}
+
 impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn new(run: &'a Run, plan: &'p Plan<'a>, limits: Limits, inline: bool) -> Self {
         Self {
@@ -111,7 +117,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
 
     /// Writes the run's top-level conversations from the given item of the first one on.
     pub(super) fn write(&mut self, list: &mut List<'a>, skip: usize) {
-        list.begin_run();
+        list.begin_run(has_times(self.run));
         let plan = self.plan;
         for (index, scope) in plan.top.iter().enumerate() {
             self.stream(list, *scope, if index == 0 { skip } else { 0 });

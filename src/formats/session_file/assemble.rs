@@ -13,7 +13,7 @@ use crate::transcript::calls::{self, Results};
 use crate::transcript::losses::Losses;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{
-    CallResult, Exchange, ExchangeCall, ExchangeKind, ScopeId, StepId, Transcript, chat, content, facts, is_model_call, thread,
+    CallResult, Exchange, ExchangeCall, ExchangeKind, ScopeId, StepId, Transcript, chat, content, facts, is_model_call,
 };
 
 /// The session of these runs: its main file, and one a sub-agent.
@@ -205,7 +205,10 @@ impl<'a> Conversation<'a, '_> {
                     let what = format!("{}: what it was given, or gave, beside its words", step.operation.kind.name());
                     self.lose(Some(step), what, LossReason::NoPlace);
                 }
-                let words = step.and_then(|step| thread::operation_words(run, self.results, step, is_user));
+                if exchange.is_repeated {
+                    return;
+                }
+                let words = step.and_then(|step| content::operation_words(run, self.results, step, is_user));
                 let Some(words) = words.filter(|words| !words.trim().is_empty()) else {
                     return;
                 };

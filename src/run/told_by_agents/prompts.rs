@@ -1,4 +1,4 @@
-//! System prompts that stand alone on the spans of agents.
+//! System prompts on the spans of agents.
 
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Messages, Part, Role};
@@ -25,7 +25,7 @@ pub(super) fn settle(nodes: &mut Nodes) {
         .map(|(id, _)| id)
         .collect();
     if tellers.is_empty() {
-        return;
+        return give_prompts(nodes);
     }
     // Prompts come first: histories are not gone through for each call.
     let given: HashSet<String> = nodes
@@ -45,14 +45,10 @@ pub(super) fn settle(nodes: &mut Nodes) {
     give_prompts(nodes);
 }
 
-/// Gives the prompts of agents to their first calls, where no call of theirs has one.
+/// Gives the prompts of agents to their first calls, where no call of theirs has one. An agent that has other messages, too, keeps them
+/// all: they are what it was asked.
 fn give_prompts(nodes: &mut Nodes) {
-    let has_prompts = |node: &Node| {
-        node.operation
-            .input_messages
-            .as_ref()
-            .is_some_and(|list| list.iter().all(is_prompt))
-    };
+    let has_prompts = |node: &Node| node.operation.input_messages.iter().flatten().next().is_some_and(is_prompt);
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     let mut first_calls: HashMap<NodeId, Option<NodeId>> = HashMap::default();
     for call in nodes.of_kind(Kind::Llm) {
@@ -68,10 +64,13 @@ fn give_prompts(nodes: &mut Nodes) {
     let mut first_calls: Vec<(NodeId, NodeId)> = first_calls.into_iter().filter_map(|(agent, call)| Some((agent, call?))).collect();
     first_calls.sort_unstable();
     for (agent, call) in first_calls {
-        let prompts = nodes.get_mut(agent).and_then(|node| node.operation.input_messages.take());
+        let Some(node) = nodes.get_mut(agent) else { continue };
+        let list = node.operation.input_messages.as_deref().unwrap_or_default();
+        let prompts: Vec<Message> = list.iter().take_while(|message| is_prompt(message)).cloned().collect();
+        let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_prompt));
         let Some(node) = nodes.get_mut(call) else { continue };
         let heard = node.operation.input_messages.take().map(Messages::into_vec);
-        let all = prompts.map(Messages::into_vec).into_iter().chain(heard).flatten();
+        let all = prompts.into_iter().chain(heard.into_iter().flatten());
         node.operation.input_messages = Some(all.collect::<Vec<_>>().into());
     }
 }

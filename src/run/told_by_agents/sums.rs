@@ -1,0 +1,60 @@
+//! Tokens and cost that an agent tells of all its calls at once.
+//!
+//! How much each call took is told nowhere. The last call has the sum: totals over model calls are right, and a finding says so.
+
+use crate::operation::{Cost, Operation};
+use crate::run::id::NodeId;
+use crate::run::node::Nodes;
+use crate::span::SpanId;
+use crate::trace::{Finding, FindingKind};
+
+/// Gives the last of these calls what the agent alone counts. What any of them counts itself is in the agent's sum.
+pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
+    let Some((last, _)) = calls.split_last() else { return };
+    let counts = |call: &NodeId| nodes.get(*call).map(|node| (node.operation.usage, node.operation.cost));
+    let (mut no_usage, mut no_cost) = (true, true);
+    for (usage, cost) in calls.iter().filter_map(counts) {
+        no_usage &= usage.is_empty();
+        no_cost &= cost == Cost::default();
+    }
+    let Some(mut told) = nodes.get(agent).map(|node| Operation {
+        usage: node.operation.usage,
+        cost: node.operation.cost,
+        ..Operation::default()
+    }) else {
+        return;
+    };
+    let Some(call) = nodes.get_mut(*last) else { return };
+    let given = give(&mut told, &mut call.operation, (no_usage, no_cost));
+    let span = call.span_id;
+    if let (Some(what), true) = (given, calls.len() > 1) {
+        nodes.findings.push(finding(span, what, calls.len()));
+    }
+    if let Some(node) = nodes.get_mut(agent) {
+        node.operation.usage = told.usage;
+        node.operation.cost = told.cost;
+    }
+}
+
+/// Moves an agent's tokens and cost to a call, each where it may; what was moved, in words.
+pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (bool, bool)) -> Option<&'static str> {
+    let usage = usage && !agent.usage.is_empty();
+    let cost = cost && agent.cost != Cost::default();
+    if usage {
+        call.usage = std::mem::take(&mut agent.usage);
+    }
+    if cost {
+        call.cost = std::mem::take(&mut agent.cost);
+    }
+    match (usage, cost) {
+        (true, true) => Some("tokens and cost"),
+        (true, false) => Some("tokens"),
+        (false, true) => Some("cost"),
+        (false, false) => None,
+    }
+}
+
+pub(super) fn finding(call: SpanId, what: &str, calls: usize) -> Finding {
+    let detail = format!("the {what} of {calls} model calls are told in one sum, which the last of them has");
+    Finding::new(Some(call), FindingKind::SumOfCalls, detail)
+}
