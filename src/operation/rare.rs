@@ -48,6 +48,12 @@ impl<T> From<T> for Rare<T> {
 impl<T> Rare<T> {
     /// The facts, if any were written.
     #[must_use]
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    /// The facts, if any were written, taken out.
+    #[must_use]
     pub fn into_inner(self) -> Option<T> {
         self.0.map(|facts| *facts)
     }

@@ -65,7 +65,7 @@ pub(super) trait FieldType {
 }
 
 macro_rules! field_types {
-    ($($(#[$doc:meta])* $name:ident($type:ty) = $value:expr, $fill:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident($type:ty) = |$field:ident| $value:expr, $fill:expr;)*) => {
         /// A field of an operation, to write to it.
         #[derive(Debug)]
         #[non_exhaustive]
@@ -74,8 +74,8 @@ macro_rules! field_types {
         $(impl FieldType for $type {
             #[inline]
             fn value(&self) -> Option<FieldValue<'_>> {
-                let value: fn(&$type) -> Option<FieldValue<'_>> = $value;
-                value(self)
+                let $field = self;
+                $value
             }
 
             #[inline]
@@ -85,8 +85,7 @@ macro_rules! field_types {
 
             #[inline]
             fn fill(&mut self, other: Self) {
-                let fill: fn(&mut $type, $type) = $fill;
-                fill(self, other);
+                $fill(self, other);
             }
         })*
     };
@@ -110,7 +109,7 @@ field_types! {
     /// A JSON object; objects are merged.
     Map(Map<String, Value>) = |map| (!map.is_empty()).then_some(FieldValue::Map(map)), fill_map;
     /// A whole input or output, as it was recorded.
-    Recorded(Recorded) = recorded, fill_recorded;
+    Recorded(Recorded) = |whole| recorded(whole), fill_recorded;
     /// What went into a model.
     Conversation(Option<Messages>) = |list| list.as_deref().map(FieldValue::Messages), fill_option;
     /// What a model said.
@@ -232,7 +231,7 @@ impl<T: Group + Sparse> Held for Rare<T> {
 
     #[inline]
     fn held(&self) -> Option<&T> {
-        Some(&**self)
+        self.get()
     }
 
     #[inline]

@@ -82,24 +82,36 @@ const PLACED: [Field; 26] = [
     Field::Metadata,
 ];
 
-/// Whether a field is one of them, by its number.
-#[expect(clippy::indexing_slicing, reason = "there is one for each field")]
-const IS_PLACED: [bool; Field::ALL.len()] = {
-    let mut is_placed = [false; Field::ALL.len()];
-    let mut placed = PLACED.as_slice();
-    while let [field, rest @ ..] = placed {
-        is_placed[*field as usize] = true;
-        placed = rest;
+/// The facts that are not placed, in the order of the table.
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler")]
+const OTHERS: [(Field, &str); Field::FACTS.len() - PLACED.len()] = {
+    const fn is_placed(field: Field) -> bool {
+        let mut placed = PLACED.as_slice();
+        while let [one, rest @ ..] = placed {
+            if *one as u8 == field as u8 {
+                return true;
+            }
+            placed = rest;
+        }
+        false
     }
-    is_placed
+    let mut others = [Field::FACTS[0]; Field::FACTS.len() - PLACED.len()];
+    let (mut from, mut to) = (0, 0);
+    while from < Field::FACTS.len() {
+        if !is_placed(Field::FACTS[from].0) {
+            others[to] = Field::FACTS[from];
+            to += 1;
+        }
+        from += 1;
+    }
+    assert!(to == others.len(), "each placed field is a fact");
+    others
 };
 
-/// The facts that are not [`PLACED`].
+/// What an operation says of them.
 pub(crate) fn others(operation: &Operation) -> impl Iterator<Item = (&'static str, Json<'_>)> {
-    let others = Field::FACTS
-        .iter()
-        .filter(|(field, _)| IS_PLACED.get(*field as usize) == Some(&false));
-    others.filter_map(|(field, name)| Some((*name, fact_groups::to_json(field.value(operation)?))))
+    let said = OTHERS.into_iter().filter_map(|(field, name)| Some((name, field.value(operation)?)));
+    said.map(|(name, value)| (name, fact_groups::to_json(value)))
 }
 
 /// Everything that a step says, but for its name, its times, what went in and what came out.
@@ -111,8 +123,12 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     tool(operation, &mut out);
     state_and_memory(operation, &mut out);
     in_and_out_of_another_kind(operation, &mut out);
-    out.extend(operation.training.facts());
-    put_map(&mut out, "task", operation.task.facts());
+    if let Some(training) = operation.training.get() {
+        out.extend(training.facts());
+    }
+    if let Some(task) = operation.task.get() {
+        put_map(&mut out, "task", task.facts());
+    }
     for (name, value) in others(operation) {
         put_value(&mut out, name, value);
     }
@@ -158,7 +174,9 @@ fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
             .as_ref()
             .filter(|framework| Some(*framework) != run.agent.framework.as_ref()),
     );
-    put_fields(out, operation, &[Field::InputType, Field::OutputFormat]);
+    if operation.content_type.get().is_some() {
+        put_fields(out, operation, &[Field::InputType, Field::OutputFormat]);
+    }
     put(
         out,
         "session_id",
@@ -193,7 +211,9 @@ fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     put_map(out, "usage", operation.usage.facts());
     put_map(out, "cost", operation.cost.facts());
     put_fields(out, operation, &[Field::FirstTokenSeconds]);
-    put_map(out, "prompt", operation.prompt.facts());
+    if let Some(prompt) = operation.prompt.get() {
+        put_map(out, "prompt", prompt.facts());
+    }
 }
 
 fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
@@ -201,7 +221,10 @@ fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
         put(out, "tool_call_id", tool.call_id.as_deref());
         put_fields(out, operation, &[Field::McpServer, Field::ToolDescription, Field::ToolParameters]);
     }
-    put_fields(out, operation, &[Field::SearchTopK, Field::SearchMatchCount, Field::VectorCount]);
+    if operation.search.is_some() {
+        put_fields(out, operation, &[Field::SearchTopK, Field::SearchMatchCount]);
+    }
+    put_fields(out, operation, &[Field::VectorCount]);
     if let Some(impact) = &operation.resource_impact {
         put_map(out, "resource_impact", impact.facts());
     }
