@@ -63,8 +63,7 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
             "{text} is not a trace id, and no run or session is called so; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
-    let mut found = source.bare(&Filter::default())?;
-    found.retain(|listed| listed.trace_id.starts_with(&digits));
+    let found = source.list_where(&Filter::default(), false, &|listed| listed.trace_id.starts_with(&digits))?;
     match found.as_slice() {
         [one] => TraceId::from_hex(&one.trace_id).ok_or_else(|| Failure::missing(format!("{} is not a trace id", one.trace_id))),
         [] => Err(Failure::missing(format!(
