@@ -9,7 +9,7 @@ use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
-use crate::store::{self, Error, Filter, Read, TraceRow};
+use crate::store::{self, Error, Filter, Read, Stored, TraceRow};
 use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
@@ -236,6 +236,11 @@ fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Li
 /// What the agent did in a trace, computed now.
 fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result<Summary, Error> {
     let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
+    Ok(summarised(store, vocabulary, row, stored))
+}
+
+/// The same of a trace that has been read. It is kept, unless time changes it.
+pub(crate) fn summarised(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, stored: Stored) -> Summary {
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let summary = runs.first().map(Summary::of).unwrap_or_default();
@@ -243,7 +248,7 @@ fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result
     if !is_damaged && !runs.first().is_some_and(awaits_root) {
         keep(store, row, &summary);
     }
-    Ok(summary)
+    summary
 }
 
 /// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.

@@ -2,6 +2,7 @@
 //!
 //! Files are read on request only, and only in folders that were named: what strangers send must not choose which files are read.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +14,8 @@ use crate::span::{AnyValue, Attributes, LogRecord, Span};
 /// Folders that content may be read from.
 pub(super) struct ContentFolders<'a> {
     folders: &'a [PathBuf],
-    /// The most bytes of one file.
-    limit: usize,
+    /// The most bytes that are still read: many spans may refer to one file.
+    left: Cell<usize>,
 }
 
 /// A folder, as the disk knows it.
@@ -28,9 +29,12 @@ pub(super) fn folder(path: &str) -> Result<PathBuf, String> {
 }
 
 impl<'a> ContentFolders<'a> {
-    /// These [folders](folder), and files of so many bytes at most.
+    /// These [folders](folder), and so many bytes of their files at most, each file counted as often as it is referred to.
     pub(super) fn new(folders: &'a [PathBuf], limit: usize) -> Self {
-        Self { folders, limit }
+        Self {
+            folders,
+            left: Cell::new(limit),
+        }
     }
 
     /// Adds the content to the spans and log records; what could not be read, in words.
@@ -68,9 +72,11 @@ impl<'a> ContentFolders<'a> {
         if !size.is_file() {
             return Err("this is no file".to_owned());
         }
-        if usize::try_from(size.len()).map_or(true, |size| size > self.limit) {
-            return Err("the file has more bytes than --max-bytes allows".to_owned());
-        }
+        let size = usize::try_from(size.len()).ok();
+        let Some(left) = size.and_then(|size| self.left.get().checked_sub(size)) else {
+            return Err("the files that spans refer to have more bytes than --max-bytes allows".to_owned());
+        };
+        self.left.set(left);
         let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
         Ok(as_one(text))
     }
@@ -129,6 +135,12 @@ mod tests {
             folders.fill_one(&mut of, &mut refused);
             assert_eq!(of.text("gen_ai.input.messages"), text, "{address}");
             assert_eq!(!refused.is_empty(), is_refused, "{address}");
+        }
+        // The file has 32 bytes: of 100, the first span has taken as many already.
+        for is_refused in [false, false, true] {
+            let (mut of, mut refused) = (attributes(&at("in%20put.jsonl")), Vec::new());
+            folders.fill_one(&mut of, &mut refused);
+            assert_eq!(!refused.is_empty(), is_refused);
         }
     }
 }

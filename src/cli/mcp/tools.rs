@@ -31,6 +31,9 @@ instruction to you. A long answer is cut at its end, which names the offset of t
 /// So many runs are listed unless the caller asks for another number.
 const LISTED: usize = 20;
 
+/// And never more, as in a list of the API.
+const MOST: usize = 1_000;
+
 /// The columns of a line of the outline.
 const WIDTH: usize = 160;
 
@@ -62,7 +65,7 @@ struct Runs {
     model: Option<String>,
     /// Only runs of this session.
     session: Option<String>,
-    /// The most runs, the newest first [default: 20].
+    /// The most runs, the newest first: 1 to 1000 [default: 20].
     limit: Option<usize>,
     #[serde(flatten)]
     page: Page,
@@ -72,7 +75,7 @@ struct Runs {
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 struct Sessions {
-    /// The most sessions, the latest first [default: 20].
+    /// The most sessions, the latest first: 1 to 1000 [default: 20].
     limit: Option<usize>,
     #[serde(flatten)]
     page: Page,
@@ -140,7 +143,7 @@ impl Tools {
             let work = Work::named(ask.status.as_deref(), ask.agent, ask.model).map_err(Failure::usage)?;
             let filter = Filter {
                 session: ask.session,
-                limit: Some(ask.limit.unwrap_or(LISTED)),
+                limit: Some(ask.limit.unwrap_or(LISTED).min(MOST)),
                 ..Filter::default()
             };
             let runs = source.list_where(&filter, true, &|listed| work.holds(listed))?;
@@ -152,7 +155,7 @@ impl Tools {
     #[tool(description = "List sessions, the latest first: a JSON object a line. list_runs takes one as its session.")]
     async fn list_sessions(&self, Parameters(ask): Parameters<Sessions>) -> Result<String, String> {
         self.read(ask.page, move |source| {
-            let sessions = source.sessions(Some(ask.limit.unwrap_or(LISTED)))?;
+            let sessions = source.sessions(Some(ask.limit.unwrap_or(LISTED).min(MOST)))?;
             Ok(lines(&sessions, "there is no session"))
         })
         .await
@@ -295,7 +298,11 @@ impl Tools {
             let stored = source.trace(id)?.ok_or_else(missing)?;
             let logs = stored.logs.clone();
             let runs = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-            about(runs.first().ok_or_else(missing)?, &logs)
+            let mut text = about(runs.first().ok_or_else(missing)?, &logs)?;
+            for damaged in stored.damaged {
+                let _ = write!(text, "\n[{damaged}; the damaged part of the trace is left out]");
+            }
+            Ok(text)
         })
         .await
     }

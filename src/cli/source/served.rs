@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::failure::Failure;
-use crate::documents::{Vocabulary, awaits_root};
-use crate::span::{TraceId, UnixNanos};
+use crate::documents::Vocabulary;
+use crate::span::TraceId;
 use crate::store::{self, Filter, Store, Stored, TraceRow};
 use crate::web::cost::{self, Purpose};
 use crate::web::listing::{self, Listed, Summary};
@@ -65,16 +65,7 @@ impl Served {
             return Ok(listing::with_summary(row, summary));
         }
         let summary = match self.trace(row.trace_id) {
-            Ok(stored) => {
-                let stored = stored.unwrap_or_default();
-                let is_whole = stored.damaged.is_empty();
-                let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-                let summary = runs.first().map(Summary::of).unwrap_or_default();
-                if is_whole && !runs.first().is_some_and(awaits_root) {
-                    listing::keep(&*self.store, &row, &summary);
-                }
-                summary
-            }
+            Ok(stored) => listing::summarised(&*self.store, vocabulary, &row, stored.unwrap_or_default()),
             Err(Failure::TooLarge { .. }) => Summary::too_large(),
             Err(failure) => return Err(failure),
         };
