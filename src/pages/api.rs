@@ -15,7 +15,6 @@ use super::markdown;
 use super::outline::{self, Outline};
 use super::reply::HTML;
 use super::skeleton::{self, Skeleton};
-use crate::access::Right;
 use crate::run::Run;
 use crate::transcript::calls::Results;
 use crate::transcript::content;
@@ -23,9 +22,10 @@ use crate::view;
 use crate::view::conversation::readable;
 use crate::web::Route;
 use crate::web::answer::Answer;
+use crate::web::openapi;
 use crate::web::reply::{Outcome, Problem};
 use crate::web::request::{Asked, Named};
-use crate::web::routes::{OfProject, only_get};
+use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
@@ -36,21 +36,16 @@ const HITS: usize = 10_000;
 
 /// The routes.
 pub(crate) fn routes() -> Vec<Route> {
-    let read = |path, methods: axum::routing::MethodRouter| Route {
-        path,
-        right: Some(Right::Read),
-        methods: methods.fallback(only_get),
-    };
     vec![
-        read("/api/v1/events", get(live::events)),
-        read("/api/v1/traces/{trace_id}/skeleton", get(of_skeleton)),
-        read("/api/v1/traces/{trace_id}/rows", get(of_rows)),
-        read("/api/v1/traces/{trace_id}/find", get(of_find)),
-        read("/api/v1/traces/{trace_id}/run", get(of_run)),
-        read("/api/v1/traces/{trace_id}/markdown", get(of_markdown)),
-        read("/api/v1/traces/{trace_id}/page", get(of_page)),
-        read("/api/v1/traces/{trace_id}/steps/{step}", get(of_step)),
-        read("/api/v1/traces/{trace_id}/steps/{step}/{part}", get(of_part)),
+        openapi::EVENTS.route(get(live::events)),
+        openapi::SKELETON.route(get(of_skeleton)),
+        openapi::ROWS.route(get(of_rows)),
+        openapi::FIND.route(get(of_find)),
+        openapi::RUN.route(get(of_run)),
+        openapi::MARKDOWN.route(get(of_markdown)),
+        openapi::PAGE.route(get(of_page)),
+        openapi::RUN_STEP.route(get(of_step)),
+        openapi::STEP_PART.route(get(of_part)),
     ]
 }
 
@@ -276,46 +271,17 @@ fn one_part(web: &Web, id: &str, step: &str, part: &str, answer: &mut Answer) ->
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use std::collections::BTreeSet;
 
-    use serde_json::Map;
-
-    use super::*;
-    use crate::formats::FORMATS;
-    use crate::web::routes::{OPENAPI, SESSION, TRACE};
-    use crate::web::{self, BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT};
+    use crate::pages;
+    use crate::web::{self, openapi};
 
     #[test]
-    fn the_openapi_document_has_the_paths_that_are_answered() {
-        let document: Value = serde_json::from_str(OPENAPI).unwrap();
-        let paths: &Map<String, Value> = document.get("paths").and_then(Value::as_object).unwrap();
-        let writes = [BLOCKS, EVALUATIONS, IMPORT, IMPORT_OF_FORMAT];
-        let routes: Vec<Route> = web::routes().into_iter().chain(crate::pages::routes().1).collect();
-        let mut known: BTreeSet<&str> = routes.iter().map(|route| route.path).chain(writes).collect();
-        assert!(known.remove("/"), "the front page is for people");
-        assert_eq!(paths.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
-        for route in routes.into_iter().filter(|route| route.path != "/") {
-            let methods = paths.get(route.path).unwrap();
-            let only_writes = [EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, SESSION].contains(&route.path);
-            assert_eq!(methods.get("get").is_none(), only_writes, "GET {}", route.path);
-            assert_eq!(methods.get("post").is_some(), writes.contains(&route.path), "POST {}", route.path);
-            let deletes = [TRACE, SESSION].contains(&route.path);
-            assert_eq!(methods.get("delete").is_some(), deletes, "DELETE {}", route.path);
-            let is_open = methods.pointer("/get/security").is_some();
-            assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);
-        }
-        // The formats that can be imported stand in it by name.
-        let known = FORMATS.iter().filter(|format| format.is_read());
-        let known: BTreeSet<&str> = known.map(|format| format.id).collect();
-        let parameters = document.pointer("/paths/~1api~1v1~1import~1{format}/post/parameters/0/schema/enum");
-        let named: BTreeSet<&str> = parameters
-            .and_then(Value::as_array)
-            .unwrap()
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        assert_eq!(named, known);
+    fn every_path_of_the_document_has_a_route() {
+        let routes = web::routes().into_iter().chain(pages::routes().1);
+        let mut answered: BTreeSet<&str> = routes.map(|route| route.path).collect();
+        assert!(answered.remove("/"), "the front page is for people");
+        assert_eq!(openapi::paths().collect::<BTreeSet<_>>(), answered);
     }
 }

@@ -16,6 +16,7 @@ use crate::view::compare::{self, Comparison, Key, Member, SetComparison};
 use crate::web::Route;
 use crate::web::answer::Answer;
 use crate::web::lists;
+use crate::web::openapi;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::routes::OfProject;
@@ -30,8 +31,8 @@ pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
     let read = |path, methods| route(path, Some(Right::Read), methods);
     let pages = vec![read("/compare", get(of_runs)), read("/compare/sessions", get(of_sessions))];
     let api = vec![
-        read("/api/v1/compare", get(runs_as_json)),
-        read("/api/v1/compare/sessions", get(sessions_as_json)),
+        openapi::COMPARE.route(get(runs_as_json)),
+        openapi::COMPARE_SESSIONS.route(get(sessions_as_json)),
     ];
     (pages, api)
 }

@@ -15,6 +15,7 @@ use crate::access::{Denied, Right};
 use crate::forward::Forwarder;
 use crate::forward::order::Order;
 use crate::pages;
+use crate::web::openapi::{self, Verb};
 use crate::web::routes::OfProject;
 use crate::web::{self, Web};
 
@@ -22,9 +23,12 @@ use crate::web::{self, Web};
 pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: Arc<Forwarder>, mounts: &[Mount], tls: bool) -> Router {
     let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
     let writes = [
-        (web::BLOCKS, post(writes::blocks)),
-        (web::IMPORT, post(writes::import)),
-        (web::IMPORT_OF_FORMAT, post(writes::import_of_format)),
+        (&openapi::BLOCKS, Verb::Post, post(writes::blocks)),
+        (&openapi::IMPORT, Verb::Post, post(writes::import)),
+        (&openapi::IMPORT_OF_FORMAT, Verb::Post, post(writes::import_of_format)),
+        (&openapi::EVALUATIONS, Verb::Post, post(writes::evaluation)),
+        (&openapi::TRACE, Verb::Delete, delete(writes::delete_trace)),
+        (&openapi::SESSION, Verb::Delete, delete(writes::delete_session)),
     ];
     let mut router = Router::new();
     let (of_pages, of_api) = pages::routes();
@@ -35,20 +39,11 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
         let methods = methods.layer(needs(right)).layer(from_fn(pages::dressed));
         router = router.route(path, methods);
     }
-    for (path, methods) in writes {
-        let methods = methods.layer(needs(Some(Right::Ingest)));
+    for (path, verb, methods) in writes {
+        let methods = methods.layer(needs(path.right(verb)));
         // A page in a browser is refused whatever it shows.
-        router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
+        router = router.route(path.path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
-    for (path, methods) in [
-        (web::TRACE, delete(writes::delete_trace)),
-        (web::SESSION, delete(writes::delete_session)),
-    ] {
-        let methods = methods.layer(needs(Some(Right::Delete)));
-        router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
-    }
-    let evaluate = post(writes::evaluation).layer(needs(Some(Right::Annotate)));
-    router = router.route(web::EVALUATIONS, evaluate.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     let evaluate = post(writes::evaluation_of_form)
         .layer(needs(Some(Right::Annotate)))
         .layer(from_fn(pages::dressed));

@@ -42,6 +42,7 @@ mod import;
 pub mod listing;
 pub(crate) mod lists;
 pub(crate) mod live;
+pub(crate) mod openapi;
 pub(crate) mod readers;
 pub(crate) mod reply;
 pub(crate) mod request;
@@ -62,8 +63,8 @@ pub(crate) use import::Imported;
 pub(crate) use import::cost_of_documents;
 pub use readers::{ReadLimits, Readers};
 pub use request::{Named, Reading};
-pub use routes::{BLOCKS, Route, routes};
-pub(crate) use routes::{EVALUATIONS, IMPORT, IMPORT_OF_FORMAT, SESSION, TRACE, elsewhere_route, normalized};
+pub use routes::{Route, routes};
+pub(crate) use routes::{elsewhere_route, normalized};
 pub use service::{Metrics, Web};
 pub use url::{percent_decoded, percent_encoded};
 

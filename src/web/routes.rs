@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use super::reply::{self, Problem, json_reply, reply};
 use super::request::{Asked, Named};
 use super::service::Web;
-use super::{blocks, lists, single};
+use super::{blocks, lists, openapi, single};
 use crate::access::Right;
 use crate::formats;
 use crate::store::Filter;
@@ -31,48 +31,30 @@ pub struct Route {
     pub methods: MethodRouter,
 }
 
-/// Where blocks of a trace are read, and written with POST.
-pub const BLOCKS: &str = "/v1/organizations/{org}/traces/{trace_id}/blocks";
-
-/// Where documents of a format are written with POST.
-pub(crate) const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
-
-/// The same where each document tells its format.
-pub(crate) const IMPORT: &str = "/api/v1/import";
-
-/// Where people's notes, labels and scores are written with POST.
-pub(crate) const EVALUATIONS: &str = "/api/v1/traces/{trace_id}/evaluations";
-
-/// Where a trace is read, and deleted with DELETE.
-pub(crate) const TRACE: &str = "/api/v1/traces/{trace_id}";
-
-/// Where a session is deleted with DELETE.
-pub(crate) const SESSION: &str = "/api/v1/sessions/{session}";
-
-/// All routes that read. Those that write are [`BLOCKS`], `IMPORT` and `IMPORT_OF_FORMAT`, which take [`Right::Ingest`], and
-/// `EVALUATIONS`, which takes [`Right::Annotate`]; those that delete are `TRACE` and `SESSION`, which take [`Right::Delete`].
+/// All routes that read. Paths that only something else is done with refuse what reads them.
 #[must_use]
 pub fn routes() -> Vec<Route> {
-    let route = |path, right, methods: MethodRouter| Route { path, right, methods };
-    let open = |path, methods: MethodRouter| route(path, None, methods.fallback(only_get));
-    let read = |path, methods: MethodRouter| route(path, Some(Right::Read), methods.fallback(only_get));
     vec![
-        open("/", get(front_page)),
-        open("/healthz", get(healthz)),
-        open("/readyz", get(readyz)),
-        open("/api/v1/openapi.json", get(openapi)),
-        route("/metrics", Some(Right::Admin), get(metrics).fallback(only_get)),
-        read("/api/v1/traces", get(traces)),
-        route(TRACE, Some(Right::Read), get(trace).fallback(get_and_delete)),
-        read("/api/v1/traces/{trace_id}/{format}", get(trace_document)),
-        read("/api/v1/sessions", get(sessions)),
-        route(SESSION, Some(Right::Read), any(only_delete)),
-        read("/api/v1/sessions/{session}/{format}", get(session_document)),
-        route(BLOCKS, Some(Right::Read), get(blocks_as_written).fallback(get_and_post)),
-        read("/v1/organizations/{org}/traces/{trace_id}/blocks.stitched", get(blocks_stitched)),
-        route(IMPORT, Some(Right::Read), any(only_post)),
-        route(IMPORT_OF_FORMAT, Some(Right::Read), any(only_post)),
-        route(EVALUATIONS, Some(Right::Read), any(only_post)),
+        Route {
+            path: "/",
+            right: None,
+            methods: get(front_page).fallback(only_get),
+        },
+        openapi::HEALTH.route(get(healthz)),
+        openapi::READY.route(get(readyz)),
+        openapi::OPENAPI.route(get(of_openapi)),
+        openapi::METRICS.route(get(metrics)),
+        openapi::TRACES.route(get(traces)),
+        openapi::TRACE.route(get(trace)),
+        openapi::TRACE_DOCUMENT.route(get(trace_document)),
+        openapi::SESSIONS.route(get(sessions)),
+        openapi::SESSION.route(MethodRouter::new()),
+        openapi::SESSION_DOCUMENT.route(get(session_document)),
+        openapi::BLOCKS.route(get(blocks_as_written)),
+        openapi::STITCHED_BLOCKS.route(get(blocks_stitched)),
+        openapi::IMPORT.route(MethodRouter::new()),
+        openapi::IMPORT_OF_FORMAT.route(MethodRouter::new()),
+        openapi::EVALUATIONS.route(MethodRouter::new()),
     ]
 }
 
@@ -137,22 +119,6 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
 
 pub(crate) async fn only_get(method: Method) -> Response {
     Problem::method(&method, reply::GET).reply()
-}
-
-async fn only_post(method: Method) -> Response {
-    Problem::method(&method, reply::POST).reply()
-}
-
-async fn only_delete(method: Method) -> Response {
-    Problem::method(&method, reply::DELETE).reply()
-}
-
-async fn get_and_delete(method: Method) -> Response {
-    Problem::method(&method, reply::GET_AND_DELETE).reply()
-}
-
-async fn get_and_post(method: Method) -> Response {
-    Problem::method(&method, reply::GET_AND_POST).reply()
 }
 
 /// The read side of the request's project.
@@ -229,10 +195,8 @@ async fn metrics(OfProject(web): OfProject) -> Response {
 }
 
 /// What there is, for programs.
-pub(crate) const OPENAPI: &str = include_str!("openapi.json");
-
-async fn openapi() -> Response {
-    json_reply(OPENAPI.to_owned())
+async fn of_openapi() -> Response {
+    json_reply(openapi::document().to_string())
 }
 
 async fn front_page() -> Response {

@@ -1,0 +1,128 @@
+//! Parameters of the API's operations.
+
+use serde_json::{Value, json};
+
+use super::operation::Place::{Path, Query, RequiredQuery};
+use super::operation::{Parameter, Place, Schema};
+use super::schemas::text;
+use crate::formats::{AnyFormat, FORMATS};
+
+const fn new(place: Place, name: &'static str, description: &'static str, schema: Schema) -> Parameter {
+    Parameter {
+        name,
+        place,
+        description,
+        schema,
+    }
+}
+
+fn name() -> Value {
+    json!({"type": "string", "minLength": 1})
+}
+
+fn nanoseconds() -> Value {
+    json!({"type": "integer", "minimum": 0})
+}
+
+fn trace_id() -> Value {
+    json!({"type": "string", "pattern": "^(?!0{32}$)[0-9a-fA-F]{32}$"})
+}
+
+fn formats(which: impl Fn(&AnyFormat) -> bool) -> Value {
+    let names: Vec<&str> = FORMATS.iter().filter(|format| which(format)).map(|format| format.id).collect();
+    json!({"enum": names})
+}
+
+pub(super) const TRACE_ID: Parameter = new(Path, "trace_id", "32 hexadecimal digits, not all zero.", trace_id);
+pub(super) const SESSION: Parameter = new(Path, "session", "The session's name.", name);
+pub(super) const STEP: Parameter = new(
+    Path,
+    "step",
+    "The id of a step: a span id, or that of a model call with a call id behind a colon.",
+    name,
+);
+pub(super) const PART: Parameter = new(
+    Path,
+    "part",
+    "Which part.",
+    || json!({"type": "string", "enum": ["input", "output", "markdown"]}),
+);
+pub(super) const FORMAT: Parameter = new(
+    Path,
+    "format",
+    "The document format. Options of the format are query parameters, for example `?openreward.subagents=inline`.",
+    || formats(|_| true),
+);
+pub(super) const IMPORTED_FORMAT: Parameter = new(Path, "format", "The format of the documents.", || formats(AnyFormat::is_read));
+pub(super) const ORGANIZATION: Parameter = new(
+    Path,
+    "org",
+    "The organization of the token's project; `default` without tokens.",
+    name,
+);
+pub(super) const BLOCKS_TRACE_ID: Parameter = new(
+    Path,
+    "trace_id",
+    "`tr_` and 1 to 253 bytes. `tr_` and 32 hexadecimal digits name a recorded trace, too.",
+    || json!({"type": "string", "pattern": "^tr_.+$", "maxLength": 256}),
+);
+
+pub(super) const OF_SERVICE: Parameter = new(Query, "service", "Only of this service.", text);
+pub(super) const OF_SESSION: Parameter = new(Query, "session", "Only of this session.", text);
+pub(super) const OF_TRACE: Parameter = new(Query, "trace", "Only of this trace.", trace_id);
+pub(super) const SINCE: Parameter = new(
+    Query,
+    "since",
+    "Only traces that began at this time or later, in nanoseconds since 1970.",
+    nanoseconds,
+);
+pub(super) const UNTIL: Parameter = new(Query, "until", "Only traces that began before this time.", nanoseconds);
+pub(super) const LIMIT: Parameter = new(
+    Query,
+    "limit",
+    "Entries of a page, 1 to 1000.",
+    || json!({"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}),
+);
+pub(super) const AFTER: Parameter = new(Query, "after", "The `next` of the page before.", name);
+pub(super) const ORDER: Parameter = new(Query, "order", "`oldest`: oldest first.", || json!({"enum": ["newest", "oldest"]}));
+pub(super) const SUMMARY: Parameter = new(
+    Query,
+    "summary",
+    "`no`: without what the agent did, which is faster.",
+    || json!({"enum": ["yes", "no"]}),
+);
+pub(super) const DRY_RUN: Parameter = new(Query, "dry_run", "Only count what would be deleted.", || json!({"type": "boolean"}));
+pub(super) const DOCUMENTS: Parameter = new(
+    Query,
+    "documents",
+    "`array`: an array in any case; `ndjson`: one document per line. Without it one document is written as it is, several as an array.",
+    || json!({"enum": ["array", "ndjson"]}),
+);
+pub(super) const DAMAGED: Parameter = new(
+    Query,
+    "damaged",
+    "`allow`: of a damaged trace, what is left.",
+    || json!({"enum": ["allow"]}),
+);
+pub(super) const SKELETON_AS: Parameter = new(
+    Query,
+    "as",
+    "`json`: the columns as JSON.",
+    || json!({"type": "string", "enum": ["json"]}),
+);
+pub(super) const ROWS: Parameter = new(Query, "rows", "Numbers of rows, 400 at most: `12-60,100`.", text);
+pub(super) const REVISION: Parameter = new(
+    Query,
+    "rev",
+    "The revision that the rows are of; another one is answered with 409.",
+    text,
+);
+pub(super) const WORDS: Parameter = new(Query, "q", "The words.", text);
+pub(super) const RUNS: &[Parameter] = &[
+    new(RequiredQuery, "a", "The first run: 32 hexadecimal digits of its trace.", trace_id),
+    new(RequiredQuery, "b", "The second run: 32 hexadecimal digits of its trace.", trace_id),
+];
+pub(super) const SESSIONS: &[Parameter] = &[
+    new(RequiredQuery, "a", "The first session.", text),
+    new(RequiredQuery, "b", "The second session.", text),
+];
