@@ -1,8 +1,8 @@
 //! Whether documents keep the rules of their format, and which they break.
 //!
-//! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one holds,
-//! since a document is to be read by both. A violation is written for the author of the document: the place, and what has
-//! to be there.
+//! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one
+//! applies, since a document is to be read by both. A violation is written for the author of the document: the place, and what
+//! has to be there.
 
 use serde::de::Error as _;
 use serde_json::Value;

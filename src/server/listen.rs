@@ -20,7 +20,7 @@ use super::connection::{self, Answered, Crowd, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
 
-/// Connections that the system holds for us until we take them; it may queue fewer.
+/// Connections that the system queues for us until we take them; it may queue fewer.
 const BACKLOG: u32 = 4_096;
 /// How many idle connections are closed at once where there is no room for another.
 const MADE_ROOM: usize = 4;

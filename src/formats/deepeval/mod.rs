@@ -25,7 +25,7 @@
 //! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one per conversation of an agent |
 //! | `deepeval.expected=run` | `expected_tools` is what the run called, `expected_output` what it answered where no ideal is recorded: a good run as a regression test |
 //!
-//! One file holds single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
+//! One file has single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
 //!
 //! # Limits of the readers
 //!
