@@ -319,6 +319,23 @@ fn a_skeleton_has_the_outline_of_show() {
         serde_json::json!([3, 5]),
         "the tool that failed, and the call that was told"
     );
+    let runs = |filters: &str| {
+        let (status, _, text) = get(&format!("{}/api/v1/runs?{filters}", serving.api), None);
+        (status, serde_json::from_str::<Value>(&text).expect("JSON"))
+    };
+    let (status, found) = runs("q=DIVISION");
+    assert_eq!(status, 200);
+    let ids: Vec<&str> = found["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .filter_map(|run| run["trace_id"].as_str())
+        .collect();
+    assert_eq!(ids, [FAILED]);
+    let (_, found) = runs("where=failures%20%3D%200");
+    let has_none_failed = |run: &Value| run["trace_id"] != FAILED;
+    assert!(found["runs"].as_array().expect("runs").iter().all(has_none_failed), "{found}");
+    assert_eq!(runs("where=failures%20%3E%3D").0, 400, "an expression that ends early");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::live;
 use super::load::Loaded;
 use super::markdown;
 use super::outline::{self, Outline};
+use super::query::Query;
 use super::reply::HTML;
 use super::skeleton::{self, Skeleton};
 use crate::run::Run;
@@ -37,6 +38,7 @@ const HITS: usize = 10_000;
 /// The routes.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
+        openapi::RUNS.route(get(of_runs)),
         openapi::EVENTS.route(get(live::events)),
         openapi::SKELETON.route(get(of_skeleton)),
         openapi::ROWS.route(get(of_rows)),
@@ -47,6 +49,10 @@ pub(crate) fn routes() -> Vec<Route> {
         openapi::RUN_STEP.route(get(of_step)),
         openapi::STEP_PART.route(get(of_part)),
     ]
+}
+
+async fn of_runs(OfProject(web): OfProject, asked: Asked) -> Response {
+    web.read(asked, runs).await
 }
 
 async fn of_skeleton(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
@@ -130,6 +136,20 @@ pub(crate) fn check_revision(asked: &Asked, loaded: &Loaded) -> Result<(), Probl
         ))),
         _ => Ok(()),
     }
+}
+
+/// A page of the list of runs.
+fn runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let found = Query::of(asked)?.find(web, answer)?;
+    if let Some(fault) = found.fault {
+        return Err(Problem::invalid(fault));
+    }
+    answer.json(&json!({
+        "runs": found.runs,
+        "next": found.next.map(|next| next.to_string()),
+        "searched_to_unix_nano": found.searched_to,
+        "unsearched_bytes": found.behind,
+    }))
 }
 
 fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {

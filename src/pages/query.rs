@@ -97,7 +97,7 @@ impl Query {
             let value = value.trim().to_owned();
             match name.as_str() {
                 "q" => query.words = value,
-                "status" => query.status = value,
+                "status" => query.status = one_of(&name, value, &["", "ok", "error", "running"])?,
                 "agent" => query.agent = value,
                 "model" => query.model = value,
                 "service" => query.service = value,
@@ -105,8 +105,8 @@ impl Query {
                 "since" => query.since = value,
                 "until" => query.until = value,
                 "where" => query.expression = value,
-                "all" => query.all = value == "1",
-                "order" => query.oldest = value == "oldest",
+                "all" => query.all = one_of(&name, value, &["", "0", "1"])? == "1",
+                "order" => query.oldest = one_of(&name, value, &["", "newest", "oldest"])? == "oldest",
                 "a" => query.compare = value,
                 "ids" if with_ids => {}
                 "after" if value.is_empty() => {}
@@ -371,6 +371,14 @@ impl Query {
             }
         }
     }
+}
+
+fn one_of(name: &str, value: String, words: &[&str]) -> Result<String, Problem> {
+    if words.contains(&value.as_str()) {
+        return Ok(value);
+    }
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    Err(Problem::invalid(format!("{name}={value} is not {}", words.join(" or "))))
 }
 
 fn pattern(words: &str) -> Option<Regex> {

@@ -1,21 +1,5 @@
 //! The read side: documents computed when asked for, and the API over HTTP.
 //!
-//! | path | answers |
-//! |---|---|
-//! | `GET /api/v1/traces?service=&session=&since=&until=&limit=&after=` | traces, newest first; times in nanoseconds since 1970; `order=oldest`, or `order=arrival` for those that came last |
-//! | `GET /api/v1/traces/{id}` | the trace's spans and log records as OTLP/JSON |
-//! | `GET /api/v1/traces/{id}/{format}` | its document; format options as query parameters (`?openreward.subagents=inline`) |
-//! | `DELETE /api/v1/traces/{id}?dry_run=`, `/api/v1/sessions/{id}` | deletes a trace, or all traces of a session |
-//! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |
-//! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
-//! | `POST /api/v1/import/{format}` | stores documents of a format as spans; without a format each is recognised |
-//! | `POST /api/v1/traces/{id}/evaluations` | a person's judgement of a run or a step: a note, a label, a score |
-//! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
-//! | `POST /v1/organizations/{org}/traces/{id}/blocks` | adds one block, or a list of them, to a trace |
-//! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
-//! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
-//! | `GET /api/v1/openapi.json` | all of this as an OpenAPI document |
-//!
 //! A list has 50 entries by default, and 1000 at most. Where it has more, `next` is what `after` is set to
 //! for those behind.
 //!
@@ -26,11 +10,8 @@
 //! it is made of what is left. Reading has its own threads and memory ([`ReadLimits`]): 503 with `Retry-After` while others
 //! have them, 413 for what takes more than there are.
 //!
-//! The routes are in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
-//!
-//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`,
-//! judgements of runs take `annotate`, what deletes `delete`, what else writes `ingest`, all others `read`; what they show is the
-//! token's project alone.
+//! The operations, their parameters and answers, and the right that each takes are one table (`openapi/paths.rs`), which is also
+//! the OpenAPI document at `/api/v1/openapi.json`. Routes take their paths and rights from it.
 
 pub(crate) mod answer;
 mod aside;

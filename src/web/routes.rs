@@ -201,23 +201,8 @@ async fn of_openapi() -> Response {
 
 async fn front_page() -> Response {
     let formats: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-    let text = format!(
-        "spanbridge {}\n\n\
-         GET /api/v1/traces\n\
-         GET, DELETE /api/v1/traces/{{id}}\n\
-         GET /api/v1/traces/{{id}}/{{format}}\n\
-         GET /api/v1/sessions\n\
-         DELETE /api/v1/sessions/{{id}}\n\
-         GET /api/v1/sessions/{{id}}/{{format}}\n\
-         POST /api/v1/import/{{format}}\n\
-         GET, POST /v1/organizations/default/traces/tr_{{id}}/blocks\n\
-         GET /v1/organizations/default/traces/tr_{{id}}/blocks.stitched\n\
-         GET /healthz /readyz /metrics\n\
-         GET /api/v1/openapi.json\n\n\
-         formats: {}\n",
-        env!("CARGO_PKG_VERSION"),
-        formats.join(", ")
-    );
+    let (version, paths, formats) = (env!("CARGO_PKG_VERSION"), openapi::listed(), formats.join(", "));
+    let text = format!("spanbridge {version}\n\n{paths}\nformats: {formats}\n");
     reply("text/plain", text)
 }
 

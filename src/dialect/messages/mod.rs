@@ -4,6 +4,7 @@
 //!
 //! The members of the JSON value determine the shape, never the client: the same shape comes from many clients.
 
+mod answers;
 mod arguments;
 mod builder;
 mod calls;
@@ -24,9 +25,9 @@ use crate::operation::{Message, Part, Role};
 use crate::span::AnyValue;
 use crate::withheld::is_withheld;
 
+pub(in crate::dialect) use answers::{answers, merge_thinking};
 pub(crate) use arguments::parse_deep;
 pub(in crate::dialect) use calls::of_list as calls;
-pub(in crate::dialect) use containers::{answers, merge_thinking};
 pub(crate) use direction::Direction;
 pub use system::system;
 

@@ -8,6 +8,7 @@ mod schemas;
 
 use serde_json::{Map, Value, json};
 
+use operation::Path;
 pub(crate) use operation::Verb;
 pub(crate) use paths::*;
 
@@ -15,6 +16,15 @@ pub(crate) use paths::*;
 #[cfg(test)]
 pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|path| path.path)
+}
+
+/// The methods and paths as text, one path a line.
+pub(super) fn listed() -> String {
+    let line = |path: &&Path| {
+        let methods: Vec<String> = path.operations.iter().map(|of| of.verb.key().to_uppercase()).collect();
+        format!("{} {}\n", methods.join(", "), path.path)
+    };
+    ALL.iter().map(line).collect()
 }
 
 /// The document.

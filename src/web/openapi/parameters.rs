@@ -126,3 +126,38 @@ pub(super) const SESSIONS: &[Parameter] = &[
     new(RequiredQuery, "a", "The first session.", text),
     new(RequiredQuery, "b", "The second session.", text),
 ];
+/// The filters of the list of runs.
+pub(super) const OF_RUNS: &[Parameter] = &[
+    new(
+        Query,
+        "q",
+        "Words in names, attributes and payloads, in any case; a phrase in double quotes.",
+        text,
+    ),
+    new(
+        Query,
+        "status",
+        "How the run ended, if it did.",
+        || json!({"enum": ["", "ok", "error", "running"]}),
+    ),
+    new(Query, "agent", "An agent's whole name.", text),
+    new(Query, "model", "A model's whole name.", text),
+    OF_SERVICE,
+    OF_SESSION,
+    new(
+        Query,
+        "since",
+        "Only runs that began then or later: a day, a time, or how long ago (`2h`).",
+        text,
+    ),
+    new(Query, "until", "Only runs that began before.", text),
+    new(Query, "where", "An expression as for `spanbridge export --where`.", text),
+    new(
+        Query,
+        "all",
+        "`1`: traces without an agent's work, too.",
+        || json!({"enum": ["0", "1"]}),
+    ),
+    ORDER,
+    new(Query, "after", "The `next` of the page before.", text),
+];

@@ -119,6 +119,14 @@ paths! {
             .gives("The document.", &[(JSON, any), (NDJSON, text)]),
     ]
 
+    RUNS "/api/v1/runs" [
+        read("runs", "Runs of agents with what they did, by filters and words", OF_LIST).with(of::OF_RUNS).gives(
+            "A page of at most 100: `runs`, and `next` where there are more. A search ends after 1.5 seconds: `searched_to_unix_nano` is the \
+             start of the last trace that was searched, and `unsearched_bytes` what arrived and is not in the index of words yet.",
+            &[(JSON, object)],
+        ),
+    ]
+
     COMPARE "/api/v1/compare" [
         read("compare_runs", "Two runs, step by step", OF_NAMED).with(of::RUNS).gives(
             "What `spanbridge compare A B --json` prints: `left`, `right`, where question and answer differ, and `steps`, each with `change`.",
