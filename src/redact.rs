@@ -1,4 +1,4 @@
-//! Redaction: what must not be kept is taken out of a request before anything of it is stored.
+//! Redaction: removes sensitive content from a request before anything of it is stored.
 //!
 //! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
 //! removed, masked or hashed. Nothing else of the message changes, not a byte.

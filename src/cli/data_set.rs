@@ -1,4 +1,4 @@
-//! Documents as a data set: which runs, divided how, in which files.
+//! Documents as a data set: selection, split and files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `spanbridge delete`: traces and sessions that must go.
+//! `spanbridge delete`: deletes traces and sessions.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `spanbridge reindex`: the index anew from the log.
+//! `spanbridge reindex`: rebuilds the index from the log.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `spanbridge tail`: runs as they come.
+//! `spanbridge tail`: prints runs as they arrive.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `spanbridge token`: tokens for those who send and read.
+//! `spanbridge token`: creates and lists tokens for senders and readers.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Which runs a data set takes, and on which side.
+//! Selects the runs of a data set, and their side.
 
 use std::collections::HashSet;
 

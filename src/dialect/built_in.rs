@@ -1,4 +1,4 @@
-//! The tables that are generated from `semconv/`, behind the types that read them.
+//! The tables generated from `semconv/`, as the types that read them.
 
 use super::framework::Framework;
 use super::generated;

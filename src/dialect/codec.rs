@@ -1,4 +1,4 @@
-//! How values are written on the wire, opened.
+//! Decodes values from the form in which attributes have them.
 
 mod client_messages;
 mod content;

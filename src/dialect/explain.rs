@@ -1,4 +1,4 @@
-//! What became of a span's attributes: which rule reads each, and which were left.
+//! Explains a span's attributes: which rule reads each, and which are unread.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! JSON as clients write it: with `NaN`, with half of a character, with a comma too many, quoted twice, or without its end.
+//! JSON as clients write it: with `NaN`, with half of a character, with an extra comma, quoted twice, or truncated.
 //!
 //! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
 

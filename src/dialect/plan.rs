@@ -1,5 +1,5 @@
-//! Which rules look at a span, and where: the same for all spans that have the same scope and the same keys, so it is worked out
-//! once for them.
+//! The plan for reading a span: which rules apply, and where. It depends only on the span's scope and keys, so it is computed
+//! once for all spans that have the same.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;

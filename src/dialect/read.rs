@@ -1,4 +1,4 @@
-//! One span (and the log records that name it) into an operation.
+//! Reads one span (and the log records that name it) into an operation.
 
 mod event_matches;
 mod request_results;

@@ -1,4 +1,4 @@
-//! JSON text into a value that borrows from it.
+//! Parses JSON text into a value that borrows from it.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The types of documents as data: what a field may hold, which fields an object has. [`check`](crate::formats::check) compares
+//! The types of documents as data: the values of a field, the fields of an object. [`check`](crate::formats::check) compares
 //! documents with them, and [`schema`](super::schema) writes them as JSON Schema.
 
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Whether documents keep the rules of their format, and which they break.
+//! Checks documents against the rules of their format.
 //!
 //! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one
 //! applies, since a document is to be read by both. A violation is written for the author of the document: the place, and what

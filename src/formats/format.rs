@@ -1,4 +1,4 @@
-//! What a format is: runs to documents of one type, and what a document of it is called, packed in and accompanied by.
+//! The trait of a format: its conversion of runs to documents of one type, file names, containers and accompanying files.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Documents that their formats pack.
+//! Unpacks documents that their formats pack.
 
 use super::format::{May, UnpackError};
 use super::registry::all;

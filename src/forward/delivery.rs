@@ -1,4 +1,4 @@
-//! Delivers payloads: waits, divides, gives up single items, and never anything else.
+//! Delivers payloads: waits, splits, and gives up single items only.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Sends what was stored on to other OTLP backends.
+//! Forwards stored spans and log records to other OTLP backends.
 //!
 //! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in its own small file next to the log;
 //! it moves once the destination has accepted everything before it. So a destination that is down costs disk, not memory, and a

@@ -1,4 +1,4 @@
-//! Feeds one destination: reads a bounded batch behind its position, delivers it, moves the position.
+//! Feeds one destination: reads a bounded batch after its position, delivers it, moves the position.
 
 mod ended;
 mod orders;

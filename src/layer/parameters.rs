@@ -1,4 +1,4 @@
-//! The parameters of a tool that is a function: `#[instrument]` records them as fields.
+//! The parameters of a tool function, which `#[instrument]` records as fields.
 
 use opentelemetry::{Key, KeyValue, Value};
 use serde_json::{Map, Value as Json};

@@ -1,4 +1,4 @@
-//! What does not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
+//! Content that must not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
 //!
 //! The rules see every attribute of a span and of its events, whoever set it, before the SDK does. Which keys hold
 //! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden

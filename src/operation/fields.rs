@@ -1,4 +1,4 @@
-//! The fields of an operation: one line a field, which is all that they have in common with one another. The line gives the field its
+//! The fields of an operation: one line for each. The line gives the field its
 //! name in `semconv/`, its place and its type; reading, writing, filling, documents' facts and the tests of every field follow.
 //!
 //! Fields are read and written in this order: those that take all of a JSON text come after those that take a part of it.

@@ -1,4 +1,4 @@
-//! What people said of a step, and the form to say something.
+//! Judgements of a step by people, and the form for them.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! One step: overview, conversation, what went in and out, attributes with what became of them, events. The pane beside the outline, the
+//! One step: overview, conversation, input and output, attributes with their use, events. The pane next to the outline, the
 //! page of a step and the one-file page use the same template.
 
 use maud::{Markup, html};

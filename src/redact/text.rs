@@ -1,4 +1,4 @@
-//! What an expression finds in a text as a reader of it sees it: escapes are undone, and JSON is read, also JSON in the
+//! Searches a text as its readers see it: escapes are undone, and JSON is read, also JSON in the
 //! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
 
 mod escapes;

@@ -1,4 +1,4 @@
-//! Stage "asked calls": takes the nodes, gives model calls the tool calls that tools name them as the asker of.
+//! Stage "asked calls": takes the nodes, gives model calls the tool calls for which tools name them.
 //!
 //! Claude Code records a model's words, but not which tools it asked for: each tool names the request. The stage comes before
 //! the scopes and conversations, in which such a call is then like any other.

@@ -1,4 +1,4 @@
-//! Stage "continuations": takes the readings, gives each span that goes on with another one's conversation all that went into it.
+//! Stage "continuations": takes the readings, gives each span that continues another one's conversation its whole input.
 //!
 //! It comes right after the reading, so that no later stage knows such spans. The spans of one conversation share its messages. A
 //! span can only continue one that began before it, so there are no cycles, whatever the spans contain.

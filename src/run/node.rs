@@ -1,4 +1,4 @@
-//! The operations of a trace while a run is made of them, each once, in the tree of their spans.
+//! The operations of a trace during assembly, each once, in the tree of their spans.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Stage "question and answer": takes steps, scopes, root and failure, gives what the run was asked first and what it answered at
-//! last.
+//! Stage "question and answer": takes steps, scopes, root and failure, gives the first question of the run and its last answer
 //!
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 

@@ -1,7 +1,7 @@
 //! Stage "reading": takes the spans of a mended trace and its log records, gives each span as the operation that its dialect
 //! reads in it.
 //!
-//! It comes first since nothing behind it knows attribute keys. Log records are given to their spans before, because a dialect
+//! It comes first since no later stage knows attribute keys. Log records are given to their spans before, because a dialect
 //! reads a span together with them.
 
 use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! Stage "recorded words": takes the nodes, gives model calls without messages what was recorded as their whole input and output.
 //!
-//! A client of one's own may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
+//! A custom client may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
 //! nonetheless. The stage comes after the duplicates: another span of the same call may have its messages.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a tool gave back.
+//! Results of tools.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Stage "tool calls": takes the nodes, the scopes and the conversations, and joins each tool call in its three places: a model's
 //! output, a tool's span, the next model input. Gives the tools that no call asks for.
 //!
-//! It comes after the conversations, which hold the calls, and before the steps: each side fills what the other lacks, and a
+//! It comes after the conversations, which contain the calls, and before the steps: each side fills what the other lacks, and a
 //! step takes the operation as it is then.
 //!
 //! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal

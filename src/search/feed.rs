@@ -1,4 +1,4 @@
-//! The thread that feeds an index: reads a bounded batch behind its position, adds it, moves the position with it.
+//! The thread that feeds an index: reads a bounded batch after its position, adds it, and moves the position.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

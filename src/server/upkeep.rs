@@ -1,4 +1,4 @@
-//! Logs what the stores did in the background.
+//! Logs background work of the stores.
 
 use std::sync::PoisonError;
 use std::time::Duration;

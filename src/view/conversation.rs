@@ -1,4 +1,4 @@
-//! What was said in a run, in full: the conversation of each agent, and what went into and came out of the operations that
+//! The conversations of a run, in full, and input and output of the operations that
 //! no conversation shows.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Work by other threads that goes on when the client is gone.
+//! Work on other threads that continues when the client is gone.
 
 use std::num::NonZero;
 use std::sync::Arc;

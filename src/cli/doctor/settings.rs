@@ -1,4 +1,4 @@
-//! The settings as `serve` would have them: can they be used, for how long is the certificate valid, how many files may be open.
+//! The settings as `serve` would read them: validity, expiry of the certificate, limit of open files.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{SystemTime, UNIX_EPOCH};

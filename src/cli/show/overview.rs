@@ -1,4 +1,4 @@
-//! What is around the tree: whose run it was, its question and answer, its totals and its errors.
+//! The overview above the tree: whose run it was, its question and answer, its totals and its errors.
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};

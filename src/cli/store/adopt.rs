@@ -1,4 +1,4 @@
-//! `spanbridge store adopt`: what a server left that is gone.
+//! `spanbridge store adopt`: takes over what a removed server left.
 
 use std::process::ExitCode;
 use std::sync::Arc;

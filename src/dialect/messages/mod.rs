@@ -1,4 +1,4 @@
-//! Messages of every recorded shape into [`Message`]s: OpenAI chat and Responses, Anthropic blocks, Gemini contents,
+//! Converts messages of every recorded shape to [`Message`]s: OpenAI chat and Responses, Anthropic blocks, Gemini contents,
 //! OTel GenAI parts, OpenInference's flattened form, LangChain constructors, Vercel model messages, Bedrock blocks,
 //! Genkit and Agent Framework contents.
 //!

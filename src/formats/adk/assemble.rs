@@ -1,4 +1,4 @@
-//! Runs to a set of cases.
+//! Converts runs to a set of cases.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What all cases of a run need.
+//! State that all cases of a run share.
 
 use std::collections::BTreeMap;
 

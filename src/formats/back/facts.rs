@@ -1,4 +1,4 @@
-//! Metadata that our own documents write beside an event, read into operations again: the other direction of
+//! Metadata of events in our own documents, read into operations again: the other direction of
 //! `transcript/facts.rs`.
 
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! Conversations that grow while a document is read. A model call was given the beginning of one, so each message is held once,
-//! and once in the spans: a call goes on with the call that was given most before it.
+//! Conversations that grow while a document is read. The input of a model call is the beginning of one, so each message is stored
+//! once, and once in the spans: a call continues the earlier call with the most input.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the readers of all formats share: documents back to spans.
+//! What the readers of all formats share. A reader converts documents to spans.
 //!
 //! Each format has a reader ([`Story`]s of its documents: operations with their times and parents); `dialect/write` turns the
 //! operations into attributes. So an imported document is stored like any other trace, and can be exported in every format.

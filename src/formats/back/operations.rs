@@ -1,4 +1,4 @@
-//! Operations that documents list beside their messages, sub-agents, input that no model was given, and searches.
+//! Reads operations that documents list next to their messages: sub-agents, input that no model was given, searches.
 
 use serde_json::{Map, Value};
 

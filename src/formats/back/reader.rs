@@ -1,4 +1,4 @@
-//! What reads a format's documents.
+//! The reader of a format's documents.
 
 use serde_json::Value;
 

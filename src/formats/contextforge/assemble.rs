@@ -1,4 +1,4 @@
-//! Runs to ContextForge documents.
+//! Converts runs to ContextForge documents.
 
 use serde_json::Value;
 

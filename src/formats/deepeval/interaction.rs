@@ -1,4 +1,4 @@
-//! A round of a conversation, as a case has it.
+//! A round of a conversation in the form of a case.
 
 use super::document::Turn;
 use crate::document::json::{Json, Object, Text};

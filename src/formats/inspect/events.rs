@@ -1,4 +1,4 @@
-//! What happened, in causal order: agents as spans, model calls, tools, all else as information.
+//! Events in causal order: agents as spans, model calls, tools, everything else as info events.
 
 use std::collections::BTreeMap;
 

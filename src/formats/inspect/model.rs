@@ -1,4 +1,4 @@
-//! What a model call was given, what it cost and why it stopped.
+//! Input, cost and stop reason of a model call.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What the analyzer parses and Explorer's schema takes; both must take a document.
+//! What the analyzer parses and Explorer's schema accepts; a document must satisfy both.
 
 use std::collections::{HashMap, HashSet};
 

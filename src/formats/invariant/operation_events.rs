@@ -1,4 +1,4 @@
-//! Events made of operations, not of a conversation: words that agents alone hold, calls that no model's output shows,
+//! Events made of operations, not of a conversation: words that only agents have, calls that no model's output shows,
 //! operations on their own.
 
 use super::content;

@@ -1,4 +1,4 @@
-//! The page's rules for a list of blocks. They are the same that a block has to keep that is written over HTTP.
+//! The page's rules for a list of blocks. Blocks written over HTTP follow the same rules.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Conversations into blocks.
+//! Writes conversations as blocks.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The published schema, and what the package's own readers need to show every node.
+//! Rules of the published schema, and what the package's readers need to show every node.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What the records of one agent's files are written with: the events of a conversation, and ids.
+//! The trait of a client's records: how the events of a conversation are written, and ids.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,4 @@
-//! What crosses the boundaries between person, agent and environment.
+//! Messages across the boundaries between person, agent and environment.
 
 use serde_json::Value;
 

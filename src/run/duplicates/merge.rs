@@ -1,4 +1,4 @@
-//! Two readings of one operation become one.
+//! Merges two readings of one operation.
 
 use crate::operation::Kind;
 use crate::run::fill::fill;

@@ -1,4 +1,4 @@
-//! Why a text is not read.
+//! Why a text cannot be read.
 
 use std::fmt;
 

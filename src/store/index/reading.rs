@@ -1,4 +1,4 @@
-//! Asking for traces again and again over one connection.
+//! Repeated queries for traces over one connection.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Times that cannot be: no start, an end before the start, an end that no clock has.
+//! Impossible times: no start, an end before the start, an end beyond any clock.
 
 use crate::hash::HashMap;
 use crate::span::{EARLIEST, LATEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};

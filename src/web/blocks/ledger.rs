@@ -1,4 +1,4 @@
-//! The traces that are written to: one writer a trace at a time, and what it must know.
+//! The traces that are written to: one writer for each trace at a time, and the state that it needs.
 //!
 //! Requests for one trace queue up; whoever has the trace's lock next takes all that wait, checks them one after another,
 //! stores what is accepted as one chunk and answers them when that is on the disk. So two requests for the same block are

@@ -1,4 +1,4 @@
-//! What a request to write blocks carries.
+//! The content of a request that writes blocks.
 
 use bytes::Bytes;
 use serde_json::Value;

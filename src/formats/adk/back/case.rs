@@ -1,4 +1,4 @@
-//! An eval case: who speaks in which conversation.
+//! Reads an eval case: its invocations and its agents.
 
 use std::collections::HashMap;
 

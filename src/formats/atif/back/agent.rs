@@ -1,4 +1,4 @@
-//! A trajectory: its agent, its steps, the trajectories inside of it.
+//! A trajectory: its agent, its steps, the trajectories inside it.
 
 use std::collections::HashMap;
 

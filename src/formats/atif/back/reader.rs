@@ -1,4 +1,4 @@
-//! The reader: the spans of a trajectory so far, and what it reads everywhere.
+//! The reader: the spans of a trajectory so far, and helpers for all its parts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The page's aliases of fields: keys and words of OpenInference, which its ingestion takes in place of the plain names.
+//! The page's aliases of fields: keys and words of OpenInference, which its ingestion accepts in place of the plain names.
 
 use serde_json::Value;
 

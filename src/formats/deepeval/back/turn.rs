@@ -1,4 +1,4 @@
-//! What was asked, called and answered in a case.
+//! Questions, calls and answers of a case.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Agents of a sample, and which of them an event belongs to.
+//! The agents of a sample, and the agent of each event.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What model calls were given: places in the pool of a sample's messages, and the conversations that go on with them.
+//! Input of model calls: indices in the pool of a sample's messages, and the conversations that continue with them.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Blocks in the order in which they were inserted.
+//! Reads blocks in insertion order.
 
 use std::collections::HashMap;
 

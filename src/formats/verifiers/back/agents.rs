@@ -1,4 +1,4 @@
-//! Whose messages the nodes are.
+//! The agents of a trace, and which agent each node belongs to.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Token ids of model calls: a node has those that it adds to the ones before it.
+//! Token ids of model calls: a node has those that it adds to its predecessors'.
 
 use serde_json::Value;
 
