@@ -118,7 +118,7 @@ pub enum RuleFault {
     },
     /// Looking for it would take as many steps for each byte as it has repetitions.
     #[error(
-        "has a value that stands for {steps} characters one after the other, of which at most {most} are looked for: repetitions in \
+        "has a value that matches {steps} consecutive characters, of which at most {most} are looked for: repetitions in \
          repetitions multiply; lower their counts, or write `+` or `*`"
     )]
     TooLong {

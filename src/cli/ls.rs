@@ -41,7 +41,7 @@ pub(super) struct Ls {
     session: Option<String>,
     #[command(flatten)]
     work: Work,
-    /// Only runs for which this holds, in the language of data sets: "status = ok and reward > 0". It reads each trace, so it takes
+    /// Only runs for which this is true, in the language of data sets: "status = ok and reward > 0". It reads each trace, so it takes
     /// longer than the flags above. The end of this help lists fields and operators.
     #[arg(long = "where", value_name = "EXPRESSION")]
     filter: Option<String>,
@@ -67,10 +67,10 @@ pub(super) struct Work {
     /// Only traces with this status.
     #[arg(long, value_name = "STATUS", value_enum)]
     status: Option<Status>,
-    /// Only traces in which this agent did something. `*` stands for any text; case does not matter.
+    /// Only traces in which this agent did something. `*` matches any text; case does not matter.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only traces in which this model was asked for or answered. `*` stands for any text; case does not matter.
+    /// Only traces in which this model was asked for or answered. `*` matches any text; case does not matter.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }

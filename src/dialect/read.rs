@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         }
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if holds_non_finite(value) {
-                let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
+                let detail = format!("{key} contains NaN or an infinity, which JSON cannot represent: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
         }

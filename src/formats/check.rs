@@ -112,12 +112,12 @@ impl<'a> Checker<'a> {
         for path in repeated.paths {
             self.found.add(
                 root,
-                format!("the key {path} stands twice in one object: readers keep one of the two; remove the other"),
+                format!("the key {path} occurs twice in one object: readers keep one of the two; remove the other"),
             );
         }
         if repeated.more > 0 {
             self.found
-                .add(root, format!("{} more keys stand twice in one object", repeated.more));
+                .add(root, format!("{} more keys occur twice in one object", repeated.more));
         }
         if self.format.checked_together {
             self.kept.push(value);

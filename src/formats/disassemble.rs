@@ -51,7 +51,7 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
 ///
 /// Always.
 pub fn alone(_: &str) -> Result<Value, String> {
-    Err("documents are read without the files beside them here".to_owned())
+    Err("documents are read without their accompanying files here".to_owned())
 }
 
 /// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
@@ -179,17 +179,17 @@ fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     let repeated = paths.into_iter().map(|key| Note {
         path: placed(&key, path),
         kind: NoteKind::KeyRepeated,
-        detail: "the key stands several times in one object: the last value is read, the others are lost".to_owned(),
+        detail: "the key occurs several times in one object: the last value is read, the others are lost".to_owned(),
     });
     let more = (more > 0).then(|| Note {
         path: path.to_owned(),
         kind: NoteKind::KeyRepeated,
-        detail: format!("{more} more keys stand several times in one object: the last value of each is read, the others are lost"),
+        detail: format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost"),
     });
     let rounded = Numbers::rounded(text).map(|digits| Note {
         path: path.to_owned(),
         kind: NoteKind::Coerced,
-        detail: format!("{digits} has more digits than a double holds: it is rounded"),
+        detail: format!("{digits} has more digits than a double has: it is rounded"),
     });
     repeated.chain(more).chain(rounded).collect()
 }
@@ -216,7 +216,7 @@ fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, diges
         Entry::Occupied(known) => {
             let (other, known) = known.get();
             let detail = format!(
-                "it has the trace id {} of {other}: where both tell of one span, one of the two is lost",
+                "it has the trace id {} of {other}: where both have one span, one of the two is lost",
                 story.trace_id
             );
             (*known != digest && other != path).then(|| Note {

@@ -117,7 +117,7 @@ pub(super) fn of_spans<'a>(
             None => findings.push(Finding::new(
                 record.span_id,
                 FindingKind::StrayLogRecord,
-                format!("log record {:?} tells of no span that is here", record.name()),
+                format!("log record {:?} belongs to no span that is here", record.name()),
             )),
         }
     }

@@ -121,7 +121,7 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
     if let Some(tokens) = step::tokens(&totals.tokens) {
         let unmetered = match totals.unmetered_calls {
             0 => String::new(),
-            silent => format!(" ({silent} of {} say none)", many(totals.model_calls, "call")),
+            silent => format!(" ({silent} of {} have none)", many(totals.model_calls, "call")),
         };
         counts.push(format!("tokens {tokens}{unmetered}"));
     }

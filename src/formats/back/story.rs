@@ -169,7 +169,7 @@ impl Story {
         match recorded.and_then(SpanId::from_hex) {
             Some(id) if self.taken.insert(id) => id,
             Some(id) => {
-                self.note(path, NoteKind::IdDerived, format!("span id {id} stands there before"));
+                self.note(path, NoteKind::IdDerived, format!("span id {id} is already used"));
                 self.derived(own)
             }
             None => self.derived(own),
@@ -304,7 +304,7 @@ impl Story {
             } else {
                 format!("{unknown} operations have")
             };
-            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
+            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are substitutes");
             self.note("$", NoteKind::TimeUnknown, detail);
         }
     }

@@ -49,11 +49,11 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         let (asked, answer) = conversation.outside(first_new, (asked, is_of_run), answer);
         // The case of a whole run has them anyway.
         if !is_run && asked.is_some() && scope.called_by.is_none() {
-            let what = "the run's question, which no message holds";
+            let what = "the run's question, which no message contains";
             conversation.losses.utterance(run, run.question.as_ref(), what);
         }
         if !is_run && answer.is_some() {
-            let what = "the run's answer, which no model said";
+            let what = "the run's answer, which no model wrote";
             conversation.losses.utterance(run, run.answer.as_ref(), what);
         }
         conversations.push(conversation);
@@ -264,7 +264,7 @@ impl<'a> AgentConversation<'a> {
         let new = if new.is_empty() { vec![Interaction::default()] } else { new };
         let mut history: Vec<_> = old.into_iter().flat_map(Interaction::turns).collect();
         if !history.is_empty() {
-            self.losses.add(None, "what was said before the run", LossReason::Coerced);
+            self.losses.add(None, "words from before the run", LossReason::Coerced);
         }
         let mut cases: Vec<Assembled<Case<'a>>> = Vec::new();
         let mut before: Option<Text<'a>> = None;

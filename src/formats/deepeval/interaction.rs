@@ -140,7 +140,7 @@ impl<'a> Interaction<'a> {
             } else if exchange.calls.is_empty() {
                 self.earlier.extend(Some(words).filter(|words| !words.trim().is_empty()));
             } else if !words.trim().is_empty() {
-                losses.add(span, "words beside calls became their reasoning", LossReason::Coerced);
+                losses.add(span, "words next to calls became their reasoning", LossReason::Coerced);
                 join(&mut reasoning, words);
             }
         }

@@ -20,7 +20,7 @@ impl<'a> BlockWriter<'a, '_> {
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
         let call = match known {
             Some(call) if tool.is_none() && retold(list, call, &entry) => {
-                self.lose(None, format!("tool_result {}: told again", entry.call_id), LossReason::Ambiguous);
+                self.lose(None, format!("tool_result {}: repeated", entry.call_id), LossReason::Ambiguous);
                 return;
             }
             Some(call) => call,
@@ -98,7 +98,7 @@ impl<'a> BlockWriter<'a, '_> {
         let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, Some(index)));
         self.lose(
             step.span_id,
-            format!("{} {}: told as a tool call", step.operation.kind.name(), pair.name),
+            format!("{} {}: written as a tool call", step.operation.kind.name(), pair.name),
             LossReason::Synthesized,
         );
         let made = Made {

@@ -129,7 +129,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             if !self.written.contains(&scope) && plan.streams.get(scope).is_some_and(|items| !items.is_empty()) {
                 let span = self.scope_span(scope);
                 let what = if self.deep.contains(&scope) {
-                    "sub-agent: too deep inside others to stand there"
+                    "sub-agent: too deep inside others to be there"
                 } else {
                     "sub-agent: no block shows the call that it belongs to"
                 };

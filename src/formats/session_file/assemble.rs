@@ -30,7 +30,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
             of_run.add(None, format!("run.{key}"), LossReason::NoPlace);
         }
         of_run.utterance(run, run.question.as_ref(), "the run's question, which no message has");
-        of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model said");
+        of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model wrote");
         for (scope, _) in transcript.homes() {
             let Some(about) = run.scopes.get(scope) else { continue };
             let new = |losses| Conversation {
@@ -57,7 +57,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
                 }
                 None if about.aside => {
                     let span = about.step.and_then(|step| run.steps.get(step)?.span_id);
-                    of_run.add(span, "a conversation beside the agents", LossReason::NoPlace);
+                    of_run.add(span, "a conversation outside the agents", LossReason::NoPlace);
                 }
                 None => new(&mut of_run).write(&transcript, scope, records),
             }
@@ -202,7 +202,7 @@ impl<'a> Conversation<'a, '_> {
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let is_user = exchange.kind == ExchangeKind::UserWords;
                 if let Some(step) = step.filter(|step| has_more_words(run, self.results, step)) {
-                    let what = format!("{}: what it was given, or gave, beside its words", step.operation.kind.name());
+                    let what = format!("{}: its input or output, except its words", step.operation.kind.name());
                     self.lose(Some(step), what, LossReason::NoPlace);
                 }
                 if exchange.is_repeated {
@@ -217,7 +217,7 @@ impl<'a> Conversation<'a, '_> {
                 if is_user {
                     records.user(run, at, &message, false);
                 } else {
-                    self.lose(step, "an agent's words that no model said", LossReason::Coerced);
+                    self.lose(step, "an agent's words that no model wrote", LossReason::Coerced);
                     records.assistant(run, at, Some(&message), None, Vec::new());
                 }
             }

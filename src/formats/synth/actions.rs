@@ -178,7 +178,7 @@ impl<'a> Messages<'a> {
         {
             // The same words again, and no execution behind them: repeated, not done twice.
             if tool.is_none() && earlier.message.content == content {
-                let what = format!("result {}: told again", call.id);
+                let what = format!("result {}: repeated", call.id);
                 self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
                 return;
             }

@@ -71,7 +71,7 @@ impl<'a> Events<'a> {
                     None
                 }
                 Kind::Llm if step.same_call_as.is_some_and(|(trace, _)| self.before.contains(&trace)) => {
-                    self.lose(step, "an earlier trace of the session tells of the same call", LossReason::NoPlace);
+                    self.lose(step, "an earlier trace of the session has the same call", LossReason::NoPlace);
                     None
                 }
                 Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),

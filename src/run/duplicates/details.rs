@@ -44,7 +44,7 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
                     readings.findings.push(Finding::new(
                         Some(span),
                         FindingKind::StrayDetail,
-                        "is a part of a model call or a tool, but none is around it: what it says is left out",
+                        "is a part of a model call or a tool, but none is around it: its facts are left out",
                     ));
                 }
             }

@@ -34,7 +34,7 @@ pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
         readings.findings.push(Finding::new(
             Some(gone),
             FindingKind::SameOperation,
-            format!("tells of the same operation as {of}, which is kept"),
+            format!("records the same operation as {of}, which is kept"),
         ));
     }
 }

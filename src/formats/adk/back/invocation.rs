@@ -200,7 +200,7 @@ impl Case<'_> {
             content.calls.push(call(&used)?);
         }
         if content.calls.len() > 1 {
-            let detail = "the lists do not say in which order calls were made: one model call makes them all";
+            let detail = "the lists do not show in which order calls were made: one model call makes them all";
             self.story.note(&at.path, NoteKind::ByPosition, detail);
         }
         if content.says_something() {

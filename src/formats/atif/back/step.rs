@@ -227,7 +227,7 @@ impl Reader<'_> {
         if count == Some(0) {
             for key in ["metrics", "reasoning_content"] {
                 if let Some(field) = at.some(key) {
-                    return Err(field.refuse("a step with `llm_call_count` 0 tells of no model call"));
+                    return Err(field.refuse("a step with `llm_call_count` 0 has no model call"));
                 }
             }
         }

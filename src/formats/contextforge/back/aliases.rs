@@ -49,7 +49,7 @@ pub(super) fn rename(at: &At<'_>, story: &mut Story) {
             renamed.entry(field).or_insert(value);
         }
     }
-    let detail = "keys of OpenInference were read as the fields that they stand for";
+    let detail = "keys of OpenInference were read as the fields that they replace";
     story.note(&at.path, NoteKind::Coerced, detail);
     story.mend(&at.pointer, Value::from(renamed));
 }

@@ -146,7 +146,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
 
 fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: &mut Story) -> Result<Becomes> {
     let Some(operation) = body::read(&step.at, &step.step_type)? else {
-        let detail = format!("the step type `{}` is unknown: no span tells of this step", step.step_type);
+        let detail = format!("the step type `{}` is unknown: no span was made for this step", step.step_type);
         story.note(&step.at.path, NoteKind::Beside, detail);
         return Ok(Becomes::Words);
     };
@@ -217,7 +217,7 @@ impl<'a> Once<'a> {
         if self.0.insert(text) {
             Ok(text)
         } else {
-            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
+            Err(at.refuse(format!("`{text}` is already used: ids are unique in a run")))
         }
     }
 }

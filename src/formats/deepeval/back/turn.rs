@@ -146,7 +146,7 @@ impl<'s> Turns<'s> {
             called.some("input_parameters").map(|given| given.object().map(drop)).transpose()?;
         }
         if calls.len() > 1 {
-            let detail = "the list does not say in which model calls these calls were made: each reasoning begins one";
+            let detail = "the list does not show in which model calls these calls were made: each reasoning begins one";
             self.story.note(&at.path, NoteKind::ByPosition, detail);
         }
         let mut rest = calls.as_slice();

@@ -37,8 +37,8 @@ pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool,
         conversation(&messages, &mut texts, story)?;
     }
     for (count, what) in [
-        (texts.unread, "attachments stand as their names"),
-        (pool.unsaid, "model calls are told without their input"),
+        (texts.unread, "attachments are left as their names"),
+        (pool.unsaid, "model calls are without their input"),
     ] {
         if count > 0 {
             let detail = format!("{count} {what}: all of them together are more than {MOST} times the sample");

@@ -254,7 +254,7 @@ impl<'s> Reader<'s> {
             Some(id) => id.text()?.to_owned(),
             None => {
                 let last = said.without_id.pop_front().or_else(|| said.last_call.clone());
-                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
+                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call comes before it"))?;
                 self.story.note(
                     &event.path,
                     NoteKind::ByPosition,
@@ -264,7 +264,7 @@ impl<'s> Reader<'s> {
             }
         };
         let known = said.calls.get(&call_id).cloned();
-        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` stands before its output")))?;
+        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` comes before its output")))?;
         let content = event.get("content");
         if let Some(content) = &content {
             match content.value {

@@ -176,7 +176,7 @@ impl<'s> Reader<'s> {
         self.flush(agent, said);
         let call_id = payload.need("call_id")?.text()?;
         let Some(known) = said.calls.get_mut(call_id) else {
-            return Err(payload.need("call_id")?.refuse("no call with this id stands before"));
+            return Err(payload.need("call_id")?.refuse("no call with this id comes before it"));
         };
         let output = payload.value.get("output").cloned();
         let delta = payload.value.get("delta").cloned();

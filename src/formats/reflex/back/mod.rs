@@ -66,7 +66,7 @@ fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
             return Err(at
                 .get("id")
                 .unwrap_or(at)
-                .refuse(format!("`{id}` stands there before: ids are unique in a trace")));
+                .refuse(format!("`{id}` is already used: ids are unique in a trace")));
         }
         let parent = at.text_of("parent_id")?;
         nodes.push(Listed { at, id, parent });

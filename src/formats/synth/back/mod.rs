@@ -104,7 +104,7 @@ fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
 fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &str) -> Result<Vec<At<'a>>> {
     let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
     match list.iter().find(|item| !known.is_empty() && !known.contains(&digest(item.value))) {
-        Some(item) => Err(item.refuse(format!("this does not stand in `{history}`"))),
+        Some(item) => Err(item.refuse(format!("this is not in `{history}`"))),
         None => Ok(list),
     }
 }

@@ -215,7 +215,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         for node in way {
             let size = node.message.size();
             let Some(left) = self.left.checked_sub(size) else {
-                let detail = format!("branches say more than {MOST} times what the trace does: from here on they begin anew");
+                let detail = format!("branches have more than {MOST} times what the trace does: from here on they begin anew");
                 self.story.note("$", NoteKind::Beside, detail);
                 self.left = 0;
                 messages.clear();

@@ -81,7 +81,7 @@ impl<'a> Graph<'_, 'a> {
         }
         if self.tokens.untold > 0 {
             let detail = format!(
-                "{} model calls are told without the tokens of their prompts: there are too many",
+                "{} model calls are written without the tokens of their prompts: there are too many",
                 self.tokens.untold
             );
             self.story.note("$", NoteKind::Beside, detail);
