@@ -99,7 +99,7 @@ impl Work {
     }
 
     /// Whether a trace is one of these.
-    pub(super) fn holds(&self, listed: &Listed) -> bool {
+    pub(super) fn matches(&self, listed: &Listed) -> bool {
         let summary = &listed.summary;
         let any = |wanted: &Option<String>, names: &[String], main: &Option<String>| {
             let Some(wanted) = wanted else { return true };
@@ -155,11 +155,11 @@ impl Ls {
         };
         let traces = if let Some(text) = &self.filter {
             let expression = expression("--where", text)?;
-            source.list_of_runs(&filter, &|listed| self.work.holds(listed), &expression)?
+            source.list_of_runs(&filter, &|listed| self.work.matches(listed), &expression)?
         } else if self.work.is_empty() {
             source.list(&filter)?
         } else {
-            source.list_where(&filter, true, &|listed| self.work.holds(listed))?
+            source.list_where(&filter, true, &|listed| self.work.matches(listed))?
         };
         let width = if self.wide { None } else { out::width() };
         self.print(&traces, |traces| trace_table(traces, width))?;

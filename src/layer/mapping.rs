@@ -103,7 +103,7 @@ fn target(field: &FieldPlan, kind: Option<Kind>) -> Option<Target> {
 }
 
 fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target> {
-    for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
+    for meaning in meanings.iter().filter(|meaning| meaning.matches(kind)) {
         match meaning.field {
             Field::InputMessages | Field::OutputMessages | Field::SearchDocuments | Field::FailureMessage | Field::FailureFlag => {
                 return None;

@@ -25,7 +25,7 @@ impl Parameters {
     pub(super) fn may_be(field: &FieldPlan) -> bool {
         let means_nothing = match field.role {
             Role::Plain => true,
-            Role::Short(meanings) => !meanings.iter().any(|meaning| meaning.holds(Kind::Tool)),
+            Role::Short(meanings) => !meanings.iter().any(|meaning| meaning.matches(Kind::Tool)),
             _ => false,
         };
         means_nothing && !field.name.contains('.')

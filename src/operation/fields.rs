@@ -65,7 +65,7 @@ operation! {
         /// Input tokens without those of the cache.
         UsageInputExcludingCache "usage.input_excluding_cache",
         /// The value that spans of one operation have in common, each recording one event of it.
-        ToldWith "told_with",
+        EventGroup "event_group",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum "usage.running_sum",
         /// Tokens that came out.

@@ -166,7 +166,7 @@ pub(crate) fn beside(run: &Run) -> Vec<Beside> {
         let operation = &step.operation;
         match operation.kind {
             Kind::Plain | Kind::Detail => false,
-            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.untold(operation).is_some(),
+            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.unwritten(operation).is_some(),
             _ => !transcript.is_in_conversation(*index),
         }
     });

@@ -146,7 +146,7 @@ impl Tools {
                 limit: Some(ask.limit.unwrap_or(LISTED).min(MOST)),
                 ..Filter::default()
             };
-            let runs = source.list_where(&filter, true, &|listed| work.holds(listed))?;
+            let runs = source.list_where(&filter, true, &|listed| work.matches(listed))?;
             Ok(lines(&runs, "no run matches"))
         })
         .await

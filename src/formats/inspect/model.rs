@@ -99,8 +99,8 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
     out
 }
 
-fn is_list_of(value: &Value, holds: impl Fn(&Value) -> bool) -> bool {
-    value.as_array().is_some_and(|list| list.iter().all(holds))
+fn is_list_of(value: &Value, matches: impl Fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(matches))
 }
 
 /// Whether the fields of a JSON schema that readers know have the types that they know.

@@ -72,7 +72,7 @@ impl<'a> List<'a, '_> {
             let Some(step) = self.step(Some(*index)) else { continue };
             let (arguments, wrapped) = self.lone_arguments(step);
             let name = lone_name(self.run, step);
-            if self.stands(call_id, name, &arguments) {
+            if self.contains_call(call_id, name, &arguments) {
                 continue;
             }
             let id = self.bind(call_id.clone(), name.into(), arguments.clone());

@@ -60,9 +60,9 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         .iter()
         .map(|(key, _)| Loss::new(None, format!("run.{key}"), LossReason::NoPlace))
         .collect();
-    for (id, home) in transcript.homes() {
+    for (id, tool) in transcript.scopes_with_tool() {
         let Some(scope) = run.scopes.get(id) else { continue };
-        if is_one && (home.is_some() || scope.aside) {
+        if is_one && (tool.is_some() || scope.aside) {
             if !scope.conversation.is_empty() {
                 let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
                 let name = scope.agent.as_deref().unwrap_or("an agent");
@@ -177,7 +177,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
             let turns = self.turns;
             self.losses
-                .without_turn(turns, step, |key, _| key == "error" || turns.tell(key, step));
+                .without_turn(turns, step, |key, _| key == "error" || turns.contains(key, step));
             self.times_and_error(step);
         }
         asked
@@ -190,7 +190,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             "error" => true,
             "tool_call_id" => asked.iter().any(|asked| value.as_str() == Some(&asked.id)),
             "tool_definitions" if is_own => true,
-            _ => turns.tell(key, step),
+            _ => turns.contains(key, step),
         });
         self.times_and_error(step);
     }

@@ -192,8 +192,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             return;
         };
         // The root is looked at with the run.
-        if self.covered.insert(index) && facts::stands_for_run(step.operation.kind) && self.run.root != Some(index) {
-            self.untold(step);
+        if self.covered.insert(index) && facts::represents_run(step.operation.kind) && self.run.root != Some(index) {
+            self.unwritten(step);
         }
     }
 
@@ -203,7 +203,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             return;
         };
         let operation = &step.operation;
-        if facts::stands_for_run(operation.kind) {
+        if facts::represents_run(operation.kind) {
             self.cover_whole(index);
             return;
         }

@@ -31,7 +31,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
         }
         of_run.utterance(run, run.question.as_ref(), "the run's question, which no message has");
         of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model wrote");
-        for (scope, _) in transcript.homes() {
+        for (scope, _) in transcript.scopes_with_tool() {
             let Some(about) = run.scopes.get(scope) else { continue };
             let new = |losses| Conversation {
                 turns: &turns,
@@ -131,7 +131,7 @@ impl<'a> Conversation<'a, '_> {
         }
         let turns = self.turns;
         for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
-            self.losses.without_turn(turns, step, |key, _| turns.tell(key, step));
+            self.losses.without_turn(turns, step, |key, _| turns.contains(key, step));
         }
     }
 
@@ -140,10 +140,10 @@ impl<'a> Conversation<'a, '_> {
         let (turns, is_model_call) = (self.turns, asked.is_none() && is_model_call(step));
         self.losses.step(turns.run, step, |key, value| match key {
             "tool_call_id" => asked.is_some_and(|asked| value.as_str() == Some(&asked.id)),
-            _ => is_model_call && R::tells(key, &step.operation),
+            _ => is_model_call && R::contains(key, &step.operation),
         });
         if is_model_call {
-            R::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
+            R::unwritten_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
         }
         if !(is_model_call && R::HAS_STARTS) {
             self.losses.fact(step.span_id, "started_at");

@@ -113,7 +113,7 @@ impl<'a> Events<'a> {
     /// Input and output of agents and chains mostly repeat the calls.
     fn repeats(&mut self, step: &Step) {
         if facts::repeats(step.operation.kind)
-            && let Some(what) = self.words.untold(&step.operation)
+            && let Some(what) = self.words.unwritten(&step.operation)
         {
             self.lose(step, what, LossReason::NoPlace);
         }

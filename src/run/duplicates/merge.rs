@@ -9,7 +9,7 @@ use crate::trace::{Finding, FindingKind};
 /// Makes `lost` a part of `kept`.
 pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
     let kept = readings.standing(kept);
-    if lost == kept || !readings.stands(lost) {
+    if lost == kept || !readings.is_independent(lost) {
         return;
     }
     let Some(node) = readings.get_mut(lost) else { return };

@@ -6,7 +6,7 @@ use super::input::Conversation;
 
 /// An agent, and its conversations.
 pub(super) struct Frame {
-    /// Its place in the story.
+    /// Its place in the builder.
     pub(super) agent: usize,
     pub(super) conversations: Vec<Conversation>,
     /// The operation read last.
