@@ -14,11 +14,11 @@
 //! the OpenAPI document at `/api/v1/openapi.json`. Routes take their paths and rights from it.
 
 pub(crate) mod answer;
-mod aside;
 mod blocks;
 pub(crate) mod cost;
 mod deletion;
 mod delivery;
+mod detached;
 mod evaluation;
 mod import;
 pub mod listing;
