@@ -3,7 +3,7 @@
 use super::calls::tool_name;
 use super::facts;
 use super::list::List;
-use super::write::{BlockWriter, Conversation, Made, ResultEntry};
+use super::write::{BlockWriter, Conversation, Made, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::{above, pieces};
 use crate::document::json::{Json, Object};
@@ -14,7 +14,7 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
-    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: ResultEntry<'a>, at: UnixNanos) {
+    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: ToolOutcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
@@ -51,7 +51,7 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// A result of a call and a tool that nobody recorded: a block for it needs a call with a name, so the block before it has it.
-    fn result_of_nothing(&mut self, list: &mut List<'a>, entry: ResultEntry<'a>) {
+    fn result_of_nothing(&mut self, list: &mut List<'a>, entry: ToolOutcome<'a>) {
         let what = format!("tool_result {}: neither its call nor its tool was recorded", entry.call_id);
         self.lose(None, what, LossReason::NoPlace);
         let presented = Object::from([("call_id", entry.call_id.into()), ("output", entry.result)]);
@@ -246,11 +246,11 @@ fn error(failure: &Failure) -> Json<'_> {
 }
 
 /// Whether a result without an execution is one that the call has already.
-fn is_repeated(list: &mut List<'_>, call: usize, entry: &ResultEntry<'_>) -> bool {
+fn is_repeated(list: &mut List<'_>, call: usize, entry: &ToolOutcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     list.outputs(call).contains(&output.to_string())
 }
 
-fn blank(entry: &ResultEntry<'_>) -> bool {
+fn blank(entry: &ToolOutcome<'_>) -> bool {
     entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()))
 }
