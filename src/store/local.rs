@@ -275,6 +275,23 @@ impl Local {
         sender.send(order).map_err(|_| Error::Closed)
     }
 
+    /// Removes the segments before this one, except for the one that is written to.
+    #[cfg(feature = "bucket")]
+    pub(super) fn remove_before(&self, segment: u64) -> Result<(), Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        writer.state.spent.fetch_max(segment, Ordering::AcqRel);
+        writer.maintenance.now().map(|_| ())
+    }
+
+    /// Removes log records without a trace from the index: what comes again is new.
+    #[cfg(feature = "bucket")]
+    pub(super) fn forget_loose(&self, places: &[Position]) -> Result<(), Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        let mut index = index::open(&self.directory)?;
+        let _turn = writer.state.turns.take();
+        index::delete(&mut index, &[], places)
+    }
+
     /// A connection that writes what was computed; `None` if the store is open for reading only.
     pub(super) fn with_summaries<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<Option<T>, Error> {
         let Some(writer) = &self.writer else { return Ok(None) };

@@ -80,7 +80,7 @@ pub use maintain::Maintained;
 pub(crate) use moment::moment;
 pub(crate) use open::{adopt, begin_upload, compact, examine_bucket, upload, writers_of};
 pub use open::{open, open_up_to_date, reindex};
-pub use options::{BucketOptions, OpenOptions, Retention};
+pub use options::{Ack, BucketOptions, OpenOptions, Retention};
 pub(crate) use priority::lower_priority;
 pub use ready::Usage;
 pub(crate) use subscribe::backlog_bytes;
