@@ -165,7 +165,7 @@ fn documents_are_those_of_convert(shared: &Bridges, bridges: &[Serving], all: &T
     let (agent, file) = (agent(), shared.directory.path().join("spans"));
     for (trace_id, bytes) in all.iter().take(10) {
         std::fs::write(&file, bytes).expect("writes");
-        for format in ["messages", "openreward"] {
+        for format in ["reflex", "openreward"] {
             let converted = program().args(["convert", "--to", format]).arg(&file).output().expect("runs");
             let converted: Value = serde_json::from_slice(&converted.stdout).expect("a document");
             for bridge in bridges {
@@ -191,6 +191,15 @@ fn blocks_of_two_bridges(bridges: &[Serving]) {
     };
     let message = json!({"id": "tb_m", "block_type": "MESSAGE", "sub_type": "MESSAGE", "payload": {"role": "user", "content": "a"}});
     assert_eq!(post(&bridges[0], &message).0, 201);
+    let read = |bridge: &Serving| {
+        let mut response = agent().get(format!("{}{path}", bridge.api)).call().expect("answers");
+        response.body_mut().read_to_string().expect("text")
+    };
+    let until = Instant::now() + Duration::from_secs(30);
+    while bridges.iter().any(|bridge| !read(bridge).contains("tb_m")) {
+        assert!(Instant::now() < until, "each sees it within the poll interval");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     // By the id of the call: the block that was accepted. By its id: its text.
     let (calls, accepted) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
@@ -226,8 +235,7 @@ fn blocks_of_two_bridges(bridges: &[Serving]) {
     for bridge in bridges {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
-            let mut response = agent().get(format!("{}{path}", bridge.api)).call().expect("answers");
-            let text = response.body_mut().read_to_string().expect("text");
+            let text = read(bridge);
             let list: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
             let ids: BTreeSet<&str> = list.iter().filter_map(|block| block["id"].as_str()).collect();
             if ids.len() <= POSTS && Instant::now() < until {

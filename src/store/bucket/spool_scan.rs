@@ -211,7 +211,7 @@ impl Spool {
         };
         match (owner.trace_id(), owner.session_name()) {
             (Some(trace_id), _) => of_trace(trace_id),
-            (None, Some(session)) => of_session(&session),
+            (None, Some(session)) => of_session(session),
             (None, None) => Ok(Vec::new()),
         }
     }
