@@ -83,7 +83,7 @@ fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     text.split_once(words)?.1.split('"').next()
 }
 
-/// The client that writes such a line, and its session; `None` where the line does not tell.
+/// The client that writes such a line, and its session; `None` if the line does not show it.
 fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     let kind = get::text(value, "/type").unwrap_or_default();
     let session = get::text(value, "/sessionId");
@@ -129,7 +129,7 @@ fn is_of_claude(value: &Value, kind: &str) -> bool {
     META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some()
 }
 
-/// The session of a file; the folder tells it for Gemini's sub-agents, which have an id of their own.
+/// The session of a file; for Gemini's sub-agents, which have their own ids, it is the folder's.
 fn key_of(client: Client, key: Option<&str>, path: &Path) -> Option<String> {
     let folder = path.parent();
     let in_chats = folder

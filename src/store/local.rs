@@ -85,7 +85,7 @@ impl Local {
             checked => (checked, open_and_replay(options, &disk)?),
         };
         let cut = lost_records::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
-        recovery.lost = told(directory, cut, recovery.lost);
+        recovery.lost = reported_losses(directory, cut, recovery.lost);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
@@ -166,7 +166,7 @@ impl Local {
             let cut = |index: &mut index::Reading| lost_records::cut_segments(&disk, directory, index.connection(), *active);
             store.reader.index(cut).ok()
         });
-        recovery.lost = told(directory, cut.unwrap_or_default(), recovery.lost);
+        recovery.lost = reported_losses(directory, cut.unwrap_or_default(), recovery.lost);
         store.lost = recovery.lost.clone();
         Ok(Opened { store, recovery })
     }
@@ -275,23 +275,6 @@ impl Local {
         sender.send(order).map_err(|_| Error::Closed)
     }
 
-    /// Removes the segments before this one, except for the one that is written to.
-    #[cfg(feature = "bucket")]
-    pub(super) fn remove_before(&self, segment: u64) -> Result<(), Error> {
-        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        writer.state.spent.fetch_max(segment, Ordering::AcqRel);
-        writer.maintenance.now().map(|_| ())
-    }
-
-    /// Removes log records without a trace from the index: what comes again is new.
-    #[cfg(feature = "bucket")]
-    pub(super) fn forget_loose(&self, places: &[Position]) -> Result<(), Error> {
-        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        let mut index = index::open(&self.directory)?;
-        let _turn = writer.state.turns.take();
-        index::delete(&mut index, &[], places)
-    }
-
     /// A connection that writes what was computed; `None` if the store is open for reading only.
     pub(super) fn with_summaries<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<Option<T>, Error> {
         let Some(writer) = &self.writer else { return Ok(None) };
@@ -306,7 +289,7 @@ impl Local {
 }
 
 /// The losses to report: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
-fn told(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
+fn reported_losses(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
     // One that cannot be read prevents no report and no opening.
     let losses = Losses::of(directory).unwrap_or_default();
     losses.with(cut.into_iter().chain(found).collect())

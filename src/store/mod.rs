@@ -59,6 +59,8 @@ mod replay;
 mod room;
 mod segments;
 mod shared;
+#[cfg(feature = "bucket")]
+mod spent;
 mod state;
 mod subscribe;
 mod traits;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::sessions::get;
 use crate::sessions::recording::{Event, Thread, Under};
 
-/// What results of tools tell of agents that they started.
+/// What results of tools contain about agents that they started.
 #[derive(Debug, Default)]
 pub(super) struct Agents {
     /// The tool call that started an agent, by the agent's id.

@@ -10,7 +10,7 @@
 //!
 //! A bridge that answers before the bucket has what came keeps that in a log of its own: the module `spool`.
 //!
-//! Each bridge writes a database of its own and reads those of all, so bridges need not know one another. What several databases
+//! Each bridge writes its own database and reads those of all, so bridges need not know one another. What several databases
 //! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
 //! opens a database for writing shuts the first one out: the engine fences it.
 
