@@ -1,4 +1,5 @@
 //! The store in a bucket: its laws, and programs that share one.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 #[path = "support/load.rs"]
 mod load;

@@ -86,7 +86,7 @@ impl<'a> Pair<'a> {
         };
         let mut bucket = options(&directory.join("beside"), url, "one");
         // Every third answers from a log on the disk.
-        if let Some(bucket) = bucket.bucket.as_mut().filter(|_| seed % 3 == 0) {
+        if let Some(bucket) = bucket.bucket.as_mut().filter(|_| seed.is_multiple_of(3)) {
             bucket.ack = Ack::Local;
         }
         let stores = [disk, bucket].map(|options| spanbridge::store::open(&options).expect("opens").store);
