@@ -1,9 +1,15 @@
-//! The store in a bucket against a bare loop of puts into SlateDB of the same compressed bytes, in one run: chunks a second, CPU, and
-//! reading a trace against a bare scan.
+//! The store in a bucket against a bare loop of puts into SlateDB of the same compressed bytes, in one run
+//! (`cargo bench --features bucket --bench bucket -- [ROUNDS]`): writing, reading a trace against a bare scan, requests of a list, what a
+//! span costs beside a million traces, and the program under full load.
 //!
-//! `SPANBRIDGE_BENCH_STORE=s3://traces/bench cargo bench --features bucket --bench bucket` (a folder without it).
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "a benchmark")]
+//! On the S3 server that `AWS_ENDPOINT` names, else on versitygw, which `SPANBRIDGE_VERSITYGW` or the path names, else in a folder. `UPDATE=1` writes the tables into `src/docs/performance.md`.
+#![expect(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
+#[path = "../tests/support/s3_server.rs"]
+mod s3_server;
+mod support;
+
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -11,108 +17,165 @@ use std::time::{Duration, Instant};
 use object_store::ObjectStore;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
+use s3_server::S3;
+use serde_json::Value;
 use slatedb::Db;
 use slatedb::config::Settings;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{Signal, Span, SpanId, TraceId, UnixNanos};
-use spanbridge::store::{BucketOptions, Chunk, OpenOptions, Store};
+use spanbridge::store::{Ack, BucketOptions, Chunk, Filter, OpenOptions, Store};
+use support::server::Server;
+use support::table::Table;
+use support::{build, median};
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The variable with the address of an S3 server.
+const ENDPOINT: &str = "AWS_ENDPOINT";
 /// Requests that wait for an answer at a time.
 const IN_FLIGHT: usize = 256;
-/// Spans of a chunk.
-const SPANS: usize = 20;
+/// Requests of a round, and spans of each.
+const REQUESTS: u64 = 10_000;
+const SPANS: u64 = 20;
+/// Traces that are read, and the requests and spans that each came in.
+const READ: u64 = 500;
+const PARTS: u64 = 5;
+const OF_PART: u64 = 10;
+/// Traces of the store that grows, and of a request to it.
+const TRACES: u64 = 1_000_000;
+const OF_REQUEST: u64 = 100;
 
-fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+/// Where the objects go.
+struct Place {
+    is_s3: bool,
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            is_s3: std::env::var_os(ENDPOINT).is_some(),
+            directory: tempfile::tempdir().expect("a directory"),
+        }
+    }
+
+    fn url(&self, name: &str) -> String {
+        match self.is_s3 {
+            true => format!("s3://traces/{name}"),
+            false => format!("file://{}/{name}", self.directory.path().display()),
+        }
+    }
+
+    fn how(&self) -> &'static str {
+        match self.is_s3 {
+            true => "versitygw on loopback, on the same two cores",
+            false => "a folder",
+        }
+    }
+
+    /// A client as the store has one.
+    fn objects(&self, name: &str) -> Arc<dyn ObjectStore> {
+        if self.is_s3 {
+            return Arc::new(AmazonS3Builder::from_env().with_url(self.url(name)).build().expect("a client"));
+        }
+        let folder = self.directory.path().join(name);
+        std::fs::create_dir_all(&folder).expect("makes");
+        Arc::new(LocalFileSystem::new_with_prefix(folder).expect("opens"))
+    }
+
+    fn store(&self, name: &str, ack: Ack) -> Arc<dyn Store> {
+        let options = OpenOptions {
+            session_keys: vec!["session.id".to_owned()],
+            bucket: Some(BucketOptions {
+                writer: Some("bench".to_owned()),
+                ack,
+                ..BucketOptions::new(&self.url(name))
+            }),
+            ..OpenOptions::new(&self.directory.path().join(format!("data of {name}")))
+        };
+        spanbridge::store::open(&options).expect("opens").store
+    }
 }
 
 /// Seconds of CPU that this process has used.
 fn cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
-    (ticks(11) + ticks(12)) / 100.0
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// A request of one trace: spans of about 4 KB whose text zstd makes a seventh of.
-fn request(index: u64) -> Vec<u8> {
-    let trace_id =
-        TraceId::from_bytes(&(u128::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) | 1).to_be_bytes()).expect("an id");
-    let mut state = index | 1;
+fn trace_id(index: u64) -> TraceId {
+    let mixed = u128::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) | 1;
+    TraceId::from_bytes(&mixed.to_be_bytes()).expect("an id")
+}
+
+/// Spans of a trace with text of so many lines, whose bytes zstd makes a seventh of.
+fn spans(trace: u64, ids: std::ops::Range<u64>, lines: u64) -> Vec<Span> {
+    let mut state = trace.wrapping_mul(31).wrapping_add(ids.start) | 1;
     let mut word = || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state
     };
-    let spans: Vec<Span> = (1..=SPANS as u64)
-        .map(|id| {
-            let mut span = Span::new(trace_id, SpanId::from_bytes(&id.to_be_bytes()).expect("an id"), "chat");
-            (span.start, span.end) = (
-                UnixNanos(1_700_000_000_000_000_000 + index * 1_000 + id),
-                UnixNanos(1_700_000_000_500_000_000 + index * 1_000),
-            );
-            let text: String = (0..40)
-                .map(|_| {
-                    format!(
-                        "{:016x} the agent reads what the tool returned and answers; {{\"role\":\"user\"}} ",
-                        word()
-                    )
-                })
-                .collect();
-            span.attributes.push("input.value", text);
-            span.attributes.push("session.id", format!("session {}", index / 10));
-            span
-        })
-        .collect();
-    encode::traces(&spans)
+    ids.map(|id| {
+        let mut span = Span::new(trace_id(trace), SpanId::from_bytes(&(id + 1).to_be_bytes()).expect("an id"), "chat");
+        span.start = UnixNanos(1_700_000_000_000_000_000 + trace * 1_000 + id);
+        span.end = UnixNanos(span.start.0 + 500_000_000);
+        let line = |_| {
+            format!(
+                "{:016x} the agent reads what the tool returned and answers; {{\"role\":\"user\"}} ",
+                word()
+            )
+        };
+        span.attributes.push("input.value", (0..lines).map(line).collect::<String>());
+        span.attributes.push("session.id", format!("session {}", trace / 10));
+        span
+    })
+    .collect()
 }
 
-fn chunk(bytes: &[u8]) -> Chunk {
+/// Requests of one trace each: 20 spans of 4 KB.
+fn requests(from: u64) -> Vec<Vec<u8>> {
+    (from..from + REQUESTS)
+        .map(|trace| encode::traces(&spans(trace, 0..SPANS, 50)))
+        .collect()
+}
+
+fn chunks(bytes: &[u8]) -> Vec<Chunk> {
     let scanned = scan::scan(bytes, Signal::Traces, &["session.id"]).expect("a request");
-    Chunk::of_request(scanned, bytes.to_vec()).pop().expect("a chunk")
-}
-
-fn objects(url: &str) -> Arc<dyn ObjectStore> {
-    match url.strip_prefix("file://") {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).expect("makes");
-            Arc::new(LocalFileSystem::new_with_prefix(folder).expect("opens"))
-        }
-        None => Arc::new(AmazonS3Builder::from_env().with_url(url).build().expect("a client")),
-    }
+    Chunk::of_request(scanned, bytes.to_vec())
 }
 
 /// Puts with as many in flight, each waited for until it is durable.
-async fn bare(db: &Db, values: &[(Vec<u8>, Vec<u8>)]) {
+async fn put_all(db: &Db, values: Vec<(Vec<u8>, Vec<u8>)>) {
     let mut waiting = tokio::task::JoinSet::new();
     for (key, value) in values {
         if waiting.len() >= IN_FLIGHT {
             waiting.join_next().await;
         }
-        let handle = db.put(key, value).await.expect("puts");
+        let handle = db.put(&key, &value).await.expect("puts");
         waiting.spawn(async move { handle.await_durable().await.expect("is durable") });
     }
     while waiting.join_next().await.is_some() {}
 }
 
-fn through_the_store(store: &dyn Store, requests: &[Vec<u8>]) {
+/// Appends requests, with as many in flight.
+fn append_all<'r>(store: &dyn Store, requests: impl Iterator<Item = std::borrow::Cow<'r, [u8]>>) {
     let (give, take) = sync_channel::<()>(IN_FLIGHT);
-    let give = Arc::new(give);
     let mut waiting = 0;
     for bytes in requests {
         if waiting >= IN_FLIGHT {
             take.recv().expect("an answer");
             waiting -= 1;
         }
-        let give = Arc::clone(&give);
-        store.submit(
-            vec![chunk(bytes)],
-            Box::new(move |result| {
-                result.expect("stores");
-                let _ = give.send(());
-            }),
-        );
+        let give = give.clone();
+        let done = move |result: Result<_, spanbridge::store::Error>| {
+            result.expect("stores");
+            let _ = give.send(());
+        };
+        store.submit(chunks(&bytes), Box::new(done));
         waiting += 1;
     }
     for _ in 0..waiting {
@@ -120,124 +183,291 @@ fn through_the_store(store: &dyn Store, requests: &[Vec<u8>]) {
     }
 }
 
-fn report(what: &str, chunks: usize, bytes: usize, begin: (Instant, f64)) {
-    let (seconds, used) = (begin.0.elapsed().as_secs_f64(), cpu() - begin.1);
-    let million = used / (chunks * SPANS) as f64 * 1e6;
-    println!(
-        "{what:8} {:7.0} chunks/s  {:8.0} spans/s  {million:6.2} CPU s a million spans  {} bytes a chunk",
-        chunks as f64 / seconds,
-        (chunks * SPANS) as f64 / seconds,
-        bytes / chunks.max(1)
-    );
-}
-
-fn percentile(mut times: Vec<Duration>, of: usize) -> f64 {
-    times.sort_unstable();
-    times
-        .get(times.len().saturating_sub(1) * of / 100)
-        .map_or(0.0, Duration::as_secs_f64)
-        * 1e3
-}
-
-fn main() {
-    let count = number("SPANBRIDGE_BENCH_CHUNKS", 5_000);
-    let directory = tempfile::tempdir().expect("a directory");
-    let url = std::env::var("SPANBRIDGE_BENCH_STORE").unwrap_or_else(|_| format!("file://{}/bucket", directory.path().display()));
-    let requests: Vec<Vec<u8>> = (0..count as u64).map(request).collect();
+/// What work took: seconds, and of CPU.
+fn timed(work: impl FnOnce()) -> (f64, f64) {
     let begin = (Instant::now(), cpu());
-    let packed: Vec<(Vec<u8>, Vec<u8>)> = requests
-        .iter()
-        .enumerate()
-        .map(|(index, bytes)| {
-            let key = (index as u128)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
-                .to_be_bytes()
-                .to_vec();
-            (key, zstd::bulk::compress(bytes, 3).expect("compresses"))
-        })
-        .collect();
-    let bytes = packed.iter().map(|(_, value)| value.len()).sum();
-    report("zstd", count, bytes, begin);
+    work();
+    (begin.0.elapsed().as_secs_f64(), cpu() - begin.1)
+}
 
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+fn compress(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, 3).expect("compresses")
+}
+
+async fn open(objects: Arc<dyn ObjectStore>, name: &str) -> Db {
     let settings = Settings {
         flush_interval: Some(Duration::from_millis(100)),
         ..Settings::default()
     };
-    let db = runtime.block_on(async {
-        let db = Db::builder("bare", objects(&url))
-            .with_settings(settings)
-            .build()
-            .await
-            .expect("opens");
-        let begin = (Instant::now(), cpu());
-        bare(&db, &packed).await;
-        report("bare", count, bytes, begin);
-        db
-    });
-    let mut times = Vec::new();
-    for (key, _) in packed.iter().step_by((count / 500).max(1)) {
-        let begin = Instant::now();
-        runtime.block_on(async {
-            let mut scan = db.scan_prefix(key, ..).await.expect("scans");
-            while scan.next().await.expect("reads").is_some() {}
-        });
-        times.push(begin.elapsed());
-    }
-    println!(
-        "bare     scan of a trace  p50 {:.2} ms  p99 {:.2} ms",
-        percentile(times.clone(), 50),
-        percentile(times, 99)
-    );
-    runtime.block_on(async { db.close().await.expect("closes") });
+    Db::builder(name, objects).with_settings(settings).build().await.expect("opens")
+}
 
-    let options = OpenOptions {
-        session_keys: vec!["session.id".to_owned()],
-        bucket: Some(BucketOptions {
-            writer: Some("bench".to_owned()),
-            ..BucketOptions::new(&url)
-        }),
-        ..OpenOptions::new(directory.path())
-    };
-    let store = spanbridge::store::open(&options).expect("opens").store;
-    let begin = (Instant::now(), cpu());
-    through_the_store(&*store, &requests);
-    report("store", count, bytes, begin);
-    let mut times = Vec::new();
-    for bytes in requests.iter().step_by((count / 500).max(1)) {
-        let trace_id = chunk(bytes).trace_id().expect("of a trace");
-        let begin = Instant::now();
-        let mut chunks = 0;
-        let damaged = store.each_chunk(trace_id, &mut |_, _| {
-            chunks += 1;
-            Ok(())
-        });
-        assert!(damaged.expect("reads").is_empty() && chunks == 1);
-        times.push(begin.elapsed());
-    }
-    println!(
-        "store    read of a trace  p50 {:.2} ms  p99 {:.2} ms",
-        percentile(times.clone(), 50),
-        percentile(times, 99)
-    );
-    let mut times = Vec::new();
-    let before = store.counts();
-    for _ in 0..20 {
-        let begin = Instant::now();
-        let filter = spanbridge::store::Filter {
-            limit: Some(100),
-            ..spanbridge::store::Filter::default()
+fn writing(place: &Place, runtime: &tokio::runtime::Runtime, rounds: u64) {
+    let mut figures: [Vec<(f64, f64)>; 4] = Default::default();
+    for round in 0..rounds {
+        let requests = requests(round * REQUESTS);
+        let mut packed = Vec::new();
+        let zstd = timed(|| packed = requests.iter().map(|bytes| compress(bytes)).collect());
+        let keys = (0..REQUESTS).map(|index| trace_id(round * REQUESTS + index).bytes().to_vec());
+        let values = keys.zip(packed).collect();
+        let objects = place.objects("bare");
+        let db = runtime.block_on(open(objects, &format!("round {round}")));
+        let bare = timed(|| runtime.block_on(put_all(&db, values)));
+        runtime.block_on(async { db.close().await.expect("closes") });
+        let of_store = |ack| {
+            let store = place.store(&format!("store-{round}-{ack:?}"), ack);
+            let took = timed(|| append_all(&*store, requests.iter().map(Into::into)));
+            store.close();
+            took
         };
-        assert_eq!(store.list(&filter).expect("lists").len(), count.min(100));
-        times.push(begin.elapsed());
+        for (figures, took) in figures.iter_mut().zip([zstd, bare, of_store(Ack::Bucket), of_store(Ack::Local)]) {
+            figures.push(took);
+        }
     }
-    println!(
-        "store    newest 100       p50 {:.2} ms  p99 {:.2} ms",
-        percentile(times.clone(), 50),
-        percentile(times, 99)
+    let mut table = Table::new(
+        "bucket",
+        &[
+            "20,000-byte chunks",
+            "spans/s",
+            "of bare",
+            "CPU s per million spans",
+            "of bare",
+            "of bare and zstd",
+        ],
     );
-    for (before, after) in before.iter().zip(store.counts()) {
-        println!("{:42} {:12} {:12}", after.name, before.value, after.value - before.value);
+    let spans = (REQUESTS * SPANS) as f64;
+    let [zstd, bare, ..] = &figures;
+    let both: Vec<f64> = zstd.iter().zip(bare).map(|(zstd, bare)| zstd.1 + bare.1).collect();
+    for (name, figures) in ["zstd alone", "bare puts of what it made", "`ack = \"bucket\"`", "`ack = \"local\"`"]
+        .iter()
+        .zip(&figures)
+    {
+        let of = |figure: &dyn Fn(usize, &(f64, f64)) -> f64| {
+            let all: Vec<f64> = figures.iter().enumerate().map(|(round, took)| figure(round, took)).collect();
+            median(&all)
+        };
+        table.row(&[
+            (*name).to_owned(),
+            format!("{:.0}", of(&|_, took| spans / took.0)),
+            format!("{:.2}", of(&|round, took| bare[round].0 / took.0)),
+            format!("{:.2}", of(&|_, took| took.1 / spans * 1e6)),
+            format!("{:.2}", of(&|round, took| took.1 / bare[round].1)),
+            format!("{:.2}", of(&|round, took| took.1 / both[round])),
+        ]);
+    }
+    table.finish(&format!(
+        "Medians of {rounds} rounds of {REQUESTS} requests of 20 spans of 4 KB, {IN_FLIGHT} in flight, to {}",
+        place.how()
+    ));
+}
+
+fn percentile(times: &mut [f64], of: usize) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len().saturating_sub(1) * of / 100).copied().unwrap_or_default()
+}
+
+/// Milliseconds of each.
+fn each(count: u64, mut work: impl FnMut(u64)) -> Vec<f64> {
+    let one = |index| timed(|| work(index)).0 * 1e3;
+    (0..count).map(one).collect()
+}
+
+fn gets(store: &dyn Store) -> u64 {
+    let counts = store.counts();
+    let gets = counts.iter().find(|count| count.name == "bucket_get_requests_total");
+    gets.expect("is counted").value
+}
+
+fn reading(place: &Place, runtime: &tokio::runtime::Runtime) {
+    let parts = || (0..PARTS).flat_map(|part| (0..READ).map(move |trace| (trace, part)));
+    let request = |(trace, part): (u64, u64)| encode::traces(&spans(trace, part * OF_PART..(part + 1) * OF_PART, 50));
+    let mut db = runtime.block_on(open(place.objects("bare"), "read"));
+    let values = parts().map(|(trace, part)| {
+        let key = [&trace_id(trace).bytes()[..], &part.to_be_bytes()[..]].concat();
+        (key, compress(&request((trace, part))))
+    });
+    runtime.block_on(put_all(&db, values.collect()));
+    let store = place.store("read", Ack::Bucket);
+    append_all(&*store, parts().map(|part| request(part).into()));
+    store.close();
+    drop(store);
+    runtime.block_on(async { db.close().await.expect("closes") });
+    // As a process finds them that has read nothing yet, and once more.
+    db = runtime.block_on(open(place.objects("bare"), "read"));
+    let store = place.store("read", Ack::Bucket);
+    let mut table = Table::new("bucket reading", &["read", "p50 ms", "of bare", "p99 ms", "GET for each"]);
+    let mut row = |name: &str, times: &mut [f64], bare: f64, gets: f64| {
+        let p50 = percentile(times, 50);
+        let of = if bare > 0.0 { format!("{:.2}", p50 / bare) } else { String::new() };
+        table.row(&[
+            name.to_owned(),
+            format!("{p50:.2}"),
+            of,
+            format!("{:.2}", percentile(times, 99)),
+            format!("{gets:.1}"),
+        ]);
+        p50
+    };
+    for when in ["first", "again"] {
+        let mut times = each(READ, |trace| {
+            runtime.block_on(async {
+                let mut scan = db.scan_prefix(trace_id(trace).bytes(), ..).await.expect("scans");
+                let mut found = 0;
+                while let Some(entry) = scan.next().await.expect("reads") {
+                    found += zstd::bulk::decompress(&entry.value, 1 << 20).map_or(0, |_| 1);
+                }
+                assert_eq!(found, PARTS);
+            });
+        });
+        let bare = row(&format!("a trace of 50 spans, bare scan, {when}"), &mut times, 0.0, f64::NAN);
+        let before = gets(&*store);
+        let mut times = each(READ, |trace| {
+            let mut found = 0;
+            let damaged = store.each_chunk(trace_id(trace), &mut |_, _| {
+                found += 1;
+                Ok(())
+            });
+            assert!(damaged.expect("reads").is_empty() && found == PARTS);
+        });
+        let each_gets = (gets(&*store) - before) as f64 / READ as f64;
+        row(&format!("a trace of 50 spans, store, {when}"), &mut times, bare, each_gets);
+    }
+    runtime.block_on(async { db.close().await.expect("closes") });
+    store.close();
+    drop(store);
+    let store = place.store("read", Ack::Bucket);
+    let newest = Filter {
+        limit: Some(100),
+        ..Filter::default()
+    };
+    for (when, count) in [("first", 1), ("again", 20)] {
+        let before = gets(&*store);
+        let mut times = each(count, |_| assert_eq!(store.list(&newest).expect("lists").len(), 100));
+        let each_gets = (gets(&*store) - before) as f64 / count as f64;
+        row(&format!("the newest 100 of a list, {when}"), &mut times, 0.0, each_gets);
     }
     store.close();
+    table.finish(&format!("{READ} traces in {PARTS} requests each, from {}", place.how()));
+}
+
+/// What a span costs while the store grows to a million traces of one span.
+fn growing(place: &Place) {
+    let store = place.store("growing", Ack::Bucket);
+    let mut table = Table::new(
+        "bucket growing",
+        &[
+            "traces in the store",
+            "spans/s",
+            "CPU s per million spans",
+            "newest 100, ms",
+            "a trace, ms",
+        ],
+    );
+    let mut from = 0;
+    for until in [1_000, 10_000, 100_000, 200_000, 400_000, 600_000, 800_000, TRACES] {
+        let (begin, count) = (from, until - from);
+        let request = |number: u64| {
+            let traces = begin + number * OF_REQUEST..begin + (number + 1) * OF_REQUEST;
+            encode::traces(&traces.flat_map(|trace| spans(trace, 0..1, 3)).collect::<Vec<_>>())
+        };
+        let took = timed(|| append_all(&*store, (0..count / OF_REQUEST).map(|number| request(number).into())));
+        from = until;
+        let newest = Filter {
+            limit: Some(100),
+            ..Filter::default()
+        };
+        let mut lists = each(10, |_| assert_eq!(store.list(&newest).expect("lists").len(), 100));
+        let mut reads = each(200, |index| {
+            let trace = index.wrapping_mul(7_919_003) % until;
+            assert!(store.read_trace(trace_id(trace)).expect("reads").is_some());
+        });
+        table.row(&[
+            until.to_string(),
+            format!("{:.0}", count as f64 / took.0),
+            format!("{:.1}", took.1 / count as f64 * 1e6),
+            format!("{:.1}", percentile(&mut lists, 50)),
+            format!("{:.2}", percentile(&mut reads, 50)),
+        ]);
+    }
+    store.close();
+    table.finish(&format!(
+        "Traces of one span, {OF_REQUEST} in a request, those of a row since the row before, to {}",
+        place.how()
+    ));
+}
+
+/// The program under full load.
+fn serving(place: &Place) {
+    let programs = build();
+    let mut table = Table::new(
+        "bucket serving",
+        &["server", "spans/s", "CPU s per million spans", "p99 ms", "peak MiB"],
+    );
+    for ack in ["bucket", "local"] {
+        let server = Server::start(std::path::Path::new(env!("CARGO_BIN_EXE_spanbridge")), |directory, grpc, http| {
+            let words = [
+                "serve".to_owned(),
+                format!("--data-dir={}", directory.join("data").display()),
+                format!("--otlp-grpc=127.0.0.1:{grpc}"),
+                format!("--otlp-http=127.0.0.1:{http}"),
+                "--http=127.0.0.1:0".to_owned(),
+                format!("--store={}", place.url(&format!("serving-{ack}"))),
+                format!("--ack={ack}"),
+            ];
+            words.to_vec()
+        });
+        let port = server.http;
+        let output = Command::new(&programs.loadgen)
+            .args([
+                format!("--target=http://127.0.0.1:{port}"),
+                "--proto=http".to_owned(),
+                "--size=typical".to_owned(),
+            ])
+            .args(["--spans=500000".to_owned(), format!("--server-pid={}", server.id())])
+            .args(["--connections=64", "--warmup=5000"])
+            .output()
+            .unwrap();
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let number = |name: &str| line.get(name).and_then(Value::as_f64).unwrap();
+        assert!(number("errors") == 0.0, "{line}");
+        table.row(&[
+            format!("`ack = \"{ack}\"`"),
+            format!("{:.0}", number("spans_per_s")),
+            format!("{:.2}", number("server_cpu_s_per_1m_spans")),
+            format!("{:.0}", number("p99_ms")),
+            format!("{:.0}", number("server_peak_rss_mib")),
+        ]);
+    }
+    table.finish(&format!("500,000 spans of 4 KB over 64 connections, to {}", place.how()));
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
+    let wanted = |name: &str| words.iter().all(|word| word.parse::<u64>().is_ok()) || words.iter().any(|word| word == name);
+    // The store's client finds the server in its environment.
+    if std::env::var_os(ENDPOINT).is_none()
+        && let Some(server) = S3::start()
+    {
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(&words)
+            .envs(server.variables())
+            .status();
+        assert!(again.unwrap().success());
+        return;
+    }
+    let place = Place::new();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    if wanted("writing") {
+        writing(&place, &runtime, rounds);
+    }
+    if wanted("reading") {
+        reading(&place, &runtime);
+    }
+    if wanted("growing") {
+        growing(&place);
+    }
+    if wanted("serving") {
+        serving(&place);
+    }
 }

@@ -234,6 +234,65 @@ fn databases_of_servers_that_are_gone_become_one_and_nothing_is_lost_where_that_
     assert_eq!(traces(&place), 33);
 }
 
+/// A server that was shut out while it stood still knows nothing of that: what it answers must be stored where it is read.
+#[test]
+fn a_server_that_was_shut_out_and_whose_objects_are_gone_answers_nothing_that_nobody_reads() {
+    for (ack, answers) in [("bucket", 0), ("local", 1)] {
+        let place = Place {
+            directory: tempfile::tempdir().expect("a directory"),
+        };
+        let serve = || {
+            let mut command = program();
+            let data = place.path("one");
+            command.args([
+                "serve",
+                "--data-dir",
+                &data,
+                "--store",
+                &place.url(),
+                "--writer",
+                "one",
+                "--ack",
+                ack,
+            ]);
+            Serving::launch(command.args(["--store-poll-milliseconds", "50"]).args(ANY_PORTS))
+        };
+        let mut bridge = serve();
+        assert_eq!(send(&bridge, &spans(1..=5)), 200);
+        eventually("it is in the bucket", || traces(&place) == 5);
+        bridge.signal("-STOP");
+        let (done, said) = place.run(&["adopt", "one", "--force", "--data-dir", &place.path("adopter")]);
+        assert!(done, "{said}");
+        let (done, said) = place.run(&["compact"]);
+        assert!(done, "{said}");
+        let marker = place.directory.path().join("bucket/writers/one.merged");
+        let marker = std::fs::File::options().write(true).open(marker).expect("a marker");
+        let before = std::time::SystemTime::now() - Duration::from_secs(60 * 60);
+        marker.set_modified(before).expect("sets");
+        let (done, said) = place.run(&["compact"]);
+        assert!(done && traces(&place) == 5, "{said}");
+        // For longer than 60 polls, and than its objects are kept.
+        std::thread::sleep(Duration::from_secs(4));
+        bridge.signal("-CONT");
+        // Its own disk may take some until it hears of it.
+        let taken: u8 = (6..=12)
+            .filter(|trace| send(&bridge, &spans(*trace..=*trace)) == 200)
+            .count()
+            .try_into()
+            .expect("few");
+        assert!(taken <= answers * 7, "{taken} were answered");
+        eventually("it says so", || get(&bridge, "/readyz").0 == 503);
+        assert_ne!(send(&bridge, &spans(13..=13)), 200);
+        bridge.child.kill().expect("kills");
+        bridge.wait();
+        // Started again, it writes elsewhere, also what its disk has.
+        let bridge = serve();
+        assert_eq!(send(&bridge, &spans(14..=14)), 200);
+        eventually("all is in the bucket", || traces(&place) == usize::from(5 + taken + 1));
+        bridge.stop();
+    }
+}
+
 #[test]
 fn documents_and_data_sets_are_written_into_a_bucket_and_a_failure_leaves_no_manifest() {
     let place = Place {

@@ -1,14 +1,19 @@
 //! Three bridges on one bucket, under load at all of them: one is killed with SIGKILL at a time and started again, and the S3 server
-//! stands still now and then. Every acknowledged span reads back byte for byte from every bridge.
+//! stands still now and then. Every acknowledged span reads back byte for byte from every bridge, documents are those of `convert`, blocks
+//! keep their rules under writers on two bridges, and what came is forwarded.
 //!
-//! 4 rounds; 20 with `SPANBRIDGE_FULL=1`. On a folder where there is no S3 server.
+//! 2 rounds; 20 with `SPANBRIDGE_FULL=1`. On a folder where there is no S3 server.
 #![expect(clippy::print_stdout, reason = "a test, which prints what it ran on")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+use spanbridge::blocks::limits::Limits;
+use spanbridge::blocks::rules;
 use spanbridge::otlp::encode;
 use spanbridge::span::json::Message;
 
@@ -21,6 +26,8 @@ struct Bridges {
     directory: tempfile::TempDir,
     url: String,
     server: Option<S3>,
+    /// Where they forward to.
+    destination: Serving,
 }
 
 impl Bridges {
@@ -34,7 +41,13 @@ impl Bridges {
                 format!("file://{}/bucket", directory.path().display())
             }
         };
-        Self { directory, url, server }
+        let destination = Serving::start(&directory.path().join("destination"));
+        Self {
+            directory,
+            url,
+            server,
+            destination,
+        }
     }
 
     fn command(&self) -> Command {
@@ -47,7 +60,14 @@ impl Bridges {
         let directory = self.directory.path().join(format!("bridge {number}"));
         let mut command = self.command();
         command.arg("serve").arg("--data-dir").arg(directory).args(["--store", &self.url]);
-        command.args(["--store-poll-milliseconds", "200"]).args(ANY_PORTS);
+        let forward = format!("there={}", self.destination.http);
+        command
+            .args(["--store-poll-milliseconds", "200", "--forward", &forward])
+            .args(ANY_PORTS);
+        // One of them answers from its own disk, which a kill leaves.
+        if number == 2 {
+            command.args(["--ack", "local"]);
+        }
         Serving::launch(&mut command)
     }
 
@@ -97,7 +117,7 @@ fn check(bridge: &Serving, acknowledged: &Traces, most: usize) {
 
 #[test]
 fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
-    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 4 };
+    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 2 };
     let shared = Bridges::new();
     let mut bridges: Vec<Serving> = (0..3).map(|number| shared.start(number)).collect();
     let next = Arc::new(AtomicU64::new(0));
@@ -131,9 +151,105 @@ fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
         check(bridge, &all, 100);
     }
     println!("{} traces acknowledged, {rounds} rounds", all.len());
+    check(&shared.destination, &all, usize::MAX);
+    documents_are_those_of_convert(&shared, &bridges, &all);
+    blocks_of_two_bridges(&bridges);
     read_without_a_bridge(&shared, &all);
     for bridge in bridges {
         bridge.stop();
+    }
+    shared.destination.stop();
+}
+
+fn documents_are_those_of_convert(shared: &Bridges, bridges: &[Serving], all: &Traces) {
+    let (agent, file) = (agent(), shared.directory.path().join("spans"));
+    for (trace_id, bytes) in all.iter().take(10) {
+        std::fs::write(&file, bytes).expect("writes");
+        for format in ["reflex", "openreward"] {
+            let converted = program().args(["convert", "--to", format]).arg(&file).output().expect("runs");
+            let converted: Value = serde_json::from_slice(&converted.stdout).expect("a document");
+            for bridge in bridges {
+                let url = format!("{}/api/v1/traces/{trace_id}/{format}", bridge.api);
+                let answer = agent.get(url).call().expect("answers").body_mut().read_to_vec().expect("a body");
+                let document: Value = serde_json::from_slice(&answer).expect("a document");
+                assert_eq!(document.to_string(), converted.to_string());
+            }
+        }
+    }
+}
+
+/// Writers on two bridges race for the ids of calls of one trace.
+fn blocks_of_two_bridges(bridges: &[Serving]) {
+    const POSTS: usize = 12;
+    let path = "/v1/organizations/default/traces/tr_race/blocks";
+    let post = |bridge: &Serving, block: &Value| {
+        let request = agent()
+            .post(format!("{}{path}", bridge.api))
+            .header("content-type", "application/json");
+        let mut response = request.send(block.to_string()).expect("answers");
+        (response.status().as_u16(), response.body_mut().read_to_string().expect("text"))
+    };
+    let message = json!({"id": "tb_m", "block_type": "MESSAGE", "sub_type": "MESSAGE", "payload": {"role": "user", "content": "a"}});
+    assert_eq!(post(&bridges[0], &message).0, 201);
+    let read = |bridge: &Serving| {
+        let mut response = agent().get(format!("{}{path}", bridge.api)).call().expect("answers");
+        response.body_mut().read_to_string().expect("text")
+    };
+    let until = Instant::now() + Duration::from_secs(30);
+    while bridges.iter().any(|bridge| !read(bridge).contains("tb_m")) {
+        assert!(Instant::now() < until, "each sees it within the poll interval");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // By the id of the call: the block that was accepted. By its id: its text.
+    let (calls, accepted) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (bridge, calls, accepted, post) = (&bridges[writer % 2], &calls, &accepted, &post);
+            scope.spawn(move || {
+                for number in 0..POSTS {
+                    let (id, call_id) = (format!("tb_{writer}_{number}"), format!("call_{number}"));
+                    let payload = json!({"call_id": call_id, "name": "f", "arguments": {}});
+                    let block =
+                        json!({"id": id, "block_type": "ACT", "sub_type": "TOOL_CALL", "parent_block_id": "tb_m", "payload": payload});
+                    // Where too many race, a client is told to come again.
+                    let (status, text) = loop {
+                        match post(bridge, &block) {
+                            (503, _) => std::thread::sleep(Duration::from_millis(20)),
+                            answer => break answer,
+                        }
+                    };
+                    match status {
+                        201 => {
+                            let before = calls.lock().expect("no panic").insert(call_id, id.clone());
+                            assert_eq!(before, None, "{id} is a second block of its call");
+                            accepted.lock().expect("no panic").insert(id, text);
+                        }
+                        _ => assert!(status == 409 && text.contains("DUPLICATE_CALL_ID"), "{status} {text}"),
+                    }
+                }
+            });
+        }
+    });
+    let (calls, accepted) = (calls.into_inner().expect("no panic"), accepted.into_inner().expect("no panic"));
+    assert_eq!(calls.len(), POSTS, "each call has one winner");
+    for bridge in bridges {
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let text = read(bridge);
+            let list: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+            let ids: BTreeSet<&str> = list.iter().filter_map(|block| block["id"].as_str()).collect();
+            if ids.len() <= POSTS && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(50));
+                continue;
+            }
+            assert_eq!(rules::check_all(&list, &Limits::default()), []);
+            assert_eq!((list.len(), ids.len()), (POSTS + 1, POSTS + 1));
+            assert!(
+                accepted.values().all(|block| text.contains(block.as_str())),
+                "as they were answered"
+            );
+            break;
+        }
     }
 }
 
@@ -174,12 +290,13 @@ fn what_a_bucket_cannot_do_is_refused_before_anything_is_stored() {
         format!("file://{}/bucket", directory.path().display()),
     );
     let serve = ["serve", "--data-dir", data];
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["--store", &url, "--search"], "pass one of --search and --store"),
         (&["--store", &url, "--retain-bytes", "1GB"], "--retain-hours works"),
         (&["--store", "ftp://bucket/a"], "s3://BUCKET/PREFIX"),
         (&["--store", &url, "--writer", "a/b"], "1 to 64 letters"),
         (&["--writer", "a"], "pass --store URL too"),
+        (&["--ack", "local"], "pass --store URL too"),
     ];
     for (flags, words) in cases {
         let output = program().args(serve).args(ANY_PORTS).args(flags).output().expect("runs");

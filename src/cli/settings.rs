@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -23,7 +23,7 @@ use crate::forward::{self, DestinationText};
 use crate::receiver::{Cors, Limits};
 use crate::redact::RuleText;
 use crate::server::{Config, Connections, HashKey, Security, TlsFiles};
-use crate::store::{BucketOptions, Retention};
+use crate::store::{Ack, BucketOptions, Retention};
 use crate::web::ReadLimits;
 
 /// The settings. The field names are the keys of the file.
@@ -40,6 +40,14 @@ pub(super) struct Settings {
     /// The name under which this server writes to the bucket [default: made at the first start, and kept in the data directory].
     #[arg(long, value_name = "NAME", env = "SPANBRIDGE_WRITER")]
     pub(super) writer: Option<String>,
+    /// When requests are answered: `bucket`, once the bucket has their spans; `local`, once the disk of the data directory has them,
+    /// from where they go to the bucket [default: bucket]. With `local` a lost disk costs what is not in the bucket yet.
+    #[arg(long, value_name = "WHERE", env = "SPANBRIDGE_ACK")]
+    pub(super) ack: Option<AckText>,
+    /// With `--ack local`: so many bytes wait on the disk for the bucket at most; clients are told to retry beyond that
+    /// [default: 10GiB].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_STORE_SPOOL_BYTES", value_parser = bytes)]
+    pub(super) store_spool_bytes: Option<NonZeroU64>,
     /// Write what came within this time to the bucket as one object [default: 100]. Requests wait for it.
     #[arg(long, value_name = "MILLISECONDS", env = "SPANBRIDGE_STORE_FLUSH_MILLISECONDS")]
     pub(super) store_flush_milliseconds: Option<NonZeroU32>,
@@ -152,6 +160,23 @@ pub(super) struct Settings {
     pub(super) forward: Option<Vec<DestinationText>>,
 }
 
+/// When requests are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AckText {
+    Bucket,
+    Local,
+}
+
+impl AckText {
+    fn ack(self) -> Ack {
+        match self {
+            Self::Bucket => Ack::Bucket,
+            Self::Local => Ack::Local,
+        }
+    }
+}
+
 /// A token as it is configured.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -236,7 +261,7 @@ impl Settings {
 
     fn bucket(&self) -> Result<Option<BucketOptions>, Failure> {
         let Some(url) = &self.store else {
-            let alone = [("writer", self.writer.is_some())];
+            let alone = [("writer", self.writer.is_some()), ("ack", self.ack.is_some())];
             return match alone.iter().find(|(_, is_set)| *is_set) {
                 Some((name, _)) => Err(Failure::usage(format!(
                     "{name} is for a bucket, and there is none: pass --store URL too"
@@ -248,6 +273,8 @@ impl Settings {
         let milliseconds = |set: Option<NonZeroU32>, default| set.map_or(default, |set| Duration::from_millis(set.get().into()));
         Ok(Some(BucketOptions {
             writer: self.writer.clone(),
+            ack: self.ack.map_or(defaults.ack, AckText::ack),
+            spool_bytes: self.store_spool_bytes.map_or(defaults.spool_bytes, NonZeroU64::get),
             flush_interval: milliseconds(self.store_flush_milliseconds, defaults.flush_interval),
             poll_interval: milliseconds(self.store_poll_milliseconds, defaults.poll_interval),
             ..defaults

@@ -66,9 +66,7 @@ impl Local {
         let unfinished = || writer.state.deletions().and_then(|deletions| deletions.unfinished());
         let Some(work) = unfinished() else { return Ok(()) };
         if let Some(last) = work.segments.last() {
-            let (sealer, sealed) = sync_channel(1);
-            self.order(Order::Seal(*last, sealer))?;
-            sealed.recv().unwrap_or(Err(Error::Closed))?;
+            self.seal(*last)?;
         }
         writer.maintenance.erase()?;
         let traces: Vec<_> = work.traces.into_iter().collect();
@@ -76,6 +74,13 @@ impl Local {
         writer
             .state
             .with_deletions(|deletions| deletions.finish(self.directory(), work.deletions))
+    }
+
+    /// Seals the segment that is written to, if it is this one or an earlier one.
+    pub(super) fn seal(&self, segment: u64) -> Result<(), Error> {
+        let (sealer, sealed) = sync_channel(1);
+        self.order(Order::Seal(segment, sealer))?;
+        sealed.recv().unwrap_or(Err(Error::Closed))
     }
 
     fn find(&self, what: &Unwanted) -> Result<Found, Error> {

@@ -59,6 +59,8 @@ mod replay;
 mod room;
 mod segments;
 mod shared;
+#[cfg(feature = "bucket")]
+mod spent;
 mod state;
 mod subscribe;
 mod traits;
@@ -80,7 +82,7 @@ pub use maintain::Maintained;
 pub(crate) use moment::moment;
 pub(crate) use open::{adopt, begin_upload, compact, examine_bucket, upload, writers_of};
 pub use open::{open, open_up_to_date, reindex};
-pub use options::{BucketOptions, OpenOptions, Retention};
+pub use options::{Ack, BucketOptions, OpenOptions, Retention};
 pub(crate) use priority::lower_priority;
 pub use ready::Usage;
 pub(crate) use subscribe::backlog_bytes;

@@ -202,12 +202,14 @@ enum Purpose {
 
 #[cfg(feature = "bucket")]
 fn open_bucket(options: &OpenOptions, bucket: &BucketOptions, purpose: Purpose) -> Result<Opened<Arc<dyn Store>>, Error> {
-    let store = match purpose {
-        Purpose::Read => super::bucket::Bucket::open_to_read(bucket)?,
+    let opened = match purpose {
+        Purpose::Read => Opened {
+            store: super::bucket::Bucket::open_to_read(bucket)?,
+            recovery: super::log::Recovery::default(),
+        },
         Purpose::Write => super::bucket::Bucket::open(options, bucket)?,
     };
-    let recovery = super::log::Recovery::default();
-    Ok(Opened { store, recovery }.into_store())
+    Ok(opened.into_store())
 }
 
 #[cfg(not(feature = "bucket"))]

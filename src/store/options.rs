@@ -25,6 +25,16 @@ pub struct OpenOptions {
     pub bucket: Option<BucketOptions>,
 }
 
+/// When a request is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ack {
+    /// Once the bucket has what it brought.
+    #[default]
+    Bucket,
+    /// Once the own log on the disk has it, from where it goes to the bucket.
+    Local,
+}
+
 /// A store in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketOptions {
@@ -39,8 +49,12 @@ pub struct BucketOptions {
     pub flush_interval: Duration,
     /// How often to look for what other bridges have written.
     pub poll_interval: Duration,
-    /// So many bytes wait for the bucket at most.
+    /// So many bytes wait for the bucket in memory at most.
     pub in_flight_bytes: usize,
+    /// When a request is answered.
+    pub ack: Ack,
+    /// So many bytes wait for the bucket in the own log at most.
+    pub spool_bytes: u64,
 }
 
 impl BucketOptions {
@@ -54,6 +68,8 @@ impl BucketOptions {
             flush_interval: Duration::from_millis(100),
             poll_interval: Duration::from_secs(1),
             in_flight_bytes: 64 << 20,
+            ack: Ack::default(),
+            spool_bytes: 10 << 30,
         }
     }
 

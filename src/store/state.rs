@@ -22,6 +22,8 @@ pub(super) struct State {
     pub(super) requests: AtomicUsize,
     /// The segment that is written to; those before are sealed.
     pub(super) segment: AtomicU64,
+    /// Segments before this one are needed by nobody any more, whatever retention keeps.
+    pub(super) spent: AtomicU64,
     /// Where the log ends, as far as it is on the disk and in the index.
     pub(super) end: watch::Sender<Position>,
     /// Bytes of messages appended since the store was opened.

@@ -39,9 +39,12 @@ fn spans(number: u64, trace: u64, resource: &Arc<Resource>) -> Vec<Span> {
                 SpanId::from_bytes(&id.to_be_bytes()).expect("an id"),
                 format!("work {number}"),
             );
+            span.parent = (id > 1).then(|| SpanId::from_bytes(&1_u64.to_be_bytes()).expect("an id"));
             (span.start, span.end) = (UnixNanos(number), UnixNanos(number + id));
             let length = usize::try_from(number * 37 % 9_000).expect("small");
+            span.attributes.push("openinference.span.kind", "LLM");
             span.attributes.push("input.value", "a word ".repeat(length / 7));
+            span.attributes.push("output.value", format!("answer {id}"));
             span.resource = Arc::clone(resource);
             span
         })

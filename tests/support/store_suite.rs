@@ -1,9 +1,11 @@
 //! What holds of every store, whichever engine stands behind it.
 #![expect(clippy::expect_used, reason = "a test")]
+#![allow(dead_code, unused_macro_rules, reason = "not every test program has each kind of engine")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span, UnixNanos};
@@ -22,7 +24,14 @@ macro_rules! suite {
             );
         }
     };
+    // The laws of an engine whose arrivals are those that have reached another place, which takes a while.
+    (late arrivals: $engine:ident, $open:expr) => {
+        crate::store_suite::suite!(@of $engine, $open, late_arrivals_are_read_in_order_from_a_position_that_lasts);
+    };
     ($engine:ident, $open:expr) => {
+        crate::store_suite::suite!(@of $engine, $open, arrivals_are_read_in_order_from_a_position_that_lasts);
+    };
+    (@of $engine:ident, $open:expr, $arrivals:ident) => {
         mod $engine {
             crate::store_suite::suite!(@ $open,
                 what_was_appended_is_found_at_once,
@@ -34,7 +43,7 @@ macro_rules! suite {
                 a_loose_log_record_raises_the_revision_of_each_trace_of_its_session,
                 an_append_at_a_revision_fails_once_something_else_came,
                 of_racing_appends_at_a_revision_one_is_stored,
-                arrivals_are_read_in_order_from_a_position_that_lasts,
+                $arrivals,
                 what_is_computed_is_kept_for_its_revision,
                 reading_is_given_up_when_asked_to,
                 a_closed_store_takes_nothing,
@@ -365,6 +374,25 @@ pub(crate) fn of_racing_appends_at_a_revision_one_is_stored(store: &Opened) {
 }
 
 pub(crate) fn arrivals_are_read_in_order_from_a_position_that_lasts(store: &Opened) {
+    arrivals(store, &|_| {});
+}
+
+pub(crate) fn late_arrivals_are_read_in_order_from_a_position_that_lasts(store: &Opened) {
+    arrivals(store, &|count| {
+        let all = ArrivalLimits {
+            bytes: usize::MAX,
+            latest: u64::MAX,
+        };
+        let until = Instant::now() + Duration::from_secs(20);
+        while store.read_arrivals(Position::default(), all).expect("reads").chunks.len() < count {
+            assert!(Instant::now() < until, "what was appended arrives");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+}
+
+/// `arrived` waits until so many have.
+fn arrivals(store: &Opened, arrived: &dyn Fn(usize)) {
     let limits = ArrivalLimits {
         bytes: 1,
         latest: u64::MAX,
@@ -375,6 +403,7 @@ pub(crate) fn arrivals_are_read_in_order_from_a_position_that_lasts(store: &Open
     for of in 1..=5 {
         store.append(chunks(&[span(of, 1)])).expect("appends");
     }
+    arrived(5);
     assert!(end.has_changed().expect("open"));
     let last = *end.borrow_and_update();
     let (mut found, mut position) = (Vec::new(), Position::default());
@@ -395,6 +424,7 @@ pub(crate) fn arrivals_are_read_in_order_from_a_position_that_lasts(store: &Open
     }
     assert_eq!((found, behind), (vec![1, 2, 3, 4, 5], 0));
     store.append(chunks(&[span(6, 1)])).expect("appends");
+    arrived(6);
     let more = store.read_arrivals(position, limits).expect("reads");
     assert_eq!(more.chunks.first().and_then(|arrival| arrival.trace_id), Some(trace(6)));
     assert_eq!(store.position_at(u64::MAX).expect("reads"), *end.borrow());

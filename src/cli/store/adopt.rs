@@ -15,7 +15,7 @@ use crate::cli::time::second;
 use crate::forward::{self, Destination, Forwarder, Via, progress};
 use crate::server::Config;
 use crate::span::UnixNanos;
-use crate::store::{self, BucketOptions, ListedWriter, Store};
+use crate::store::{self, Ack, BucketOptions, ListedWriter, Store};
 
 const EXAMPLES: &str = "\
 The settings are those of serve: the bucket, and the destinations that the server had. The database is opened for writing, which shuts out \
@@ -66,6 +66,7 @@ impl Adopt {
         };
         let bucket = BucketOptions {
             writer: Some(self.gone.clone()),
+            ack: Ack::Bucket,
             ..bucket.with_folder(&self.project.directory(std::path::Path::new("")))
         };
         self.check(&store::writers_of(&bucket)?)?;

@@ -25,7 +25,7 @@ pub(in crate::store) fn adopt<E: From<Error>>(
     bucket: &BucketOptions,
     finish: impl FnOnce(Arc<dyn Store>, Vec<String>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let adopted = Arc::new(Bucket::open(options, bucket)?);
+    let adopted = Arc::new(Bucket::open(options, bucket)?.store);
     let writer = adopted.writer.clone().ok_or(Error::ReadOnly)?;
     let (views, db) = (Arc::clone(&adopted.views), writer.db.clone());
     let readers = runtime::wait(async move { readers(db).await.map_err(unread(views.place())) })?;

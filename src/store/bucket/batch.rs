@@ -43,8 +43,11 @@ impl Batch {
         self.batch.put_bytes_with_options(key, value, &self.options);
     }
 
-    /// Adds a chunk with the next number.
-    pub(super) fn add(&mut self, chunk: &Prepared, counter: &mut Counter) -> Head {
+    /// Adds a chunk with the next number. It came now, unless it has its time already.
+    pub(super) fn add(&mut self, chunk: &Prepared, now: u64, counter: &mut Counter) -> Head {
+        let came = if chunk.head.arrival == 0 { now } else { chunk.head.arrival };
+        // Numbers are in order of time.
+        counter.last = counter.last.max(came);
         let head = Head {
             number: counter.next,
             arrival: counter.last,

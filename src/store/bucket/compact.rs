@@ -9,7 +9,7 @@ use std::sync::Arc;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use slatedb::bytes::Bytes;
-use slatedb::{Db, IterationOrder, KeyValue};
+use slatedb::{Db, IterationOrder};
 
 use super::batch::Batch;
 use super::failed::failed;
@@ -20,7 +20,7 @@ use super::place::{Place, unread};
 use super::prepare::{DIGEST, digest, unpack};
 use super::records::{Counter, Head};
 use super::runtime;
-use super::views::{ALL, Cache, Source, Views, is_over, now_millis};
+use super::views::{ALL, Cache, Entry, Source, Views, now_millis};
 use super::{open, purge};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
@@ -81,7 +81,7 @@ impl Merging {
         let (db, mut counter) = open::open_database(&place, &into, &cache, &options).await?;
         // From now on its chunks are counted beside their numbers, which are times.
         counter.chunks = counter.chunks.or(Some(counter.next));
-        let views = Views::open(place, cache.clone(), Some((into.clone(), db.clone())), options.poll_interval).await?;
+        let views = Views::open(place, cache.clone(), Some((into.clone(), db.clone(), None)), options.poll_interval).await?;
         Ok(Self {
             views,
             cache,
@@ -133,7 +133,7 @@ impl Merging {
         let mut numbers = std::collections::HashSet::new();
         while let Some(entry) = scan.next().await? {
             let Some((owner, head)) = head_of(&entry) else { continue };
-            batch.keep_until(entry.expire_ts);
+            batch.keep_until(entry.expires);
             if let Some(there) = self.get(&entry.key).await? {
                 let mut there = Head::decode(there).unwrap_or_default();
                 batch.claim(&entry.key, &mut there, &head.claims);
@@ -178,7 +178,7 @@ impl Merging {
         let mut compared = Compared::default();
         let mut scan = source.scan(&[HEADS], ALL, IterationOrder::Ascending).await.map_err(&failure)?;
         while let Some(entry) = scan.next().await.map_err(&failure)? {
-            if is_over(&entry, now_millis()) {
+            if entry.is_over(now_millis()) {
                 continue;
             }
             let Some((owner, head)) = head_of(&entry) else {
@@ -195,7 +195,7 @@ impl Merging {
             match message {
                 Some(message) if entry.key.ends_with(&digest(kind, &message)) => {}
                 // Retention may have removed it meanwhile.
-                _ if is_over(&entry, now_millis()) => continue,
+                _ if entry.is_over(now_millis()) => continue,
                 _ => return Ok(Err(format!("chunk {} is damaged, or is not what was copied", head.number))),
             }
             compared.chunks += 1;
@@ -218,7 +218,7 @@ impl Merging {
 }
 
 /// What a head belongs to.
-fn head_of(entry: &KeyValue) -> Option<(Owner, Head)> {
+fn head_of(entry: &Entry) -> Option<(Owner, Head)> {
     let owner = entry.key.get(1..entry.key.len().checked_sub(DIGEST)?)?;
     Some((Owner::from_bytes(owner), Head::decode(entry.value.clone()).ok()?))
 }

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::spool::Spool;
 use super::views::Views;
 use super::writer::Writer;
 use crate::store::traits::Count;
 
-pub(super) fn of(views: &Views, writer: Option<&Writer>) -> Vec<Count> {
+pub(super) fn of(views: &Views, writer: Option<&Writer>, spool: Option<&Spool>) -> Vec<Count> {
     let requests = &views.place().requests;
     let total = |name, help, value: &AtomicU64| Count {
         name,
@@ -64,6 +65,25 @@ pub(super) fn of(views: &Views, writer: Option<&Writer>) -> Vec<Count> {
                 "bucket_durable_milliseconds_total",
                 "How long these took, from when they were written.",
                 &acknowledged.milliseconds,
+            ),
+        ]);
+    }
+    if let Some(spool) = spool {
+        counts.extend([
+            gauge(
+                "bucket_spool_bytes",
+                "Bytes in the own log that are not in the bucket yet.",
+                spool.waiting.bytes.load(Ordering::Relaxed),
+            ),
+            gauge(
+                "bucket_spool_seconds",
+                "How long what came first of these waits already.",
+                spool.waits().as_secs(),
+            ),
+            total(
+                "bucket_spool_damaged_bytes_total",
+                "Bytes of the own log that are damaged on the disk and do not reach the bucket.",
+                &spool.waiting.damaged,
             ),
         ]);
     }

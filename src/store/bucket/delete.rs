@@ -103,6 +103,11 @@ impl Views {
                 self.purge_later(now());
             }
         }
+        if let (Deletion::Session { .. }, Some(spool)) = (deletion, self.spool()) {
+            let deletions = Arc::clone(self.deletions());
+            let forgotten = tokio::task::spawn_blocking(move || spool.forget_loose(&deletions)).await;
+            forgotten.unwrap_or(Err(Error::Closed))?;
+        }
         match deletion {
             Deletion::Trace { trace_id, .. } => {
                 let folder = self.place().prefix.clone().join(CLAIMS).join(trace_id.to_string());

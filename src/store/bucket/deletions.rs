@@ -11,10 +11,11 @@ use std::sync::{PoisonError, RwLock};
 use prost::Message as _;
 use slatedb::bytes::Bytes;
 use slatedb::config::{PutOptions, Ttl};
-use slatedb::{Db, KeyValue, WriteBatch};
+use slatedb::{Db, WriteBatch};
 
 use super::keys::{self, BY_SESSION, BY_START, CHUNKS, HEADS, Owner};
 use super::records::Head;
+use super::views::Entry;
 use crate::span::TraceId;
 use crate::store::clock::now;
 use crate::store::deletion::{DeletedBefore, Unwanted, digest_of};
@@ -79,6 +80,12 @@ struct Known {
     sessions: HashMap<String, u64>,
 }
 
+impl Known {
+    fn has_loose(&self, session: &str, arrival: u64) -> bool {
+        !self.sessions.is_empty() && self.sessions.get(&digest_of(session)).is_some_and(|until| arrival <= *until)
+    }
+}
+
 impl Deletions {
     fn known(&self) -> Option<std::sync::RwLockReadGuard<'_, Known>> {
         let read = || self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +117,11 @@ impl Deletions {
         self.known().is_some_and(|known| known.traces.contains_key(&trace_id))
     }
 
+    /// Whether a log record that names a session alone was deleted with it.
+    pub(super) fn has_loose(&self, session: &str, arrival: u64) -> bool {
+        self.known().is_some_and(|known| known.has_loose(session, arrival))
+    }
+
     /// The traces.
     pub(super) fn traces(&self) -> Vec<TraceId> {
         self.known().map_or_else(Vec::new, |known| known.traces.keys().copied().collect())
@@ -133,7 +145,7 @@ impl Deletions {
     }
 
     /// Whether an entry of a database is of something that was deleted.
-    pub(super) fn hides(&self, entry: &KeyValue) -> bool {
+    pub(super) fn hides(&self, entry: &Entry) -> bool {
         let Some(known) = self.known() else { return false };
         match &entry.key[..] {
             [HEADS | CHUNKS, b't', id @ ..] => {
@@ -141,9 +153,8 @@ impl Deletions {
                 id.is_some_and(|id| known.traces.contains_key(&id))
             }
             [HEADS, b's', ..] => {
-                let session = keys::session_of(&entry.key).map(|name| digest_of(&name));
-                let until = session.and_then(|digest| known.sessions.get(&digest).copied());
-                until.is_some_and(|until| Head::decode(entry.value.clone()).is_ok_and(|head| head.arrival <= until))
+                let name = keys::session_of(&entry.key);
+                name.is_some_and(|name| Head::decode(entry.value.clone()).is_ok_and(|head| known.has_loose(&name, head.arrival)))
             }
             [BY_START | BY_SESSION, ..] => keys::placed(&entry.key).is_some_and(|place| known.traces.contains_key(&place.trace_id)),
             _ => false,

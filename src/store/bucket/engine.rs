@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::keys::Owner;
+use super::ownership::Ownership;
 use super::place::{Place, unread};
 use super::prepare::Prepared;
 use super::rows::Rows;
+use super::spool::Spool;
 use super::summaries::Summaries;
 use super::trace::{Placed, each_message, heads};
 use super::views::{Cache, Source, Views};
@@ -18,6 +21,7 @@ use crate::store::chunk::{Chunk, ChunkKind};
 use crate::store::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use crate::store::error::{Error, of_io};
 use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow};
+use crate::store::local::Opened;
 use crate::store::maintain::Maintained;
 use crate::store::options::{BucketOptions, OpenOptions};
 use crate::store::ready::{self, Usage};
@@ -29,6 +33,8 @@ pub(in crate::store) struct Bucket {
     pub(super) views: Arc<Views>,
     /// `None`: it is open for reading only.
     pub(super) writer: Option<Arc<Writer>>,
+    /// What waits for the bucket on the disk.
+    spool: Option<Arc<Spool>>,
     pub(super) summaries: Summaries,
     /// The data directory, which has what is not in the bucket.
     directory: PathBuf,
@@ -36,7 +42,7 @@ pub(in crate::store) struct Bucket {
 
 impl Bucket {
     /// Opens the database of this bridge for writing, and those of all others for reading.
-    pub(in crate::store) fn open(options: &OpenOptions, bucket: &BucketOptions) -> Result<Self, Error> {
+    pub(in crate::store) fn open(options: &OpenOptions, bucket: &BucketOptions) -> Result<Opened<Self>, Error> {
         if options.retention.bytes.is_some() {
             return Err(Error::NotInBucket {
                 what: "keep at most so many bytes (--retain-bytes); --retain-hours works",
@@ -50,24 +56,39 @@ impl Bucket {
             in_flight_bytes: bucket.in_flight_bytes,
         };
         let place = Place::of(&bucket.url)?.below(&bucket.folder);
-        let bucket = bucket.clone();
+        let asked = place.clone();
+        runtime::wait(async move { open::ask(&asked).await })?;
+        let (spool, recovery) = Spool::open(options, bucket)?.unzip();
+        let (bucket, waiting) = (bucket.clone(), spool.clone());
         let (views, writer) = runtime::wait(async move {
-            open::ask(&place).await?;
             let cache = Cache::new();
             let (id, db, counter) = open::open_own(&place, &id, &cache, &bucket).await?;
-            let views = Views::open(place, cache, Some((id.clone(), db.clone())), bucket.poll_interval).await?;
+            let views = Views::open(place, cache, Some((id.clone(), db.clone(), waiting)), bucket.poll_interval).await?;
             if let Some(kept) = how.ttl {
                 tokio::spawn(collect::follow(Arc::downgrade(&views), kept));
             }
+            let ownership = Ownership::of(views.place(), &id, &db, bucket.poll_interval);
             let deletions = Arc::clone(views.deletions());
-            Ok((views, Writer::start(&id, db, counter, (how, deletions))?))
+            Ok((views, Writer::start(ownership, &id, db, counter, (how, deletions))?))
         })?;
-        Ok(Self {
+        let writer = Arc::new(writer);
+        if let Some(spool) = &spool {
+            spool.start(&writer)?;
+        }
+        let store = Self {
             views,
-            writer: Some(Arc::new(writer)),
+            writer: Some(writer),
+            spool,
             summaries: Summaries::default(),
             directory: options.directory.clone(),
-        })
+        };
+        let recovery = recovery.unwrap_or_default();
+        Ok(Opened { store, recovery })
+    }
+
+    /// The own log, if requests are answered once it has what they bring.
+    fn acknowledging(&self) -> Option<&Arc<Spool>> {
+        self.spool.as_ref().filter(|spool| spool.acknowledges())
     }
 
     /// Opens the databases of all bridges for reading.
@@ -87,6 +108,7 @@ impl Bucket {
         Ok(Self {
             views,
             writer: None,
+            spool: None,
             summaries: Summaries::default(),
             directory: PathBuf::new(),
         })
@@ -114,7 +136,10 @@ impl Append for Bucket {
         match &self.writer {
             None => done(Err(Error::ReadOnly)),
             Some(_) if chunks.is_empty() => done(Ok(Receipt::default())),
-            Some(writer) => writer.submit(chunks, done),
+            Some(writer) => match self.acknowledging() {
+                Some(spool) => spool.submit(writer, chunks, done),
+                None => writer.submit(chunks, done),
+            },
         }
     }
 
@@ -244,7 +269,8 @@ fn add(stored: &mut Stored, kind: ChunkKind, message: &[u8]) {
 
 impl Administer for Bucket {
     fn ready(&self) -> Result<(), Error> {
-        self.writer.as_ref().ok_or(Error::ReadOnly)?.ready()
+        self.writer.as_ref().ok_or(Error::ReadOnly)?.ready()?;
+        self.acknowledging().map_or(Ok(()), |spool| spool.ready())
     }
 
     fn usage(&self) -> Result<Usage, Error> {
@@ -257,7 +283,11 @@ impl Administer for Bucket {
     }
 
     fn appended_bytes(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| writer.appended())
+        let Some(writer) = &self.writer else { return 0 };
+        match self.acknowledging() {
+            Some(spool) => spool.local.appended_bytes() + writer.state().posted.load(Ordering::Relaxed),
+            None => writer.appended(),
+        }
     }
 
     /// Nothing: the engine compacts and removes in the background.
@@ -287,10 +317,13 @@ impl Administer for Bucket {
     }
 
     fn counts(&self) -> Vec<Count> {
-        counts::of(&self.views, self.writer.as_deref())
+        counts::of(&self.views, self.writer.as_deref(), self.spool.as_deref())
     }
 
     fn close(&self) {
+        if let Some(spool) = &self.spool {
+            spool.close();
+        }
         if let Some(writer) = &self.writer {
             writer.close();
         }

@@ -80,6 +80,13 @@ impl Owner {
         self.0.strip_prefix(b"t").and_then(TraceId::from_bytes)
     }
 
+    /// The session, if it is one.
+    pub(super) fn session_name(&self) -> Option<&str> {
+        let (length, rest) = self.0.strip_prefix(b"s")?.split_first_chunk::<4>()?;
+        let name = rest.get(..u32::from_be_bytes(*length) as usize)?;
+        std::str::from_utf8(name).ok()
+    }
+
     /// All keys of a table that belong to it begin so.
     pub(super) fn prefix(&self, table: u8) -> Vec<u8> {
         [&[table], &self.0[..]].concat()
@@ -98,10 +105,8 @@ impl Owner {
 
 /// The name of the session that a head belongs to.
 pub(super) fn session_of(key: &[u8]) -> Option<String> {
-    let [HEADS, b's', rest @ ..] = key else { return None };
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let name = rest.get(..u32::from_be_bytes(*length) as usize)?;
-    std::str::from_utf8(name).ok().map(str::to_owned)
+    let owner = Owner::from_bytes(key.strip_prefix(&[HEADS])?);
+    owner.session_name().map(str::to_owned)
 }
 
 /// The key of an arrival.

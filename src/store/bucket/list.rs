@@ -4,30 +4,30 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 use prost::Message as _;
-use slatedb::{IterationOrder, KeyValue};
+use slatedb::IterationOrder;
 
 use super::keys::{self, Owner};
 use super::records::Came;
 use super::rows::{AT_ONCE, Row, Rows};
-use super::views::{ALL, Range, Scan, Source};
+use super::views::{ALL, Entry, Range, Scan, Source};
 use crate::span::TraceId;
 use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
 
 type Result<T> = std::result::Result<T, slatedb::Error>;
 
 /// The entry that a scan gives next, and its place in the order.
-type Next = (Vec<u8>, KeyValue);
+type Next = (Vec<u8>, Entry);
 
 /// Scans of all databases as one.
 struct Merged {
     scans: Vec<(Scan, Option<Next>)>,
     order: IterationOrder,
     /// By what entries are ordered.
-    by: fn(&KeyValue) -> Vec<u8>,
+    by: fn(&Entry) -> Vec<u8>,
 }
 
 impl Merged {
-    async fn open(sources: &[Source], prefix: &[u8], range: Range, order: IterationOrder, by: fn(&KeyValue) -> Vec<u8>) -> Result<Self> {
+    async fn open(sources: &[Source], prefix: &[u8], range: Range, order: IterationOrder, by: fn(&Entry) -> Vec<u8>) -> Result<Self> {
         let mut scans = Vec::with_capacity(sources.len());
         for source in sources {
             let mut scan = source.scan(prefix, range.clone(), order).await?;
@@ -37,7 +37,7 @@ impl Merged {
         Ok(Self { scans, order, by })
     }
 
-    async fn next(&mut self) -> Result<Option<KeyValue>> {
+    async fn next(&mut self) -> Result<Option<Entry>> {
         let heads = self.scans.iter_mut().filter(|(_, head)| head.is_some());
         let place = |(_, head): &&mut (Scan, Option<Next>)| head.as_ref().map(|(place, _)| place.clone());
         let first = match self.order {
@@ -50,11 +50,11 @@ impl Merged {
     }
 }
 
-fn by_key(entry: &KeyValue) -> Vec<u8> {
+fn by_key(entry: &Entry) -> Vec<u8> {
     entry.key.to_vec()
 }
 
-fn by_arrival(entry: &KeyValue) -> Vec<u8> {
+fn by_arrival(entry: &Entry) -> Vec<u8> {
     let came = Came::decode(entry.value.clone()).unwrap_or_default();
     came.time.to_be_bytes().to_vec()
 }

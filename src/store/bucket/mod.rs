@@ -8,6 +8,8 @@
 //! PREFIX/projects/ORG/PROJECT/...    the same of other projects
 //! ```
 //!
+//! A bridge that answers before the bucket has what came keeps that in a log of its own: the module `spool`.
+//!
 //! Each bridge writes its own database and reads those of all, so bridges need not know one another. What several databases
 //! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
 //! opens a database for writing shuts the first one out: the engine fences it.
@@ -28,6 +30,7 @@ mod list;
 mod mark;
 mod merged;
 mod open;
+mod ownership;
 mod place;
 mod prepare;
 mod purge;
@@ -35,10 +38,13 @@ mod records;
 mod requests;
 mod rows;
 mod runtime;
+mod spool;
+mod spool_scan;
 mod subscribe;
 mod summaries;
 mod trace;
 mod upload;
+mod uploading;
 mod views;
 mod writer;
 mod writer_state;

@@ -1,6 +1,6 @@
 //! The databases of all writers below a prefix: the own one is read where it is written, the others by following what is in the bucket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -17,6 +17,8 @@ use super::merged::Databases;
 use super::place::{Place, database, unread};
 use super::purge::{self, Due};
 use super::runtime;
+use super::spool::Spool;
+use super::spool_scan::SpoolScan;
 use crate::store::clock::now;
 use crate::store::error::Error;
 
@@ -29,10 +31,12 @@ const REPLAYED_BYTES: u64 = 32 << 20;
 /// Other servers come rarely: to look for them is a request that costs ten times what the others do.
 const POLLS: u32 = 10;
 
-/// A database that is read.
+/// A database that is read, or what is read like one.
 #[derive(Clone)]
 pub(super) enum Source {
     Own(Db),
+    /// What waits for the own database.
+    Spool(Arc<Spool>, Arc<Deletions>),
     /// Without what was deleted and is in it still.
     Other(Arc<DbReader>, Arc<Deletions>),
 }
@@ -48,9 +52,11 @@ impl Source {
         let found = match self {
             Self::Own(db) => db.get_key_value(key).await?,
             Self::Other(reader, _) => reader.get_key_value(key).await?,
+            // Nobody asks it for a key: it is scanned.
+            Self::Spool(..) => None,
         };
-        let millis = now_millis();
-        Ok(found.filter(|entry| !is_over(entry, millis)).map(|entry| entry.value))
+        let (found, millis) = (found.map(Entry::from), now_millis());
+        Ok(found.filter(|entry| !entry.is_over(millis)).map(|entry| entry.value))
     }
 
     /// Keys with a prefix, in a range behind it.
@@ -60,12 +66,17 @@ impl Source {
             .with_read_ahead_bytes(256 << 10)
             .with_cache_blocks(true);
         let entries = match self {
-            Self::Own(db) => db.scan_prefix_with_options(prefix, range, &options).await?,
-            Self::Other(reader, _) => reader.scan_prefix_with_options(prefix, range, &options).await?,
+            Self::Own(db) => Entries::Database(db.scan_prefix_with_options(prefix, range, &options).await?),
+            Self::Other(reader, _) => Entries::Database(reader.scan_prefix_with_options(prefix, range, &options).await?),
+            Self::Spool(spool, _) => {
+                let (spool, prefix) = (Arc::clone(spool), prefix.to_vec());
+                let scan = blocking(move || SpoolScan::begin(&spool, &prefix, range, order)).await?;
+                Entries::Spool(VecDeque::new(), Some(scan))
+            }
         };
         let deletions = match self {
             Self::Own(_) => None,
-            Self::Other(_, deletions) => Some(Arc::clone(deletions)),
+            Self::Other(_, deletions) | Self::Spool(_, deletions) => Some(Arc::clone(deletions)),
         };
         Ok(Scan {
             entries,
@@ -75,19 +86,85 @@ impl Source {
     }
 }
 
+/// An entry of a database.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: Bytes,
+    pub(super) value: Bytes,
+    /// When retention removes it, milliseconds since 1970.
+    pub(super) expires: Option<i64>,
+}
+
+impl Entry {
+    /// One that stays.
+    pub(super) fn new(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+            expires: None,
+        }
+    }
+
+    /// Whether retention removes it.
+    pub(super) fn is_over(&self, millis: i64) -> bool {
+        self.expires.is_some_and(|expires| expires <= millis)
+    }
+}
+
+impl From<KeyValue> for Entry {
+    fn from(entry: KeyValue) -> Self {
+        Self {
+            key: entry.key,
+            value: entry.value,
+            expires: entry.expire_ts,
+        }
+    }
+}
+
+/// Where entries come from.
+enum Entries {
+    Database(DbIterator),
+    /// Those that were read, and what reads others; `None`: there are none.
+    Spool(VecDeque<Entry>, Option<SpoolScan>),
+}
+
+impl Entries {
+    async fn next(&mut self) -> Result<Option<Entry>, slatedb::Error> {
+        match self {
+            Self::Database(entries) => Ok(entries.next().await?.map(Entry::from)),
+            Self::Spool(read, more) => {
+                if read.is_empty()
+                    && let Some(mut scan) = more.take()
+                {
+                    let (scan, some) = blocking(move || scan.some().map(|some| (scan, some))).await?;
+                    *more = (!some.is_empty()).then_some(scan);
+                    *read = some;
+                }
+                Ok(read.pop_front())
+            }
+        }
+    }
+}
+
+/// Does what waits for the disk.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, slatedb::Error> {
+    let done = tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed));
+    done.map_err(|error| slatedb::Error::unavailable(error.to_string()))
+}
+
 /// Entries of a database without those that retention removes: the engine gives them until it merges their table.
 pub(super) struct Scan {
-    entries: DbIterator,
+    entries: Entries,
     /// When it began, milliseconds since 1970.
     millis: i64,
     deletions: Option<Arc<Deletions>>,
 }
 
 impl Scan {
-    pub(super) async fn next(&mut self) -> Result<Option<KeyValue>, slatedb::Error> {
+    pub(super) async fn next(&mut self) -> Result<Option<Entry>, slatedb::Error> {
         while let Some(entry) = self.entries.next().await? {
             let is_deleted = self.deletions.as_ref().is_some_and(|deletions| deletions.hides(&entry));
-            if !is_deleted && !is_over(&entry, self.millis) {
+            if !is_deleted && !entry.is_over(self.millis) {
                 return Ok(Some(entry));
             }
         }
@@ -98,11 +175,6 @@ impl Scan {
 /// The engine's clock.
 pub(super) fn now_millis() -> i64 {
     i64::try_from(now() / 1_000_000).unwrap_or(i64::MAX)
-}
-
-/// Whether retention removes an entry.
-pub(super) fn is_over(entry: &KeyValue, millis: i64) -> bool {
-    entry.expire_ts.is_some_and(|expires| expires <= millis)
 }
 
 /// The filters of all databases; readers must have those of the writer.
@@ -132,11 +204,15 @@ impl Cache {
     }
 }
 
+/// The name of the own database, the database, and what waits for it.
+pub(super) type Own = Option<(String, Db, Option<Arc<Spool>>)>;
+
 /// The databases of all writers.
 pub(super) struct Views {
     place: Place,
     cache: Cache,
     own: Option<(String, Db)>,
+    spool: Option<Arc<Spool>>,
     others: RwLock<BTreeMap<String, Other>>,
     poll: Duration,
     deletions: Arc<Deletions>,
@@ -161,11 +237,13 @@ impl std::fmt::Debug for Views {
 
 impl Views {
     /// Opens the databases that are there, and keeps looking for others.
-    pub(super) async fn open(place: Place, cache: Cache, own: Option<(String, Db)>, poll: Duration) -> Result<Arc<Self>, Error> {
+    pub(super) async fn open(place: Place, cache: Cache, own: Own, poll: Duration) -> Result<Arc<Self>, Error> {
+        let (own, spool) = own.map(|(writer, db, spool)| ((writer, db), spool)).unzip();
         let views = Arc::new(Self {
             place,
             cache,
             own,
+            spool: spool.flatten(),
             others: RwLock::default(),
             poll,
             deletions: Arc::default(),
@@ -189,6 +267,10 @@ impl Views {
         &self.deletions
     }
 
+    pub(super) fn spool(&self) -> Option<Arc<Spool>> {
+        self.spool.clone()
+    }
+
     pub(super) fn own_db(&self) -> Option<Db> {
         self.own.as_ref().map(|(_, db)| db.clone())
     }
@@ -201,12 +283,14 @@ impl Views {
 
     /// Those of them that can be read.
     pub(super) fn readable(&self) -> usize {
-        self.sources().len()
+        self.writers() - self.unreadable().len()
     }
 
     /// What can be read, the own database first.
     pub(super) fn sources(&self) -> Vec<Source> {
         let own = self.own.iter().map(|(_, db)| Source::Own(db.clone()));
+        let spool = self.spool.iter();
+        let own = own.chain(spool.map(|spool| Source::Spool(Arc::clone(spool), Arc::clone(&self.deletions))));
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let others = others.values().filter_map(|other| match other {
             Other::Open(reader) | Other::Merged(reader) => Some(Source::Other(Arc::clone(reader), Arc::clone(&self.deletions))),

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::deletions::Deletions;
+use super::ownership::Ownership;
 use super::prepare::Prepared;
 use super::records::Counter;
 use super::runtime;
@@ -22,6 +23,9 @@ use crate::store::traits::{Done, Receipt};
 
 /// A request that is not durable after this long is answered with an error. It may be stored nevertheless; sent again, it is a replay.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Nobody waits so long.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// How a writer writes.
 #[derive(Debug, Clone, Copy)]
@@ -52,12 +56,19 @@ impl std::fmt::Debug for Writer {
 
 impl Writer {
     /// Starts the tasks of a writer whose database is open.
-    pub(super) fn start(id: &str, db: Db, counter: Counter, (how, deletions): (How, Arc<Deletions>)) -> Result<Self, Error> {
+    pub(super) fn start(
+        ownership: Ownership,
+        id: &str,
+        db: Db,
+        counter: Counter,
+        (how, deletions): (How, Arc<Deletions>),
+    ) -> Result<Self, Error> {
         let state = Arc::new(State {
             id: id.to_owned(),
             end: watch::Sender::new(position(counter.next)),
             waiting: AtomicUsize::new(0),
             appended: AtomicU64::new(0),
+            posted: AtomicU64::new(0),
             stored: AtomicU64::new(counter.bytes),
             slow: AtomicBool::new(false),
             acknowledged: Acknowledged::default(),
@@ -76,7 +87,7 @@ impl Writer {
             deletions: Arc::clone(&deletions),
         };
         handle.spawn(writing.run(waiting));
-        handle.spawn(answer(Arc::clone(&state), durable, end));
+        handle.spawn(answer(Arc::clone(&state), ownership, durable, end));
         handle.spawn(watch_for_others(Arc::clone(&state), db.subscribe()));
         Ok(Self {
             db,
@@ -166,9 +177,31 @@ impl Writer {
                 let _ = answer.send(result);
             }),
         };
-        let chunks = vec![chunk];
+        let (length, chunks) = (chunk.head.bytes, vec![chunk]);
         send(&sender, &self.state, Job { chunks, asker });
-        answered.await.unwrap_or(Err(Error::Closed))
+        let receipt = answered.await.unwrap_or(Err(Error::Closed))?;
+        if receipt.stored > 0 {
+            self.state.posted.fetch_add(length, Ordering::Relaxed);
+        }
+        Ok(receipt)
+    }
+
+    /// Writes chunks that are in the own log. Nobody waits for an answer, so none of them is late.
+    pub(super) fn upload(&self, chunks: Vec<Prepared>) -> oneshot::Receiver<Result<Receipt, Error>> {
+        let (answer, answered) = oneshot::channel();
+        let bytes = chunks.iter().map(|chunk| chunk.packed.len()).sum();
+        let asker = Asker {
+            bytes,
+            until: Instant::now() + NEVER,
+            done: Box::new(move |result| {
+                let _ = answer.send(result);
+            }),
+        };
+        if let Some(sender) = lock(&self.jobs).clone() {
+            self.state.waiting.fetch_add(bytes, Ordering::AcqRel);
+            send(&sender, &self.state, Job { chunks, asker });
+        }
+        answered
     }
 
     /// Counts bytes that wait, unless they are too many. A request that comes alone is always taken.

@@ -44,6 +44,8 @@ pub(super) struct State {
     pub(super) waiting: AtomicUsize,
     /// Bytes of messages that were appended.
     pub(super) appended: AtomicU64,
+    /// Of these, bytes of what did not come through the own log, where there is one.
+    pub(super) posted: AtomicU64,
     /// Bytes of all messages of the database.
     pub(super) stored: AtomicU64,
     /// Whether something waits longer than anyone does.

@@ -13,9 +13,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::batch::Batch;
 use super::deletions::Deletions;
+use super::ownership::Ownership;
 use super::prepare::Prepared;
 use super::records::{Counter, Head};
-use super::views::{is_over, now_millis};
+use super::views::{Entry, now_millis};
 use super::writer_state::{Asker, Job, State, position};
 use crate::store::chunk::ChunkKind;
 use crate::store::clock::now;
@@ -37,6 +38,8 @@ pub(super) struct Written {
     end: Position,
     bytes: u64,
     at: Instant,
+    /// Before it was written, nanoseconds since 1970; `None`: nothing was.
+    written: Option<u64>,
 }
 
 /// The task that writes.
@@ -55,9 +58,11 @@ impl Writing {
         let mut last = None;
         let mut jobs = Vec::new();
         while waiting.recv_many(&mut jobs, TOGETHER).await > 0 {
+            let time = now();
             let (chunks, askers): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.chunks, job.asker)).unzip();
             match self.commit(&chunks).await {
                 Ok((handle, receipts, bytes)) => {
+                    let written = handle.as_ref().map(|_| time);
                     last = handle.or(last);
                     let written = Written {
                         askers: askers.into_iter().zip(receipts).collect(),
@@ -65,6 +70,7 @@ impl Writing {
                         end: position(self.counter.next),
                         bytes,
                         at: Instant::now(),
+                        written,
                     };
                     let _ = self.written.send(written);
                 }
@@ -85,14 +91,18 @@ impl Writing {
         let _writing = deletions.writing.lock().await;
         let mut known = self.known(requests).await.map_err(|error| self.state.failed("read", error))?;
         let mut counter = self.counter.clone();
-        counter.last = counter.last.max(now());
+        let now = now();
         let mut batch = Batch::new(self.ttl);
         let mut receipts = Vec::with_capacity(requests.len());
         for chunks in requests {
             let mut receipt = Receipt::default();
             for chunk in chunks {
                 let items = usize::try_from(chunk.head.items).unwrap_or(usize::MAX);
-                if chunk.owner.trace_id().is_some_and(|trace_id| deletions.has(trace_id)) {
+                let session = chunk.owner.session_name();
+                if chunk.owner.trace_id().is_some_and(|trace_id| deletions.has(trace_id))
+                    // It came before, and waited in the own log.
+                    || session.is_some_and(|session| chunk.head.arrival > 0 && deletions.has_loose(session, chunk.head.arrival))
+                {
                     receipt.deleted += items;
                     continue;
                 }
@@ -104,7 +114,7 @@ impl Writing {
                     }
                     None => {
                         receipt.stored += items;
-                        let head = batch.add(chunk, &mut counter);
+                        let head = batch.add(chunk, now, &mut counter);
                         known.insert(key, head);
                     }
                 }
@@ -143,7 +153,8 @@ impl Writing {
 async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
     let mut known = HashMap::new();
     for key in keys {
-        let found = db.get_key_value(&key).await?.filter(|entry| !is_over(entry, now_millis()));
+        let found = db.get_key_value(&key).await?.map(Entry::from);
+        let found = found.filter(|entry| !entry.is_over(now_millis()));
         if let Some(entry) = found {
             known.insert(key, Head::decode(entry.value).unwrap_or_default());
         }
@@ -152,7 +163,12 @@ async fn look_up(db: Db, keys: Vec<Bytes>) -> Result<HashMap<Bytes, Head>, slate
 }
 
 /// Answers once batches are durable.
-pub(super) async fn answer(state: Arc<State>, mut durable: mpsc::UnboundedReceiver<Written>, end: oneshot::Sender<()>) {
+pub(super) async fn answer(
+    state: Arc<State>,
+    mut ownership: Ownership,
+    mut durable: mpsc::UnboundedReceiver<Written>,
+    end: oneshot::Sender<()>,
+) {
     while let Some(written) = durable.recv().await {
         let Written {
             mut askers,
@@ -160,6 +176,7 @@ pub(super) async fn answer(state: Arc<State>, mut durable: mpsc::UnboundedReceiv
             end,
             bytes,
             at,
+            written,
         } = written;
         let until = askers.iter().map(|(asker, _)| asker.until).min().unwrap_or_else(Instant::now);
         let held = askers.iter().map(|(asker, _)| asker.bytes).sum::<usize>();
@@ -174,8 +191,15 @@ pub(super) async fn answer(state: Arc<State>, mut durable: mpsc::UnboundedReceiv
                 }
             },
         };
+        let result = match result {
+            Ok(()) if handle.is_some() => match ownership.holds(written).await {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(state.fenced()),
+                Err(error) => Err(error),
+            },
+            result => result.map_err(|error| state.failed("write", error)),
+        };
         state.waiting.fetch_sub(held, Ordering::AcqRel);
-        let result = result.map_err(|error| state.failed("write", error));
         if result.is_ok() {
             state.appended.fetch_add(bytes, Ordering::Relaxed);
             state.stored.fetch_add(bytes, Ordering::Relaxed);

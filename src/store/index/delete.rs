@@ -63,6 +63,16 @@ pub(in crate::store) fn loose_of(connection: &Connection, session: &str) -> Resu
     query().map_err(failure("read"))
 }
 
+/// All log records that name a session alone: the session, and where they stand.
+#[cfg(feature = "bucket")]
+pub(in crate::store) fn loose(connection: &Connection) -> Result<Vec<(String, Position)>, Error> {
+    let query = || -> rusqlite::Result<Vec<(String, Position)>> {
+        let mut statement = connection.prepare("SELECT session, segment, offset FROM loose")?;
+        statement.query_map([], |row| Ok((row.get(0)?, position(row, 1)?)))?.collect()
+    };
+    query().map_err(failure("read"))
+}
+
 /// Removes these traces, and the log records at these places.
 pub(in crate::store) fn delete(connection: &mut Connection, traces: &[TraceId], loose: &[Position]) -> Result<(), Error> {
     let mut delete = || -> rusqlite::Result<()> {

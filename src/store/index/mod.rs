@@ -25,6 +25,8 @@ use super::error::Error;
 pub(super) use check::{Checked, check_at_opening, check_in_use};
 pub use connection::FILE;
 pub(super) use connection::{check_version, covered, is_corrupt, make_durable, open, open_beside, open_to_read};
+#[cfg(feature = "bucket")]
+pub(super) use delete::loose;
 pub(super) use delete::{delete, leave_nothing_behind, loose_of, traces_to_delete};
 pub(super) use former::Former;
 pub(super) use inspect::open_to_inspect;

@@ -74,6 +74,13 @@ impl Reading {
         }))
     }
 
+    /// Where the chunks of a trace are, in order of arrival, also if it has no spans.
+    #[cfg(feature = "bucket")]
+    pub(in crate::store) fn chunks(&mut self, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
+        let id = self.id(trace_id).map_err(failure("read"))?;
+        id.map_or_else(|| Ok(Vec::new()), |id| query::chunks(&self.connection, id))
+    }
+
     /// The revision of a trace; 0 if it has no row.
     pub(in crate::store) fn revision(&mut self, trace_id: TraceId) -> Result<u64, Error> {
         let id = self.id(trace_id).map_err(failure("read"))?;

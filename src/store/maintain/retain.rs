@@ -26,7 +26,7 @@ impl Work {
     /// Removes what is too much or too old.
     pub(super) fn retain(&mut self) -> Result<(), Error> {
         let active = self.state.segment.load(Ordering::Acquire);
-        let outcome = match self.retention == Retention::default() {
+        let outcome = match self.retention == Retention::default() && self.spent() == 0 {
             true => Ok(()),
             false => self.remove_oldest(active),
         };
@@ -51,7 +51,8 @@ impl Work {
         let followers = sealed.iter().copied().skip(1).chain([active]);
         for ((segment, size), follower) in sealed.iter().copied().zip(sizes).zip(followers) {
             let too_much = self.retention.bytes.is_some_and(|most| total > most);
-            if !too_much && !self.is_too_old(segment, follower)? || !self.remove(segment)? {
+            let is_unneeded = segment < self.spent() || too_much || self.is_too_old(segment, follower)?;
+            if !is_unneeded || !self.remove(segment)? {
                 return Ok(());
             }
             total -= size;
@@ -61,6 +62,10 @@ impl Work {
             self.state.room.removed(size);
         }
         Ok(())
+    }
+
+    fn spent(&self) -> u64 {
+        self.state.spent.load(Ordering::Acquire)
     }
 
     /// Whether all of a segment is.

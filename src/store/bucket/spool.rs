@@ -1,0 +1,232 @@
+//! The own log of a bridge that answers once what came is on its disk. From there it goes to the bucket: the module `uploading`. Until it
+//! is there it is read here: the module `spool_scan`.
+//!
+//! A chunk that is in both is one, by its digest. So what is in the bucket stays here for a while, and a reader that looked here before and
+//! there after, or the other way round, misses nothing.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+
+use super::deletions::Deletions;
+use super::prepare::Prepared;
+use super::runtime;
+use super::uploading::Uploading;
+use super::writer::Writer;
+use super::writer_state::lock;
+use crate::otlp::scan;
+use crate::store::chunk::{Chunk, ChunkKind};
+use crate::store::clock::now;
+use crate::store::error::Error;
+use crate::store::index;
+use crate::store::local::Local;
+use crate::store::log::{Position, Recovery};
+use crate::store::options::{Ack, BucketOptions, OpenOptions, Retention};
+use crate::store::traits::{Administer as _, Append as _, Done, Receipt, Subscribe as _};
+
+/// The folder in the data directory.
+const FOLDER: &str = "spool";
+
+/// What is in the bucket is removed by whole segments, so they are small.
+const SEGMENT: u64 = 16 << 20;
+
+/// What is in the bucket stays for so many polls.
+const KEPT: u32 = 60;
+
+/// How long closing waits for the bucket. What is not there then goes there after the next start.
+const LAST: Duration = Duration::from_secs(2);
+
+/// The own log.
+#[derive(Debug)]
+pub(super) struct Spool {
+    pub(super) local: Local,
+    pub(super) session_keys: Vec<String>,
+    /// Whether it takes what comes; else it has what came under other settings.
+    acknowledges: bool,
+    /// So many bytes wait for the bucket at most.
+    most: u64,
+    /// What is in the bucket stays so long: reading may have begun before it was there.
+    pub(super) kept: Duration,
+    pub(super) waiting: Waiting,
+    phase: watch::Sender<Phase>,
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// What waits for the bucket.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// About how many bytes.
+    pub(super) bytes: AtomicU64,
+    /// When the first of it came, nanoseconds since 1970; 0: nothing waits.
+    pub(super) since: AtomicU64,
+    /// Bytes that are damaged and do not reach it.
+    pub(super) damaged: AtomicU64,
+}
+
+/// What the upload is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    GoOn,
+    /// End once everything is in the bucket.
+    Finish,
+    End,
+}
+
+impl Spool {
+    /// Opens the log of a bridge; `None`: it has none and needs none.
+    pub(super) fn open(options: &OpenOptions, bucket: &BucketOptions) -> Result<Option<(Arc<Self>, Recovery)>, Error> {
+        let directory = options.directory.join(FOLDER);
+        let acknowledges = bucket.ack == Ack::Local;
+        if !acknowledges && !directory.exists() {
+            return Ok(None);
+        }
+        let opened = Local::open(&OpenOptions {
+            directory,
+            segment_size: options.segment_size.min(SEGMENT),
+            retention: Retention::default(),
+            compression: None,
+            bucket: None,
+            ..options.clone()
+        })?;
+        let spool = Self {
+            local: opened.store,
+            session_keys: options.session_keys.clone(),
+            acknowledges,
+            most: bucket.spool_bytes,
+            kept: bucket.poll_interval * KEPT,
+            waiting: Waiting::default(),
+            phase: watch::Sender::new(Phase::GoOn),
+            ended: Mutex::default(),
+        };
+        Ok(Some((Arc::new(spool), opened.recovery)))
+    }
+
+    /// Begins to upload.
+    pub(super) fn start(self: &Arc<Self>, writer: &Arc<Writer>) -> Result<(), Error> {
+        let (end, ended) = oneshot::channel();
+        let uploading = Uploading::new(Arc::clone(self), Arc::clone(writer), self.phase.subscribe())?;
+        runtime::handle()?.spawn(async move {
+            uploading.run().await;
+            let _ = end.send(());
+        });
+        *lock(&self.ended) = Some(ended);
+        Ok(())
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        self.local.directory()
+    }
+
+    /// Whether requests are answered once they are here.
+    pub(super) fn acknowledges(&self) -> bool {
+        self.acknowledges
+    }
+
+    /// The end of what is on the disk.
+    pub(super) fn end(&self) -> Result<watch::Receiver<Position>, Error> {
+        self.local.watch_end().ok_or(Error::ReadOnly)
+    }
+
+    /// Whether it takes chunks now.
+    pub(super) fn ready(&self) -> Result<(), Error> {
+        self.room_for(0)?;
+        self.local.ready()
+    }
+
+    /// How long what came first waits for the bucket already.
+    pub(super) fn waits(&self) -> Duration {
+        match self.waiting.since.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_nanos(now().saturating_sub(since)),
+        }
+    }
+
+    fn room_for(&self, bytes: u64) -> Result<(), Error> {
+        let waiting = self.waiting.bytes.load(Ordering::Relaxed);
+        match waiting > 0 && waiting.saturating_add(bytes) > self.most {
+            true => Err(Error::Slow),
+            false => Ok(()),
+        }
+    }
+
+    /// Stores chunks, except for those of traces that were deleted. `done` is called once they are on the disk.
+    pub(super) fn submit(self: &Arc<Self>, writer: &Writer, chunks: Vec<Chunk>, done: Done<Receipt>) {
+        // What another process writes under this name now, this one could not upload.
+        if let Some(failure) = writer.state().failure() {
+            return done(Err(failure));
+        }
+        let bytes = chunks.iter().map(Chunk::own_length).sum::<usize>() as u64;
+        if let Err(slow) = self.room_for(bytes) {
+            return done(Err(slow));
+        }
+        let is_deleted = |chunk: &Chunk| chunk.trace_id().is_some_and(|trace_id| writer.deletions.has(trace_id));
+        let (deleted, kept): (Vec<_>, Vec<_>) = chunks.into_iter().partition(is_deleted);
+        let deleted = deleted.iter().map(|chunk| chunk.part().items).sum::<usize>();
+        self.waiting.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let spool = Arc::clone(self);
+        self.local.submit(
+            kept,
+            Box::new(move |result| {
+                if result.is_err() {
+                    spool.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                }
+                done(result.map(|receipt| Receipt { deleted, ..receipt }));
+            }),
+        );
+    }
+
+    /// Forgets the log records that were deleted with their session. Their bytes go with their segment.
+    pub(super) fn forget_loose(&self, deletions: &Deletions) -> Result<(), Error> {
+        let loose = self.local.reader().index(|index| index::loose(index.connection()))?;
+        let mut places = Vec::new();
+        for (session, at) in loose {
+            let record = self.local.segments().record(at)?;
+            if record.is_some_and(|(head, _)| deletions.has_loose(&session, head.arrival)) {
+                places.push(at);
+            }
+        }
+        match places.is_empty() {
+            true => Ok(()),
+            false => self.local.forget_loose(&places),
+        }
+    }
+
+    /// Takes nothing more, and gives the bucket a moment to take what waits.
+    pub(super) fn close(&self) {
+        self.local.close();
+        self.phase.send_replace(Phase::Finish);
+        let ended = lock(&self.ended).take();
+        if let Some(mut ended) = ended {
+            let phase = self.phase.clone();
+            let _ = runtime::wait(async move {
+                if tokio::time::timeout(LAST, &mut ended).await.is_err() {
+                    phase.send_replace(Phase::End);
+                    let _ = ended.await;
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+/// The chunks of a message of the log, which came then. One, unless the keys that name a session were others.
+pub(super) fn prepared(
+    kind: ChunkKind,
+    message: Vec<u8>,
+    came: u64,
+    (level, session_keys): (Option<i32>, &[String]),
+) -> Result<Vec<Prepared>, crate::otlp::Fault> {
+    let chunks = match kind {
+        ChunkKind::Metrics => vec![Chunk::of_metrics(0, message)],
+        _ => {
+            let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+            Chunk::of_request(scan::scan(&message, kind.signal(), &keys)?, message)
+        }
+    };
+    let mut prepared: Vec<Prepared> = chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
+    prepared.iter_mut().for_each(|chunk| chunk.head.arrival = came);
+    Ok(prepared)
+}

@@ -1,0 +1,25 @@
+//! What the log of a bridge on a bucket no longer needs.
+
+use std::sync::atomic::Ordering;
+
+use super::error::Error;
+use super::index;
+use super::local::Local;
+use super::log::Position;
+
+impl Local {
+    /// Removes the segments before this one, except for the one that is written to.
+    pub(super) fn remove_before(&self, segment: u64) -> Result<(), Error> {
+        let writer = self.writer().ok_or(Error::ReadOnly)?;
+        writer.state.spent.fetch_max(segment, Ordering::AcqRel);
+        writer.maintenance.now().map(|_| ())
+    }
+
+    /// Removes log records without a trace from the index: what comes again is new.
+    pub(super) fn forget_loose(&self, places: &[Position]) -> Result<(), Error> {
+        let writer = self.writer().ok_or(Error::ReadOnly)?;
+        let mut index = index::open(self.directory())?;
+        let _turn = writer.state.turns.take();
+        index::delete(&mut index, &[], places)
+    }
+}
