@@ -1,6 +1,7 @@
 //! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
 
 mod batch;
+mod console;
 mod from;
 mod requests;
 mod stored_content;
