@@ -41,6 +41,8 @@ pub(super) struct Reader {
     total: Option<Value>,
     /// Whether calls end with `token_usage_record`.
     has_records: bool,
+    /// Whether turns are told to begin.
+    has_turns: bool,
     /// Whether the end of a call was ever told. Programs that write such files may not.
     has_ends: bool,
     /// Whether a tool gave its result since the model call began.

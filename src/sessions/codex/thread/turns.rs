@@ -11,6 +11,7 @@ use crate::span::{TraceId, UnixNanos};
 impl Reader {
     pub(super) fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
         self.close();
+        self.has_turns = true;
         let trace = get::text(payload, "/trace_id").and_then(TraceId::from_hex);
         let turn = get::text(payload, "/turn_id").unwrap_or_default();
         if self.root.is_none() && self.thread.under.is_some() {
@@ -41,7 +42,7 @@ impl Reader {
             prompt.heard = heard;
             return;
         }
-        if self.has_records {
+        if self.has_records || self.has_turns {
             // More words while the agent works.
             self.thread.events.push(Event::Heard(heard.unwrap_or(message)));
             return;
