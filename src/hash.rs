@@ -12,7 +12,7 @@ pub(crate) type HashSet<T> = std::collections::HashSet<T, foldhash::fast::Random
 /// Items by key, in the order in which they begin. A few keys are compared, which is faster than to hash them; more are hashed.
 pub(crate) struct Keyed<K, T> {
     list: Vec<(K, T)>,
-    /// Where each key stands, once there are more than [`FEW`].
+    /// Where each key is, once there are more than [`FEW`].
     places: HashMap<K, usize>,
 }
 

@@ -26,7 +26,7 @@
 //! let contextforge = formats::by_id("contextforge").ok_or("no such format")?;
 //! for assembled in contextforge.assemble(&runs, &Options::default(), Layout::Compact) {
 //!     assert!(assembled.document.contains(r#""tool_name":"weather""#));
-//!     // The format requires the agent's name, and no span has it: the document says "unknown".
+//!     // The format requires the agent's name, and no span has it: the document has "unknown".
 //!     assert!(assembled.losses.iter().any(|loss| loss.what == "agent_info.name"));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -311,7 +311,7 @@ impl Rule {
 /// The longest expression: an automaton that has many states for each byte of a text takes minutes for a megabyte.
 const STEPS: usize = 2_000;
 
-/// How many characters an expression stands for one after the other, with its counted repetitions written out.
+/// How many consecutive characters an expression matches, with its counted repetitions written out.
 fn steps(hir: &Hir) -> usize {
     let sum = |list: &[Hir]| list.iter().map(steps).fold(0, usize::saturating_add);
     match hir.kind() {

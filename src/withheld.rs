@@ -1,6 +1,6 @@
 //! Values that a client left out.
 
-/// Texts with which clients say that they left a value out.
+/// Texts with which clients mark values that they left out.
 const WITHHELD: [&str; 10] = [
     // Koog without content capture.
     "HIDDEN:non-empty",
@@ -24,7 +24,7 @@ pub(crate) fn is_printed_object(text: &str) -> bool {
     match text.as_bytes().first() {
         // Python's, and what serializers write in its place.
         Some(b'<') => text.ends_with('>') && !text.contains('\n') && (text.contains(" at 0x") || text.contains("serializable")),
-        // JavaScript's, also of a list, and of what holds itself.
+        // JavaScript's, also of a list, and of what contains itself.
         Some(b'[') => text
             .split(',')
             .all(|item| matches!(item.trim(), "[object Object]" | "[Circular]" | "[object Promise]")),
@@ -32,10 +32,10 @@ pub(crate) fn is_printed_object(text: &str) -> bool {
     }
 }
 
-/// Whether a text says that its client left the value out.
+/// Whether a text means that its client left the value out.
 pub(crate) fn is_withheld(text: &str) -> bool {
     let begins = matches!(text.as_bytes().first(), Some(b'H' | b'_' | b'<' | b'['));
-    // Logfire's scrubbing says why.
+    // Logfire's scrubbing adds the reason.
     begins && (WITHHELD.contains(&text) || text.starts_with("[Scrubbed due to"))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::operating::{get, send, span};
+use crate::requests::{get, send, span};
 use crate::serving::{ANY_PORTS, Serving, program};
 
 /// A bucket in a folder, and a destination that can be stopped and started again on the same port.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use spanbridge::otlp::encode;
 use spanbridge::span::json::Message;
 
-use crate::kill::{Acknowledged, Traces, load};
+use crate::load::{Acknowledged, Traces, load};
 use crate::s3_server::{S3, VERSITYGW};
 use crate::serving::{ANY_PORTS, Serving, program};
 
@@ -198,8 +198,8 @@ fn a_directory_is_copied_into_a_bucket_and_back_and_its_writers_are_listed() {
     let (first, back, url) = (place("first"), place("back"), format!("file://{}", place("bucket")));
     let mut command = program();
     let serving = Serving::launch(command.args(["serve", "--data-dir", &first]).args(ANY_PORTS));
-    let spans: Vec<_> = (1..=9).map(|trace| crate::operating::span(trace, 1)).collect();
-    assert_eq!(crate::operating::send(&serving, &spans), 200);
+    let spans: Vec<_> = (1..=9).map(|trace| crate::requests::span(trace, 1)).collect();
+    assert_eq!(crate::requests::send(&serving, &spans), 200);
     serving.stop();
     let run = |arguments: &[&str]| {
         let output = program().args(["store"]).args(arguments).output().expect("runs");

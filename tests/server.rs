@@ -3,20 +3,17 @@
 
 #[path = "support/authority.rs"]
 mod authority;
+#[path = "support/load.rs"]
+mod load;
 #[path = "support/memory_store.rs"]
 mod memory_store;
-#[cfg(feature = "bucket")]
-#[path = "support/s3_server.rs"]
-mod s3_server;
+#[path = "support/requests.rs"]
+mod requests;
 #[path = "support/serving.rs"]
 mod serving;
 mod support;
 
 mod blocks;
-#[cfg(feature = "bucket")]
-mod bucket_adopting;
-#[cfg(feature = "bucket")]
-mod bucket_bridges;
 mod cli;
 mod conformance;
 mod forward;

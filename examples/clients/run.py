@@ -149,7 +149,7 @@ def run(program, folder, place, model_port):
 
 
 def checked(program, server):
-    """The run is one trace, and its documents tell what the agent did."""
+    """The run is one trace, and its documents contain what the agent did."""
     def documents(kind):
         lines = subprocess.run([program, "export", "--to", kind, "--server", server], check=True, stdout=subprocess.PIPE, text=True).stdout
         return [json.loads(line) for line in lines.splitlines()]
@@ -172,7 +172,7 @@ def checked(program, server):
 
 
 def checked_program(program, server, tool, arguments):
-    """The runs are one session, and its documents tell what the agent did."""
+    """The runs are one session, and its documents contain what the agent did."""
     def ndjson(*command):
         lines = subprocess.run([program, *command, "--server", server], check=True, stdout=subprocess.PIPE, text=True).stdout
         return [json.loads(line) for line in lines.splitlines()]

@@ -1,6 +1,6 @@
 """Runs each example on documents of a recording. usage: run.py [--bin PROGRAM] [--python PYTHON]
 
-Where a package is not installed, its example says so and is not counted.
+Where a package is not installed, its example reports that and is not counted.
 """
 import argparse, pathlib, shutil, subprocess, sys, tempfile
 

@@ -54,7 +54,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// What a token stands for.
+/// What a token grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The token's name, for people.
@@ -148,7 +148,7 @@ impl Tokens {
         self.0.is_empty()
     }
 
-    /// What the tokens stand for, in no order.
+    /// What the tokens grant, in no order.
     pub fn grants(&self) -> impl Iterator<Item = &Grant> {
         self.0.values().map(AsRef::as_ref)
     }
@@ -163,7 +163,7 @@ impl Tokens {
         Ok(grant.map(|grant| grant.project.clone()).unwrap_or_default())
     }
 
-    /// What the token of a request stands for; `None`: no request needs one.
+    /// What the token of a request grants; `None`: no request needs one.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Tokens {
             return Ok(None);
         }
         let mut values = authorization.into_iter();
-        // Two headers: what stands before us may have looked at the other one.
+        // Two headers: a proxy may have checked the other one.
         let (Some(value), None) = (values.next(), values.next()) else {
             return Err(Denied::NoToken);
         };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A project of an organization, written `ORG/PROJECT`. Each has a store of its own.
+/// A project of an organization, written `ORG/PROJECT`. Each has its own store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Project {
     organization: String,
@@ -25,7 +25,7 @@ pub struct ProjectError {
 /// The organization, and the project, of those who name none.
 const DEFAULT: &str = "default";
 
-/// The folder of the data directory that holds all projects but the default one.
+/// The folder of the data directory with all projects but the default one.
 const FOLDER: &str = "projects";
 
 impl Default for Project {
@@ -44,7 +44,8 @@ impl Project {
         &self.organization
     }
 
-    /// What holds the data of all projects but the default one: a folder for each organization, in it one for each project.
+    /// The directory with the data of all projects but the default one: a folder for each organization, in it one for each
+    /// project.
     #[must_use]
     pub fn folder(data_dir: &Path) -> PathBuf {
         data_dir.join(FOLDER)

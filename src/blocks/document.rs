@@ -1,6 +1,6 @@
 //! OpenReward's blocks, in its own words.
 //!
-//! A field that is absent and a field that is null are told apart, so that a document that is read comes out as it was.
+//! A field that is absent and a field that is null are distinguished, so that a document that is read is written as it was.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::document::json::{Json, Object, Text};
 pub struct Document<'a> {
     /// The blocks.
     pub blocks: Vec<Block<'a>>,
-    /// Whether they stand in an object instead of a bare array.
+    /// Whether they are in an object instead of a bare array.
     pub wrapped: bool,
 }
 
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for Document<'_> {
     }
 }
 
-/// A field that stands there, even as null.
+/// A field that is present, even as null.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

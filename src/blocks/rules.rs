@@ -31,7 +31,7 @@ pub struct KnownBlock {
     pub call_id: Option<String>,
 }
 
-/// A block that holds the rules: what later checks must know of it.
+/// A block that satisfies the rules: what later checks must know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
     /// Its id, if the client gives one.
@@ -376,7 +376,7 @@ impl Known for Seen {
     }
 }
 
-/// Every block that breaks a rule, with its index. Each block may name a trace of its own.
+/// Every block that breaks a rule, with its index. Each block may name its own trace.
 #[must_use]
 pub fn check_all(blocks: &[Value], limits: &Limits) -> Vec<(usize, Refusal)> {
     let mut seen = Seen::default();

@@ -1,6 +1,6 @@
 //! Blocks stitched into conversations: the answer of `blocks.stitched`.
 //!
-//! Messages stand at the top, thoughts and tool calls under them, results under the calls. Siblings go by
+//! Messages are at the top, thoughts and tool calls under them, results under the calls. Siblings go by
 //! `payload.seq` (without one last), then `created_at`, then `id`.
 
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ pub struct Orphans<'a> {
     pub tool_results: Vec<Block<'a>>,
 }
 
-/// Stitches blocks that stand in insertion order.
+/// Stitches blocks in insertion order.
 #[must_use]
 pub fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
     let mut sorted: Vec<&Block<'a>> = blocks.iter().collect();

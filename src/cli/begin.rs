@@ -11,9 +11,9 @@ use crate::span::UnixNanos;
 /// When the runs of rows began.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Begin {
-    /// Nobody can say: their times stay near 1970.
+    /// Unknown: their times stay near 1970.
     Unknown,
-    /// When the file was written. Nobody can say that of standard input.
+    /// When the file was written. Unknown for standard input.
     Written,
     /// Then.
     At(UnixNanos),

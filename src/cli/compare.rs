@@ -57,7 +57,7 @@ pub(super) struct Compare {
     from: Where,
 }
 
-/// What to say where this is neither a file nor a run, but has the form of a path.
+/// The message for what is neither a file nor a run, but has the form of a path.
 fn missing_file(text: &str) -> Option<Failure> {
     let path = Path::new(text);
     let is_path = path.extension().is_some() || path.components().count() > 1;
@@ -148,7 +148,7 @@ impl Compare {
 
 /// Wider than this, words are cut where a line has no end.
 const WIDE: usize = 100;
-/// So many columns of words that are the same stand before and behind those that differ.
+/// So many columns of equal words are shown before and after those that differ.
 const AROUND: usize = 24;
 /// More steps in a row that are the same are counted instead.
 const SAME: usize = 3;

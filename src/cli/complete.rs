@@ -70,7 +70,7 @@ fn in_time(find: Find) -> Vec<CompletionCandidate> {
     ordered.map(|(place, candidate)| candidate.display_order(Some(place))).collect()
 }
 
-/// The flags that say where to read from.
+/// The flags for where to read from.
 #[derive(Debug, Parser)]
 struct Line {
     #[command(flatten)]

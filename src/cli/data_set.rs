@@ -152,7 +152,7 @@ impl DataSet {
         self.manifest.set_source(source);
     }
 
-    /// A session's documents stand for several runs: there is no manifest of them.
+    /// A session's documents represent several runs: there is no manifest of them.
     pub(super) fn is_of_session(&mut self) {
         self.output = None;
     }
@@ -178,7 +178,7 @@ impl DataSet {
         self.output.as_ref().map_or_else(String::new, |output| output.name(side).to_owned())
     }
 
-    /// Where documents of a side stand.
+    /// Where documents of a side are.
     pub(super) fn folder(&self, side: usize) -> Option<PathBuf> {
         Some(self.output.as_ref()?.folder(side).to_owned())
     }
@@ -191,7 +191,7 @@ impl DataSet {
         }
     }
 
-    /// Ends the files, and says what was left out.
+    /// Ends the files, and reports what was left out.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let (read, selected, skipped) = self.manifest.counts();
         let skipped: Vec<String> = skipped.map(|(why, count)| format!("{count} {}", words(why))).collect();
@@ -200,7 +200,7 @@ impl DataSet {
         } else {
             format!("; left out: {}", skipped.join(", "))
         };
-        // No run: that was told already.
+        // No run: that was reported already.
         if read > 0 {
             let runs = out::many(read, "run");
             out::note(&format!("selected {selected} of {runs}{left_out}"));

@@ -54,7 +54,7 @@ pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Resul
     }
 }
 
-/// The memory that reading one file may take, unless told otherwise: 1 GiB, or 8 times its bytes if that is more.
+/// The memory that reading one file may take, by default: 1 GiB, or 8 times its bytes if that is more.
 pub(super) fn memory_for(bytes: usize, told: Option<usize>) -> usize {
     told.unwrap_or_else(|| bytes.saturating_mul(8).max(1 << 30))
 }
@@ -90,7 +90,7 @@ pub(super) fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>>
 fn is_longer(bytes: &[u8], encoding: Encoding, limit: usize) -> bool {
     let count = |reader: &mut dyn Read| {
         let most = (limit as u64).saturating_add(1);
-        // A broken stream is told when it is read.
+        // A broken stream is reported when it is read.
         io::copy(&mut reader.take(most), &mut io::sink()).is_ok_and(|counted| counted == most)
     };
     match encoding {

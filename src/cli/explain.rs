@@ -40,7 +40,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What an error of a library means; `None` if its words say enough.
+/// What an error of a library means; `None` if its words are clear enough.
 pub(super) fn meaning(words: &str) -> Option<&'static str> {
     if words.contains("Connection refused") {
         return Some("nothing listens there: start the server, or correct the URL");

@@ -131,7 +131,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// What there is of a trace. What there is not, is told and counted, and does not keep the others from being exported.
+    /// The documents of a trace. Failures are reported and counted, and do not keep the others from being exported.
     fn read(&mut self, source: &Source, id: TraceId, writer: &mut DocumentWriter) -> Result<Stored, Failure> {
         self.asked += 1;
         let (mut stored, whys) = match source.trace(id) {

@@ -73,7 +73,7 @@ pub(super) enum Failure {
     Held {
         /// Where.
         address: String,
-        /// The flag that says where.
+        /// The flag for the place.
         flag: &'static str,
     },
     /// A running server gave no answer, or an unusable one.
@@ -89,7 +89,7 @@ pub(super) enum Failure {
     Answer {
         /// Which.
         url: String,
-        /// What it says, or what is wrong with what it says.
+        /// Its message, or what is wrong with it.
         message: String,
     },
     /// The system provides no threads or no signals.

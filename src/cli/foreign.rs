@@ -1,6 +1,6 @@
 //! Files that are not read, by what they are.
 
-/// What a file is, by its first bytes; `None` where they do not tell.
+/// What a file is, by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a ZIP archive with no log of Inspect AI; unpack it"),

@@ -9,7 +9,7 @@ pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
     documents::format(id).map_err(|_| unknown(id, &UnknownFormat::known()))
 }
 
-/// What is said of a word that names no format: what it may mean, and those that there are.
+/// The message for a word that names no format: what it may mean, and those that there are.
 pub(super) fn unknown(id: &str, known: &str) -> String {
     let near = known
         .split(", ")

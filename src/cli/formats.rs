@@ -1,4 +1,4 @@
-//! `spanbridge formats`: the document formats, what each holds and loses, and its options.
+//! `spanbridge formats`: the document formats, what each contains and loses, and its options.
 
 use std::process::ExitCode;
 

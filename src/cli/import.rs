@@ -174,7 +174,7 @@ impl Import {
     fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         let mut rows = |_: &Path, mut read: Disassembled| {
-            // A row that was stored before began when that says, whatever its file's time is now.
+            // A row that was stored before began at the stored time, whatever its file's time is now.
             formats::begin_at("messages", &mut read.spans, |trace_id| match opened.store.row(trace_id) {
                 Ok(row) => row.map(|row| UnixNanos(row.start)),
                 Err(error) => {

@@ -1,4 +1,4 @@
-//! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
+//! Files to spans and log records. The content of a file determines its compression, encoding and signal; its name never does.
 
 mod batch;
 mod console;
@@ -20,7 +20,7 @@ pub(super) use batch::{Batch, Rows};
 pub(super) use from::{From, from_of};
 use stored_content::ContentFolders;
 
-/// No file may hold more than this after decompression, unless told otherwise.
+/// By default no file may be larger than this after decompression.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// The files of `convert`, `import` and `send`, and how they are read.
@@ -48,7 +48,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// One file whose content tells what it is.
+    /// One file, recognised by its content.
     pub(super) fn one(path: &Path, semconv: Option<&Path>) -> Self {
         Self {
             from: From::Auto,

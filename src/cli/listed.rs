@@ -1,4 +1,4 @@
-//! What is said of a trace in a list.
+//! What a list shows of a trace.
 
 use crate::operation::TokenCount;
 use crate::view::step;

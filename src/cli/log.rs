@@ -10,7 +10,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::{Registry, fmt, reload};
 
-/// What is said.
+/// The message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -22,7 +22,7 @@ pub(super) enum Level {
     Trace,
 }
 
-/// How it is said.
+/// The form of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Form {

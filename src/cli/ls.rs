@@ -120,7 +120,7 @@ fn wanted_name(status: Status) -> &'static str {
     }
 }
 
-/// Whether a name is the wanted one. `*` stands for any text; case does not matter.
+/// Whether a name is the wanted one. `*` matches any text; case does not matter.
 fn matches(wanted: &str, name: &str) -> bool {
     let (wanted, name) = (wanted.to_lowercase(), name.to_lowercase());
     let Some((first, rest)) = wanted.split_once('*') else {
@@ -183,7 +183,7 @@ impl Ls {
     }
 }
 
-/// The shortest prefix that tells these ids apart, 8 digits at least.
+/// The shortest prefix that distinguishes these ids, 8 digits at least.
 fn id_length(traces: &[Listed]) -> usize {
     let mut ids: Vec<&str> = traces.iter().map(|listed| listed.trace_id.as_str()).collect();
     ids.sort_unstable();
@@ -269,7 +269,7 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     table
 }
 
-/// Tokens in and out, as far as the calls say them.
+/// Tokens in and out, as far as the calls have them.
 fn tokens(summary: &Summary) -> String {
     let number = |tokens: Option<u64>| tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     match (summary.input_tokens, summary.output_tokens) {

@@ -113,7 +113,8 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version go to standard output with status 0, usage errors to standard error with status 2.
             if error.use_stderr() {
-                // They repeat what was given, so without clap's colours: nothing tells those from colours that were given.
+                // They repeat what was given, so without clap's colours: they could not be distinguished from colours that were
+                // given.
                 out::plain(error.render().to_string().trim_end());
             } else {
                 let _ = error.print();

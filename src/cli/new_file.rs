@@ -1,4 +1,4 @@
-//! Files that commands write: never through a symbolic link, and never over a file of somebody else without being told to.
+//! Files that commands write: never through a symbolic link, and never over somebody else's file unless asked to.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ pub(super) struct NewFile {
     pub(super) replaces: bool,
 }
 
-/// So many bytes of a file tell what it is.
+/// So many bytes of a file determine what it is.
 const HEAD: u64 = 1 << 10;
 
 /// Opens a file with a name that the program gives, such as a document in a directory. A plain file of this name is replaced, anything
@@ -35,8 +35,8 @@ pub(super) fn not_there(path: &Path) -> Result<NewFile, Failure> {
     in_directory(path)
 }
 
-/// Opens a file that the call names. A plain file is replaced if it is one that this command wrote, as `is_own` tells by its first
-/// bytes, or if it is told to. Devices and pipes are written to.
+/// Opens a file that the call names. A plain file is replaced if it is one that this command wrote, which `is_own` determines by
+/// its first bytes, or if it is asked to. Devices and pipes are written to.
 pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Result<File, Failure> {
     let about = fs::metadata(path).ok();
     if about.as_ref().is_some_and(|about| !about.is_file()) {

@@ -28,7 +28,7 @@ where
     type Value = T;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
-        // A function is a parser as well: its errors are told as clap tells them.
+        // A function is a parser as well: its errors are reported as clap reports them.
         self.parse.parse_ref(command, arg, value)
     }
 

@@ -129,7 +129,7 @@ pub(super) fn styled(text: &str, style: Style) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// How many columns a line may take: those of the terminal, else those that `COLUMNS` says; `None`: as many as it needs.
+/// How many columns a line may take: those of the terminal, else those in `COLUMNS`; `None`: as many as it needs.
 pub(super) fn width() -> Option<usize> {
     let said = || env::var("COLUMNS").ok()?.parse::<usize>().ok();
     let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
@@ -210,7 +210,7 @@ impl Table {
         heads.map(|(head, _)| head.clone()).collect()
     }
 
-    /// Takes out columns in which no row says anything.
+    /// Removes columns that are empty in all rows.
     pub(super) fn drop_empty(&mut self) {
         for column in (0..self.widths().len()).rev() {
             let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));

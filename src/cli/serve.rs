@@ -203,7 +203,7 @@ impl Running {
         let settings = effective(&table)?;
         let mut config = settings.config_with(Arc::clone(&self.vocabulary))?;
         let waiting = wait_for_restart(&self.table, &table);
-        // New projects stand beside those that are there.
+        // New projects are added to those that are there.
         config.data_dir = effective(&self.table)?.config_with(Arc::clone(&self.vocabulary))?.data_dir;
         for (project, recovery) in handle.reload(&config)? {
             self.recovered(&project, &recovery);

@@ -37,8 +37,8 @@ impl SessionStore {
         }
     }
 
-    /// Stores the spans of a session; of one that has grown, only what is new. What an exporter sent of it stays in the store, and the
-    /// session's spans tell of it from then on.
+    /// Stores the spans of a session; of one that has grown, only what is new. What an exporter sent of it stays in the store,
+    /// but the session's spans replace it from then on.
     pub(super) fn take(&self, mut spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
         let keys = self.vocabulary.session_keys();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! What `serve` is set to: one list of settings, told by a TOML file, by `SPANBRIDGE_*` variables or by flags, in the same
-//! words. A flag wins over a variable, a variable over the file, the file over what is built in.
+//! The settings of `serve`: one list, set by a TOML file, by `SPANBRIDGE_*` variables or by flags, with the same
+//! names. A flag wins over a variable, a variable over the file, the file over the defaults.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Reads and prints settings as TOML. What is said of a fault never repeats a value: it may be a secret.
+//! Reads and prints settings as TOML. A message about a fault never repeats a value: it may be a secret.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use toml::{Table, Value};
 use super::failure::Failure;
 use super::settings::{Settings, paths_from};
 
-/// What stands for a secret where settings are shown.
+/// Replaces a secret where settings are shown.
 const HIDDEN: &str = "(hidden)";
 
-/// The settings that are lists of tables, with what stands for one that is empty.
+/// The settings that are lists of tables, with the text for one that is empty.
 const TABLES: &[(&str, &str)] = &[
     (
         "tokens",
@@ -95,7 +95,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     }
 }
 
-/// All settings as a file that says the same, with a comment each; secrets are hidden.
+/// All settings as a file, with a comment each; secrets are hidden.
 pub(super) fn print(table: &Table) -> String {
     let mut out = String::from("# The settings of `spanbridge serve`. Flags override variables, and variables override this file.\n");
     for argument in Settings::augment_args(clap::Command::new("serve")).get_arguments() {

@@ -32,10 +32,10 @@ use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
 
-/// The API's address unless a flag says otherwise.
+/// The API's address by default.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 
-/// The variables that stand for the flags.
+/// The variables for the flags.
 const SERVER: &str = "SPANBRIDGE_SERVER";
 const DATA_DIR: &str = "SPANBRIDGE_DATA_DIR";
 const STORE: &str = "SPANBRIDGE_STORE";
@@ -192,7 +192,7 @@ fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Ki
     })
 }
 
-/// What the bridge says of a trace that is damaged on its disk.
+/// The bridge's error for a trace that is damaged on its disk.
 #[derive(serde::Deserialize)]
 struct Damage {
     damaged: Vec<String>,
@@ -206,7 +206,7 @@ impl Damage {
         if body.ends_with(Self::NONE) {
             return Vec::new();
         }
-        // Below a span that nests deeper than this parser goes, nothing can be told; the trace itself is read with more room.
+        // Below a span that nests deeper than this parser goes, nothing can be shown; the trace itself is read with more room.
         serde_json::from_slice(body).map_or_else(|_| Vec::new(), |damage: Self| damage.damaged)
     }
 }
@@ -221,7 +221,7 @@ impl Source {
         }
     }
 
-    /// The traces that a filter holds.
+    /// The traces that match a filter.
     pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
         self.list_where(filter, true, &|_| true)
     }
@@ -231,7 +231,7 @@ impl Source {
         self.list_where(filter, false, &|_| true)
     }
 
-    /// Those of them for which this holds, as many as the filter says. Read page by page.
+    /// Those of them for which this is true, as many as the filter allows. Read page by page.
     pub(super) fn list_where(&self, filter: &Filter, summaries: bool, holds: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
         let (mut listed, mut after) = (Vec::new(), None);
         loop {
@@ -250,7 +250,7 @@ impl Source {
         Ok(listed)
     }
 
-    /// The same of the runs for which an expression holds, too. Each trace is read.
+    /// The same, of the runs for which an expression is also true. Each trace is read.
     pub(super) fn list_of_runs(
         &self,
         filter: &Filter,
@@ -290,7 +290,7 @@ impl Source {
         Ok(runs.into_iter().next())
     }
 
-    /// The traces that came last, at most as many as a page of a server holds.
+    /// The traces that came last, at most as many as a page of a server has.
     pub(super) fn latest(&self, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
         let page = self.page(filter, summaries, filter.limit.unwrap_or(PAGE), None)?;
         Ok(page.traces)
@@ -380,7 +380,7 @@ impl Source {
         Ok(())
     }
 
-    /// The ids of the traces that a filter holds.
+    /// The ids of the traces that match a filter.
     pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
         if let Kind::Directory { store, .. } = &self.kind {
             return Ok(store.list(filter)?.into_iter().map(|row| row.trace_id).collect());

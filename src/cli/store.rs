@@ -279,7 +279,7 @@ impl Copying {
         Ok(())
     }
 
-    /// Compares what was copied, chunk by chunk; says what differs.
+    /// Compares what was copied, chunk by chunk; returns what differs.
     fn compare(&self, rows: &[TraceRow]) -> Result<bool, Failure> {
         let (mut differ, mut digest) = (Vec::new(), Sha256::new());
         let mut progress = out::Progress::new("compared", rows.len());

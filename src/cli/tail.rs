@@ -162,7 +162,7 @@ impl Seen {
     }
 }
 
-/// Id, start, status, agent, time, calls, tokens, money: what is not said is left out.
+/// Id, start, status, agent, time, calls, tokens, money: what is unknown is left out.
 fn line(listed: &Listed, width: Option<usize>) -> String {
     let summary = &listed.summary;
     let status = listed::status(summary);

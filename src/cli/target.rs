@@ -125,7 +125,7 @@ impl io::Write for LossesOutput {
     }
 }
 
-/// Writes documents and losses as the flags say.
+/// Writes documents and losses as the flags select.
 #[derive(Debug)]
 pub(super) struct DocumentWriter {
     format: &'static AnyFormat,
@@ -202,7 +202,7 @@ impl DocumentWriter {
         if !self.options.is(files.option.0, files.option.1) {
             return Ok(());
         }
-        // Rows stand in one file of the directory, documents in a folder for each side.
+        // Rows are in one file of the directory, documents in a folder for each side.
         let set = self.set.as_ref().filter(|set| !set.has_rows());
         let directory = set.and_then(|set| set.folder(side)).unwrap_or_else(|| directory.clone());
         for (name, bytes) in (files.of)(runs) {
@@ -320,7 +320,7 @@ impl DocumentWriter {
             wrote = Some(format!("wrote {documents} ({}) to {place}{replaced}", self.format.id));
         }
         if let Some(spool) = &self.spool {
-            // What was written is said once it is there.
+            // What was written is reported once it is there.
             self.set.take().map_or(Ok(()), DataSet::finish)?;
             spool.send()?;
         }
@@ -348,7 +348,8 @@ impl DocumentWriter {
     }
 }
 
-/// How a session's files are named. A name that would be too long for a file system is cut, and its hash tells it from others.
+/// How a session's files are named. A name that would be too long for a file system is cut, and its hash distinguishes it from
+/// others.
 fn file_stem(session: &str) -> String {
     const LONGEST: usize = 180;
     const KEPT: usize = 120;

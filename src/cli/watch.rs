@@ -21,7 +21,8 @@ const SETTLED: Duration = Duration::from_secs(15);
 /// Reading takes at most this part of the time, however long sessions are.
 const SHARE: u32 = 4;
 
-/// Stores sessions as they change until it is stopped, or the store is closed. `told`: what was stored, and what could not be.
+/// Stores sessions as they change until it is stopped, or the store is closed. `told` reports what was stored, and what could not
+/// be.
 pub(super) fn follow(
     store: &SessionStore,
     mut watch: Watch,

@@ -5,12 +5,12 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who says a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The system prompt.
     System,
-    /// The person, or whoever stands in for one.
+    /// The person, or whoever acts as one.
     User,
     /// The model.
     Assistant,
@@ -37,7 +37,7 @@ pub struct Block {
     pub block_type: String,
     /// `MESSAGE`, `TOOL_CALL`, `TOOL_RESULT` or `THINK`.
     pub sub_type: String,
-    /// What it says.
+    /// Its content.
     pub payload: Value,
     /// The block above.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -102,7 +102,7 @@ impl ClientError {
         Self::Refused {
             code: Code::of(word("code").unwrap_or_default()),
             status,
-            // A proxy's page says something too.
+            // A proxy's page is useful too.
             message: word("message").map_or_else(|| text.chars().take(200).collect(), str::to_owned),
             details: Box::new(details.cloned().unwrap_or_default()),
             retry_after,

@@ -20,7 +20,7 @@
 //!
 //! Requests block. The client has no queue and sends nothing again by itself: after [`Code::NotStored`] or
 //! [`ClientError::Transport`] the block may be stored or not. Send it again with the same [`Draft::id`]; [`Code::Validation`] with
-//! the field `id` then says that it is stored.
+//! the field `id` then means that it is stored.
 
 mod block;
 mod draft;
@@ -121,13 +121,13 @@ impl Trace {
         &self.id
     }
 
-    /// A message: what somebody says. The content is text, or any JSON value that is not empty.
+    /// A message. The content is text, or any JSON value that is not empty.
     pub fn log_message(&self, role: Role, content: impl Into<Value>) -> Draft<'_, MessageBlock> {
         let payload = json!({"role": role.name(), "content": content.into()});
         Draft::new(&self.endpoint, ["MESSAGE", "MESSAGE"], payload, None)
     }
 
-    /// A tool call that stands under a message. The arguments are an object.
+    /// A tool call under a message. The arguments are an object.
     pub fn log_act(
         &self,
         parent: &MessageBlock,
@@ -151,7 +151,7 @@ impl Trace {
         Draft::new(&self.endpoint, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
     }
 
-    /// A thought that stands under a message.
+    /// A thought under a message.
     pub fn log_think(&self, parent: &MessageBlock, text: impl Into<String>) -> Draft<'_, ThinkBlock> {
         Draft::new(&self.endpoint, ["ACT", "THINK"], json!({"text": text.into()}), Some(parent))
     }

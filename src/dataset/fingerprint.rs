@@ -1,8 +1,8 @@
-//! When two runs are equal: when the same was said and done in them.
+//! When two runs are equal: when their messages and actions are the same.
 //!
-//! What counts: for each agent its name, whether a tool called it, and its conversation in order: who speaks, words, thoughts in
+//! What counts: for each agent its name, whether a tool called it, and its conversation in order: roles, words, thoughts in
 //! words, pictures and files, calls with the tool's name and arguments, results, and how tools failed. The tools that were offered. Work
-//! that no model asked for, with what went in and came out. The question and the answer where no model call holds them. Arguments and
+//! that no model asked for, with input and output. The question and the answer if no model call contains them. Arguments and
 //! results are compared as JSON values: the order of keys and blanks between them do not matter. Agents are compared in any order, since
 //! those that run in parallel start in any.
 //!
@@ -21,10 +21,10 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Transcript};
 
-/// A hash of what was said and done.
+/// A hash of messages and actions.
 pub type Fingerprint = [u8; 32];
 
-/// The fingerprint of a run; `None` if its spans say neither words nor calls nor results.
+/// The fingerprint of a run; `None` if its spans have neither words nor calls nor results.
 #[must_use]
 pub fn of(run: &Run) -> Option<Fingerprint> {
     let (transcript, results) = (Transcript::of(run), Results::of(run));
@@ -34,7 +34,7 @@ pub fn of(run: &Run) -> Option<Fingerprint> {
         let mut builder = FingerprintBuilder::default();
         builder.text("agent", run.scopes.get(id).and_then(|scope| scope.agent.as_deref()));
         builder.text("called", home.map(|_| "by a tool"));
-        // A name alone says nothing of what happened.
+        // A name alone does not show what happened.
         builder.has_content = false;
         scope(run, &transcript, &results, id, &mut builder);
         whole.has_content |= builder.has_content;
@@ -149,11 +149,11 @@ fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, builder: &mut
     builder.text("failure", failure.map(calls::error_text));
 }
 
-/// Work that no conversation tells of.
+/// Work outside the conversations.
 fn work(step: &Step, builder: &mut FingerprintBuilder) {
     let operation = &step.operation;
     match operation.kind {
-        // What they say, those below them say too; judgements are not the agent's.
+        // Their words are also on those below them; judgements are not the agent's.
         Kind::Agent | Kind::AgentCreate | Kind::Chain | Kind::Evaluator | Kind::Prompt | Kind::Unknown => return,
         kind => builder.tag(kind.name()),
     }

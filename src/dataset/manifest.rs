@@ -1,4 +1,4 @@
-//! What a data set holds, and what was left out: `manifest.json`.
+//! What a data set contains, and what was left out: `manifest.json`.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::selection::{Selection, Skipped};
 use crate::formats::{AnyFormat, Loss, LossReason, Options};
 use crate::trace::{Finding, FindingKind};
 
-/// The content of `manifest.json`. It says nothing of when it was written: the same spans and moments give the same bytes.
+/// The content of `manifest.json`. It contains no time of writing: the same spans and moments give the same bytes.
 #[derive(Debug, Serialize)]
 pub struct Manifest {
     /// The version of the program.
@@ -35,7 +35,7 @@ pub struct Manifest {
     runs: Runs,
     /// Documents.
     documents: u64,
-    /// What stands on each side, by its name.
+    /// The contents of each side, by its name.
     splits: BTreeMap<String, Side>,
     /// What the documents cannot hold, by reason.
     losses: BTreeMap<LossReason, u64>,
@@ -177,7 +177,7 @@ impl Manifest {
         self.splits.entry(side.to_owned()).or_default();
     }
 
-    /// Names a file that holds documents of a side.
+    /// Names a file with documents of a side.
     pub(super) fn file(&mut self, side: &str, file: RowFile) {
         self.splits.entry(side.to_owned()).or_default().files.push(file);
     }

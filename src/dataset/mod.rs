@@ -4,8 +4,8 @@
 //! run ─ where ─ dedup ─ split ─> documents ─> train.jsonl, test.jsonl, manifest.json
 //! ```
 //!
-//! * [`Expression`] selects runs by what they say. The page of [`expression`] has its grammar and its fields.
-//! * [`fingerprint`] tells equal conversations by what was said and done.
+//! * [`Expression`] selects runs by their facts. The page of [`expression`] has its grammar and its fields.
+//! * [`fingerprint`] identifies equal conversations by messages and actions.
 //! * [`Split`] puts a run on a side by a hash of its session, the same on every machine.
 //! * [`Manifest`] counts what was read, left out and written.
 //! * [`Output`] writes the files, one row at a time.

@@ -55,7 +55,7 @@ pub enum OutputError {
     },
 }
 
-/// A data set that is being written. The manifest comes last, so a directory without one holds no whole data set.
+/// A data set that is being written. The manifest comes last, so a directory without one is no complete data set.
 #[derive(Debug)]
 pub struct Output {
     directory: PathBuf,
@@ -133,13 +133,13 @@ impl Output {
         self.sides.get(side).map_or("", |side| &side.name)
     }
 
-    /// Where the documents of a side stand that have files of their own.
+    /// Where documents of a side with separate files are.
     #[must_use]
     pub fn folder(&self, side: usize) -> &Path {
         self.sides.get(side).map_or(&self.directory, |side| &side.folder)
     }
 
-    /// Writes a document as a row. It stands on one line.
+    /// Writes a document as a row. It is on one line.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::RowFile;
 use crate::span::hex;
 
-/// A file of its own: what stands there is removed first, so that no link is followed.
+/// A new file: what is there is removed first, so that no link is followed.
 fn new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -35,7 +35,7 @@ impl Counted {
         })
     }
 
-    /// What the manifest says of the file, which is on its way to the disk.
+    /// The manifest's entry of the file, which is on its way to the disk.
     pub(super) fn finish(mut self, file: String, rows: u64) -> io::Result<RowFile> {
         self.out.flush()?;
         Ok(RowFile {

@@ -24,7 +24,7 @@ pub struct Selection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
-    /// No operation of an agent stands in it.
+    /// It contains no operation of an agent.
     NoAgentWork,
     /// The expression does not hold.
     Where,
@@ -44,7 +44,7 @@ pub enum Verdict {
 }
 
 impl Selection {
-    /// Only runs for which the expression holds, on these sides.
+    /// Only runs for which the expression is true, on these sides.
     #[must_use]
     pub fn new(filter: Option<Expression>, split: Option<(Split, SplitBy)>) -> Self {
         let seen = None;

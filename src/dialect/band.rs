@@ -11,9 +11,9 @@ pub enum Band {
     Stated,
     /// A second place for the value: a copy, an older name, a word that several clients use in their own sense.
     Second,
-    /// The value stands inside something larger: a whole request, an input, an output, a map of metadata.
+    /// The value is inside something larger: a whole request, an input, an output, a map of metadata.
     Inside,
-    /// The span's name, or another hint that was not meant to say this.
+    /// The span's name, or another hint that was not meant for this.
     Name,
     /// The form of a key alone, where no dialect knows it.
     Shape,
@@ -21,7 +21,7 @@ pub enum Band {
 
 /// Bands are so far apart.
 const WIDTH: u16 = 1000;
-/// The places of two dialects in a band are so far apart: a rule may stand so many places behind the band's first.
+/// The places of two dialects in a band are so far apart: a rule may be so many places after the band's first.
 const STEP: u16 = 10;
 
 impl Band {

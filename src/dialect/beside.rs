@@ -1,11 +1,11 @@
-//! What a span says of other operations than its own.
+//! Facts in a span about other operations than its own.
 
 use serde_json::Value;
 
 use super::continuation::Continuation;
 use crate::span::UnixNanos;
 
-/// A tool's result that stands on another span than the tool's.
+/// A tool's result on another span than the tool's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildResult {
     /// The tool's name.
@@ -18,10 +18,10 @@ pub struct ChildResult {
     pub at: UnixNanos,
 }
 
-/// What a span says of other operations than its own.
+/// Facts in a span about other operations than its own.
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
-    /// Results of tools below this span that stand on this span (adk-rust).
+    /// Results of tools below this span that are on this span (adk-rust).
     pub child_results: Vec<ChildResult>,
     /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
     pub sums_usage: bool,
@@ -29,6 +29,6 @@ pub struct Beside {
     pub asked_by: Option<String>,
     /// The model call whose conversation goes on: the input messages of this span are what is new.
     pub continues: Option<Continuation>,
-    /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
+    /// The value that all spans of this operation have in common, each recording one event of it (BeeAI).
     pub told_with: Option<String>,
 }

@@ -19,7 +19,7 @@ impl Framework {
         generated::frameworks::FRAMEWORKS.iter().any(|line| line.asks(key))
     }
 
-    /// The framework that recorded a span, or whose calls it records; `None` if no line of the table holds.
+    /// The framework that recorded a span, or whose calls it records; `None` if no line of the table matches.
     #[must_use]
     pub fn of(span: &Span) -> Option<&'static Self> {
         generated::frameworks::FRAMEWORKS.iter().find(|line| line.holds(span))

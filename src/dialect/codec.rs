@@ -40,8 +40,8 @@ pub(super) enum Decoded {
     Time(UnixNanos),
 }
 
-/// Opens what stands at a rule's place, also for those who ask for the same text later; `None` if nothing of use is there.
-/// `mended` is told what was wrong with JSON that was read all the same.
+/// Decodes the value at a rule's place, and keeps it for later readers of the same text; `None` if there is nothing of use.
+/// `mended` receives what was wrong with JSON that was read nevertheless.
 pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, mended: &mut Mended) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
@@ -130,13 +130,13 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
     useful(rule, value)
 }
 
-/// Whether something is lost where this rule made nothing of what stands there. Words that a rule does not know are no loss, nor
+/// Whether something is lost when this rule decodes nothing from its place. Unknown words are no loss, nor
 /// is a moment before the span.
 pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> bool {
     let value = match raw {
         Raw::Value(_, value) => value,
         Raw::JsonText(_) => return rule.field != Field::Beside,
-        // Messages whose members are all known, and say nothing, are no tree.
+        // Messages whose members are all known, and have no content, are no tree.
         Raw::Group(_) => return matches!(decoded, Some(Decoded::Tree(_))),
         Raw::Name(_) | Raw::Event(_) | Raw::Events(_) => return false,
     };
@@ -145,7 +145,7 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
     rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && says_something(value)
 }
 
-/// The kind of operation that stands at a rule's place.
+/// The kind of operation at a rule's place.
 pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     if let (Codec::Text, [], [_, ..]) = (rule.codec, rule.paths, rule.values) {
         match raw {
@@ -154,7 +154,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
             _ => {}
         }
     }
-    // Whatever stands there.
+    // Whatever the value is.
     if let ([("*", kind)], true) = (rule.values, rule.is_of_unknown()) {
         let there = match raw {
             Raw::Value(_, value) => !value.is_empty(),
@@ -180,7 +180,7 @@ fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Opti
     json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || super::python::may_be_printed(text))
 }
 
-/// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
+/// Whether a rule takes the text as it is: [`recorded`] makes of it what [`decode`] does.
 pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
     if let Raw::Value(_, AnyValue::String(text)) = raw
         && is_nobodys(rule, text)
@@ -193,7 +193,7 @@ pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) ->
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
 }
 
-/// Whether a text should be what someone said, and is only what a program printed of a value. A tool may give such a text.
+/// Whether a text should be someone's words, but is only a printed value. A tool may give such a text.
 fn is_nobodys(rule: &Rule, text: &str) -> bool {
     let is_said = matches!(
         rule.field,

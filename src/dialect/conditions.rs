@@ -27,7 +27,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether the rule with this number holds for all spans with this one's scope and keys, as far as those decide it.
+    /// Whether the rule with this number applies to all spans with this one's scope and keys, as far as those decide it.
     pub(super) fn hold(&self, index: usize) -> bool {
         let known = self.decided.borrow().get(index).copied().flatten();
         known.unwrap_or_else(|| {

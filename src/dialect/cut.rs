@@ -1,12 +1,12 @@
-//! JSON that a client cut off at its limit for attribute values (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`): what stands there
-//! whole, and the beginning of the text that was cut.
+//! JSON that a client cut off at its limit for attribute values (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`): what is
+//! complete, and the beginning of the text that was cut.
 
 use serde_json::Value;
 
 /// Shorter texts with a bracket first are words.
 const SHORTEST: usize = 32;
 
-/// Members whose text says something without its end. Half an id or a name is another one.
+/// Members whose text is useful without its end. Half an id or a name is another one.
 const WORDS: [&str; 7] = ["content", "text", "response", "result", "output", "thinking", "reasoning"];
 
 /// Words of those who cut texts, in brackets or behind dots.
@@ -31,7 +31,7 @@ pub(super) fn may_be_cut(text: &str) -> bool {
     bytes.len() >= SHORTEST && matches!(bytes, [b'[' | b'{', .., last] if !matches!(last, b']' | b'}'))
 }
 
-/// What stands before the mark with which a client says that it cut a text: `...`, `[truncated]`, `... (512 more chars)`.
+/// The text before a client's mark for a cut text: `...`, `[truncated]`, `... (512 more chars)`.
 pub(super) fn without_mark(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let is_end = |char: char| char.is_whitespace() || matches!(char, '.' | '\u{2026}' | '-' | '_' | '*');
@@ -154,7 +154,7 @@ impl<'a> Scan<'a> {
         (self.whole, self.whole_depth) = (until, self.open.len());
     }
 
-    /// Whether the string that is open holds words.
+    /// Whether the open string contains words.
     fn says_words(&self) -> bool {
         self.open
             .last()

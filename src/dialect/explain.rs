@@ -38,7 +38,7 @@ pub(crate) enum Fate {
 }
 
 /// What became of each attribute of a span that was read as this operation. Where several rules read a key, the one is named that comes
-/// first; another attribute may say the same field better.
+/// first; another attribute may have a better value for the same field.
 #[must_use]
 pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -> Vec<Explained> {
     let conditions = Conditions::of(registry.index(), span);

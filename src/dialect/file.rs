@@ -1,7 +1,7 @@
 //! Reads a dialect's rules from a registry file (`semconv/<dialect>/attributes.yaml`, or a user's `--semconv FILE`).
 //!
-//! The file is an OTel Weaver registry file (`file_format: definition/2`); our rules stand in
-//! `annotations.spanbridge` of an attribute, an event or a span. Conditions that hold for all rules of a dialect stand once: under
+//! The file is an OTel Weaver registry file (`file_format: definition/2`); our rules are in
+//! `annotations.spanbridge` of an attribute, an event or a span. Conditions of all rules of a dialect are written once: under
 //! `spanbridge` in the folder's `manifest.yaml`, or at the top of a user's file.
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ struct ManifestText {
     spanbridge: DefaultsText,
 }
 
-/// Conditions that rules have unless they say otherwise.
+/// Conditions that rules have by default.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DefaultsText {
@@ -161,7 +161,7 @@ struct WhenText {
 }
 
 impl WhenText {
-    /// Takes over what it does not say itself; an empty list says that there is no such condition.
+    /// Inherits the conditions that it lacks; an empty list means no such condition.
     fn fill(&mut self, other: &Self) {
         fn fill<T: Clone>(have: &mut Option<T>, other: &Option<T>) {
             if have.is_none() {

@@ -25,7 +25,7 @@ impl Framework {
         self.name == "custom"
     }
 
-    /// The framework's version, as a span of it says.
+    /// The framework's version, from one of its spans.
     #[must_use]
     pub fn version<'a>(&self, span: &'a Span) -> Option<&'a str> {
         Some(span.scope.version.as_str()).filter(|version| self.has_version && !version.is_empty())

@@ -70,7 +70,7 @@ pub(crate) fn parse(text: &str) -> Option<Value> {
     parse_noting(text, Ends::Whole, &mut Mended::default())
 }
 
-/// The value of a JSON text; `mended` is told what was wrong with it.
+/// The value of a JSON text; `mended` receives what was wrong with it.
 pub(super) fn parse_noting(text: &str, ends: Ends, mended: &mut Mended) -> Option<Value> {
     let large_integer = long_digits(text).is_some();
     if !large_integer && let Ok(value) = serde_json::from_str(text) {
@@ -220,7 +220,7 @@ fn tokens(text: &str, mended: &mut Mended) -> Option<String> {
                 mended.syntax = true;
                 rest = rest.get(char.len_utf8()..)?;
             }
-            // What stands behind a text that was cut: a mark.
+            // After a text that was cut comes a mark.
             _ => {
                 out.push_str(rest);
                 rest = "";
@@ -272,7 +272,7 @@ fn bare(word: &str, is_last: bool, out: &mut String, mended: &mut Mended) -> Opt
     Some(())
 }
 
-/// One string, from its quote on; what stands behind it comes back.
+/// One string, from its quote on; returns the rest.
 fn string<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     out.push('"');
     let mut rest = text.get(1..).unwrap_or_default();
@@ -299,7 +299,7 @@ fn string<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     }
 }
 
-/// One escape, from its backslash on; what stands behind it comes back.
+/// One escape, from its backslash on; returns the rest.
 fn escape<'a>(text: &'a str, out: &mut String, mended: &mut Mended) -> &'a str {
     let unit = |text: &str| -> Option<u32> {
         let digits = text.strip_prefix("\\u")?.get(..4)?;

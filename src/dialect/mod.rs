@@ -1,6 +1,6 @@
 //! Reads attributes into operations and writes operations as attributes, by tables generated from `semconv/`.
 //!
-//! A [`Rule`] says: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
+//! A [`Rule`] has: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
 //! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
 //! may mix dialects: among rules for one field the lowest rank that has a value wins.
 //!

@@ -34,7 +34,7 @@ pub(super) fn open_json(text: &str) -> Value {
     open_json_noting(text, Ends::Cut, &mut Mended::default())
 }
 
-/// The same; `mended` is told what was wrong with the text.
+/// The same; `mended` receives what was wrong with the text.
 pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> Value {
     let opened = super::rare_marks::may_be_json(text)
         .then(|| super::mend::parse_noting(text, ends, mended))
@@ -94,7 +94,7 @@ pub(super) fn is_nothing(text: &str) -> bool {
     matches!(text.trim().trim_matches('"'), "null" | "None" | "undefined" | "nil")
 }
 
-/// Arguments whose values stand beside their types (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
+/// Arguments with their types next to their values (Google GenAI): `{"n": {"type": "int", "value": 4}}`.
 fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     let value = |member: &Value| {
         let member = member.as_object()?;
@@ -118,7 +118,7 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     members.filter(|members| !members.is_empty()).map(Value::Object)
 }
 
-/// Arguments of a tool without the client's wrapping, and the call's id where the wrapping holds it.
+/// Arguments of a tool without the client's wrapping, and the call's id if the wrapping has it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     let value = super::messages::parse_deep(value);
     let value = match &value {

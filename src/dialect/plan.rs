@@ -26,7 +26,7 @@ const A_KEY: usize = 64;
 pub(super) struct Plan {
     scope: String,
     keys: Vec<String>,
-    /// Places of the attributes. Of equal keys the last one holds, in the turn of the first.
+    /// Places of the attributes. Of equal keys the last one wins, in the position of the first.
     pub(super) places: Vec<usize>,
     /// By field and rank.
     looks: Vec<Look>,
@@ -37,7 +37,7 @@ pub(super) struct Plan {
     of_kinds: [[OnceLock<KindPlan>; Kind::ALL.len()]; 2],
 }
 
-/// What of a plan holds for operations of one kind.
+/// The part of a plan for operations of one kind.
 #[derive(Debug)]
 pub(super) struct KindPlan {
     /// Numbers of the plan's looks.
@@ -65,9 +65,9 @@ pub(super) struct Look {
     pub(super) rule: usize,
     pub(super) source: Source,
     pub(super) turn: Turn,
-    /// Whether the span's values or name say if it holds, and not only scope, keys and kind.
+    /// Whether it depends on the span's values or name, and not only on scope, keys and kind.
     pub(super) conditional: bool,
-    /// Whether the word that is found there says if it is read.
+    /// Whether reading it depends on the word found there.
     by_word: bool,
     /// The place of the attribute whose text may be JSON to it.
     pub(super) text: Option<usize>,
@@ -114,7 +114,7 @@ impl Plan {
         self.looks.iter().take_while(|look| look.turn.0 == Field::Kind)
     }
 
-    /// What holds for this kind.
+    /// The part for this kind.
     #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
     pub(super) fn of_kind(&self, rules: &RuleIndex, kind: Kind, of_unknown: bool) -> &KindPlan {
         self.of_kinds[usize::from(of_unknown)][kind as usize].get_or_init(|| KindPlan::new(self, rules, kind, of_unknown))
@@ -189,7 +189,7 @@ impl Plan {
             let unclaimed = !conditions.claim(key);
             for (index, rule) in suffixed {
                 let Some(before) = before_index else {
-                    // A dialect that asks this key for the kind has had its say.
+                    // A dialect that reads the kind from this key has been asked.
                     let known = |(index, rule): (usize, &Rule)| rule.field == Field::Kind && conditions.hold(index);
                     let foreign = !rules.knows_head(key);
                     // Its other keys make an operation of a span only where no dialect has such keys.
@@ -266,7 +266,7 @@ impl KindPlan {
                     }
                 }
             }
-            // A kind is known by now; what is left to say is whether its key was read.
+            // A kind is known by now; what is left is whether its key was read.
             if rule.field == Field::Kind && (!look.may_leave() || matches!(look.source, Source::Name | Source::Resource)) {
                 continue;
             }
@@ -314,12 +314,12 @@ impl Look {
         Self { foreign, ..self }
     }
 
-    /// Whether what stands there may stay unread, as this span's values or name say.
+    /// Whether the value may stay unread, depending on this span's values or name.
     pub(super) fn may_leave(&self) -> bool {
         self.conditional || self.by_word || self.of_unknown
     }
 
-    /// Whether it looks whatever the span's values and name are. What a kind's key says may be no kind.
+    /// Whether it looks whatever the span's values and name are. The value of a kind's key may be no kind.
     pub(super) fn is_sure(&self) -> bool {
         !self.may_leave() && self.turn.0 != Field::Kind
     }

@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Option<Value> {
     literal(text).or_else(|| call(text)).or_else(|| fields(text))
 }
 
-/// `ChatMessage(role=.., content=..)`, also where a client cut it and wrote `...`: then what stands there whole.
+/// `ChatMessage(role=.., content=..)`, also if a client cut it and wrote `...`: then what is complete.
 fn call(text: &str) -> Option<Value> {
     let class = text.split('(').next()?;
     let is_class = class.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
@@ -322,7 +322,7 @@ impl<'a> Parser<'a> {
         number(text)
     }
 
-    /// What stands between the brackets after a class's name.
+    /// The arguments between the brackets after a class's name.
     fn arguments(&mut self, class: &str) -> Option<Value> {
         let (mut map, mut positional) = (Map::new(), Vec::new());
         let _ = self.eat("(");

@@ -12,12 +12,12 @@ pub(super) struct EventView<'a> {
     pub(super) body: Option<&'a AnyValue>,
 }
 
-/// What stands at a rule's place.
+/// The value at a rule's place.
 #[derive(Debug, Clone)]
 pub(super) enum Raw<'a> {
     /// One value, with its key.
     Value(&'a str, &'a AnyValue),
-    /// One text that is said to be JSON.
+    /// One text that is declared as JSON.
     JsonText(&'a str),
     /// Keys below a prefix.
     Group(Group<'a>),

@@ -25,14 +25,14 @@ use crate::trace::{Finding, FindingKind};
 use unread::{LONGEST_KEY, Unread};
 use whole::Whole;
 
-/// What a span says, and what was odd about it.
+/// The operation of a span, and findings about it.
 #[derive(Debug, Clone)]
 pub struct Read {
     /// The operation.
     pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
-    /// What the span says of other operations.
+    /// Facts about other operations.
     pub beside: Beside,
 }
 
@@ -42,7 +42,7 @@ struct EventMatch<'a> {
     raw: Raw<'a>,
 }
 
-/// What is read next: where the plan says that a rule looks, or what a rule found in an event.
+/// What is read next: a place that the plan gives to a rule, or what a rule found in an event.
 enum Next<'p, 'a> {
     Look(&'p Look),
     Event(&'p EventMatch<'a>),
@@ -103,7 +103,7 @@ fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Rea
     (read, whole, plan.shows_framework)
 }
 
-/// The kind of operation that a span alone says it is.
+/// The kind of operation of a span, from the span alone.
 #[must_use]
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
     let plan = registry.plan(span);
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         self.span.attributes.0.get(place)
     }
 
-    /// What stands where a rule looks.
+    /// The value at a rule's place.
     fn raw(&self, look: &Look, rule: &Rule) -> Option<Raw<'a>> {
         Some(match &look.source {
             Source::Attribute { place, mime } => match (self.attribute(*place)?, mime.and_then(|mime| self.attribute(mime))) {
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         let plan = self.plan.of_kind(self.rules, kind, marked.unknown.is_some());
         let mut builder = OperationBuilder::new(self.span, kind);
         let mut texts = Texts::of(plan);
-        // What is read because this span's values or name say so.
+        // What is read because of this span's values or name.
         let mut read_here: Vec<usize> = Vec::new();
         let mut whole = Whole::default();
         let mut unread = Unread::default();
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
                 done = Some(rule.field);
                 continue;
             }
-            // Looked at where it stands: it is large.
+            // Read in place: it is large.
             let mut of_rule = Mended::default();
             let mut decoded = codec::decode(rule, raw, opened, &mut of_rule);
             if of_rule != Mended::default()
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             }
             if let (Some(names), Raw::Group(group)) = (codec::members_read(rule.codec), raw) {
                 let others = group.placed().filter(|(_, name, _)| !names.contains(name));
-                // Most are read by a rule of their own.
+                // Most are read by their own rule.
                 unread
                     .members
                     .extend(others.map(|(place, ..)| place).filter(|place| plan.sure_looks(*place) < 2));
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
         (read, whole)
     }
 
-    /// Whether a rule that looks there holds for this span, as an operation of this kind.
+    /// Whether a rule with this place applies to this span, as an operation of this kind.
     fn reads(&self, kind: Kind, look: &Look, rule: &Rule) -> bool {
         rule.when.holds_for_kind(kind)
             && (!look.conditional || self.holds(&rule.when))
@@ -392,7 +392,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a rule's condition holds as far as the span's values and name say.
+    /// Whether a rule's condition is true as far as it depends on the span's values and name.
     fn holds(&self, when: &Condition) -> bool {
         let attributes = &self.span.attributes;
         (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))

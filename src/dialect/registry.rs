@@ -64,7 +64,7 @@ impl Registry {
             .collect()
     }
 
-    /// Whether records with this event name tell of other spans than the one they name.
+    /// Whether records with this event name belong to other spans than the one they name.
     #[must_use]
     pub fn tells_of_others(&self, name: &str) -> bool {
         self.index

@@ -6,7 +6,7 @@ use super::constructor;
 use super::messages::parse_deep;
 use super::python;
 
-/// A result and what its wrapping says.
+/// A result and the facts of its wrapping.
 #[derive(Debug, Default)]
 pub(super) struct Unwrapped {
     pub(super) value: Value,
@@ -53,7 +53,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             match (texts, items.as_slice()) {
                 (Some(texts), [_, ..]) => Some(Value::String(texts.concat())),
                 (None, [Value::Object(only)]) => {
-                    // A list that holds one LangChain tool message, or one wrapped response.
+                    // A list of one LangChain tool message, or one wrapped response.
                     object(only, facts)
                 }
                 _ => None,

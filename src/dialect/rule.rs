@@ -1,4 +1,4 @@
-//! One line of a dialect's table: where a fact stands, how it is written, which field of an operation it feeds.
+//! One line of a dialect's table: where a fact is, how it is written, which field of an operation it feeds.
 
 mod names;
 
@@ -21,7 +21,7 @@ pub struct Rule {
     pub key: Text,
     /// Whether `key` is the beginning of many keys.
     pub prefix: bool,
-    /// Where the key stands.
+    /// Where the key is.
     pub location: Location,
     /// The field that it feeds.
     pub field: Field,
@@ -29,11 +29,11 @@ pub struct Rule {
     pub codec: Codec,
     /// Among rules for one field the lowest rank that has a value wins.
     pub rank: u16,
-    /// When the rule holds.
+    /// When the rule applies.
     pub when: Condition,
     /// Paths into the parsed value, tried in order; empty: the value itself.
     pub paths: List<Text>,
-    /// The dialect's words and ours. A `*` at the end of a word stands for anything.
+    /// The dialect's words and ours. A `*` at the end of a word matches anything.
     pub values: List<(Text, Text)>,
 }
 
@@ -46,7 +46,7 @@ impl Rule {
         self.dialect == UNKNOWN
     }
 
-    /// Whether it holds wherever its own key is.
+    /// Whether it applies wherever its own key is.
     pub(super) fn needs_only_itself(&self) -> bool {
         let others = Condition {
             has: &[],
@@ -75,7 +75,7 @@ impl Rule {
 
     /// Our word for a dialect's.
     pub(super) fn word(&self, text: &str) -> Option<&'static str> {
-        // Most words of most rules are told apart by their first byte.
+        // Most words of most rules differ in their first byte.
         let first = text.bytes().next().unwrap_or_default();
         let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
         let may_fit = |word: &str| matches!(word.as_bytes().first(), Some(begin) if [lower, upper, b'*'].contains(begin));
@@ -100,7 +100,7 @@ impl Field {
         )
     }
 
-    /// Whether a key of a known client that no rule reads tells the field by its shape alone: what went in and came out, and what
+    /// Whether a key of a known client that no rule reads may be a field by its shape alone: input, output, and what
     /// it cost. Whose session or which agent that is, other clients mean in their own ways.
     pub(super) fn is_told_by_shape(self) -> bool {
         matches!(
@@ -146,18 +146,18 @@ pub struct InverseRule {
     pub field: Field,
     /// How the value is written.
     pub codec: Codec,
-    /// Kinds of operations on whose spans the key stands; empty: all.
+    /// Kinds of operations on whose spans the key is; empty: all.
     pub kinds: List<Kind>,
     /// Our words and the dialect's; of several for one of ours the first is written.
     pub words: List<(Text, Text)>,
 }
 
-/// Where a key stands.
+/// Where a key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// Among the span's attributes.
     Span,
-    /// Among the span's attributes, whatever stands before these words of the key.
+    /// Among the span's attributes, whatever precedes these words of the key.
     Suffix,
     /// Among the resource's attributes.
     Resource,
@@ -173,7 +173,7 @@ pub enum Location {
     Name,
 }
 
-/// When a rule holds. Each list that is not empty must have an element that holds.
+/// When a rule applies. Each list that is not empty must have an element that matches.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Condition {
     /// Patterns of the instrumentation scope's name.
@@ -191,7 +191,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// The condition that always holds.
+    /// The condition that is always true.
     pub const ALWAYS: Self = Self {
         scope: &[],
         name: &[],
@@ -206,7 +206,7 @@ impl Condition {
     }
 }
 
-/// Whether `text` fits `pattern`: equal, or with one `*` at the start or the end standing for anything.
+/// Whether `text` fits `pattern`: equal, or with one `*` at the start or the end matching anything.
 #[must_use]
 pub fn fits(pattern: &str, text: &str) -> bool {
     match pattern.as_bytes() {

@@ -67,7 +67,7 @@ impl RuleIndex {
     }
 
     /// Rules for the last words of this key, with their numbers: of all the endings that rules name, the longest. Where the
-    /// key has an index, the words before it count, and with them comes how much of the key stands before the index.
+    /// key has an index, the words before it count, and with them comes the length of the key before the index.
     pub(super) fn suffixed(&self, key: &str) -> (impl Iterator<Item = (usize, &Rule)>, Option<usize>) {
         let before = words::before_index(key);
         let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
@@ -86,7 +86,7 @@ impl RuleIndex {
     pub(super) fn expects(&self, key: &str, kind: Kind) -> bool {
         let head = head(key);
         if head.len() == key.len() {
-            // Other spans have such a `result` or `query` for reasons of their own.
+            // Other spans have such a `result` or `query` for other reasons.
             return BARE.contains(&key) && (kind != Kind::Plain || matches!(key, "input" | "output" | "arguments"));
         }
         if OWN.iter().any(|own| key.starts_with(own)) {
@@ -136,7 +136,7 @@ const OF_AGENTS: [&str; 12] = [
 /// What we ourselves write beside an operation, for which no operation has a field: nothing of it went unread.
 const OWN: [&str; 2] = ["spanbridge.session.", TIMES_UNKNOWN];
 
-/// Keys of one word that say what went in or came out.
+/// Keys of one word for input or output.
 const BARE: [&str; 14] = [
     "input",
     "output",

@@ -17,7 +17,7 @@ pub(crate) fn tool(span_name: &str) -> Option<&str> {
     named(span_name, TOOL_FORMS, TOOL_ENDS, TOOL_NAMELESS)
 }
 
-/// `forms`: what stands before and behind a name.
+/// `forms`: what precedes and follows a name.
 fn named<'a>(name: &'a str, forms: &[(&str, &str)], ends: &[&str], nameless: &[&str]) -> Option<&'a str> {
     let within = |(before, behind): &(&str, &str)| name.strip_prefix(before)?.strip_suffix(behind);
     let bare = forms.iter().find_map(within).unwrap_or(name).trim();

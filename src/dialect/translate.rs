@@ -1,4 +1,4 @@
-//! What a span says, added to it in another vocabulary.
+//! Adds a span's operation to it in another vocabulary.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::write::{AttributeWriter, Vocabulary};
 use crate::operation::{Kind, Recorded};
 use crate::span::{AnyValue, Attributes, LogRecord, Span, Status};
 
-/// What tells of a failure in OTel's conventions, where `_OTHER` is one without a type.
+/// The attribute of a failure in OTel's conventions, where `_OTHER` is one without a type.
 const FAILURE: &str = "error.type";
 
 /// What a translation adds to a span may have this many times the span's bytes,
@@ -16,7 +16,7 @@ const GROWS: usize = 6;
 /// and this many bytes, whatever its size.
 const GROWS_BESIDE: usize = 16 << 10;
 
-/// Adds to spans what they say in a vocabulary.
+/// Adds to spans their operation in a vocabulary.
 #[derive(Debug)]
 pub(crate) struct Translator {
     vocabulary: Vocabulary,
@@ -42,7 +42,7 @@ impl Translator {
     }
 
     /// Adds the attributes of the vocabulary that the span has not; every attribute of its own stays. A list in flattened keys is added
-    /// whole or not at all: with items of another writer it would say something else.
+    /// whole or not at all: mixed with items of another writer it would mean something else.
     pub(crate) fn translate(&self, registry: &Registry, span: &mut Span, records: &[LogRecord]) -> Becomes {
         let of_span: Vec<&LogRecord> = records.iter().collect();
         let mut operation = read(registry, span, &of_span).operation;
@@ -79,7 +79,7 @@ impl Translator {
         }
         let mut changed = !added.is_empty();
         span.attributes.0.extend(added);
-        // A failure that only a dialect's own attributes tell.
+        // A failure that only a dialect's own attributes record.
         if let Some(failure) = &operation.failure {
             if span.status.code == 0 {
                 span.status = Status {

@@ -48,7 +48,7 @@ pub(super) fn endings(words: &str) -> impl Iterator<Item = &str> {
     starts.into_iter().take(all).rev().filter_map(|start| words.get(start..))
 }
 
-/// How much of a key stands before its first index (`acme.prompts.0.role`), without the dot.
+/// The length of a key before its first index (`acme.prompts.0.role`), without the dot.
 pub(super) fn before_index(key: &str) -> Option<usize> {
     let mut start = 0;
     for part in key.split('.') {

@@ -14,7 +14,7 @@ pub struct Choice {
     pub name: &'static str,
     /// What it may be.
     pub values: Values,
-    /// What holds without it, in words.
+    /// The default, in words.
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
@@ -65,7 +65,7 @@ impl fmt::Display for Choice {
 }
 
 impl Options {
-    /// These choices go before those that stand here.
+    /// These choices go before those that are here.
     #[must_use]
     pub fn with(mut self, others: Self) -> Self {
         self.0.extend(others.0);

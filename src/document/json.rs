@@ -1,4 +1,4 @@
-//! JSON values of documents. They borrow what a run holds: a text or a value of the run is written, never copied.
+//! JSON values of documents. They borrow from a run: a text or a value of the run is written, never copied.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
-/// A text that a run holds, or one of its own.
+/// A text borrowed from a run, or owned.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
 /// A text without blanks around it.
@@ -34,16 +34,16 @@ pub enum Json<'a> {
     List(Vec<Json<'a>>),
     /// An object.
     Object(Object<'a>),
-    /// A list as a run holds it.
+    /// A list borrowed from a run.
     Values(&'a [Value]),
 }
 
 /// A JSON object: keys in the order in which they came, each once.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    /// Its own fields. Until there are any, those that a run holds are the object's.
+    /// Its own fields. Until there are any, those borrowed from a run are the object's.
     own: Option<Fields<'a>>,
-    /// The fields as a run holds them.
+    /// The fields borrowed from a run.
     run: Option<&'a Map<String, Value>>,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The object as a run holds it.
+    /// The object as borrowed from a run.
     pub(crate) const fn of_run(map: &'a Map<String, Value>) -> Self {
         Self { own: None, run: Some(map) }
     }
@@ -242,7 +242,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Puts a key before all others; the value that stands there under it stays.
+    /// Puts a key before all others; the value already under it stays.
     pub fn lead(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
         let key = key.into();
         let value = self.remove(&key).unwrap_or_else(|| value.into());
@@ -269,7 +269,7 @@ impl<'a> Object<'a> {
         Some(list.swap_remove(place).1)
     }
 
-    /// Keeps the fields for which this holds.
+    /// Keeps the fields for which this is true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &Json<'a>) -> bool) {
         self.own().retain(|(key, value)| keep(key, value));
     }
@@ -349,7 +349,7 @@ impl<'de> Deserialize<'de> for Object<'_> {
     }
 }
 
-/// The same wherever it stands; the order of keys does not count.
+/// The same wherever it is; the order of keys does not count.
 impl PartialEq for Json<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -22,7 +22,7 @@ pub enum Layout {
     Indented,
 }
 
-/// Letters that JSON lets stand in a text, and at which readers of lines may end one (Python's `splitlines`).
+/// Letters that JSON allows in a text, and at which readers of lines may end one (Python's `splitlines`).
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Whether a text has one of them. Most texts have none of the bytes with which they begin.

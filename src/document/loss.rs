@@ -19,7 +19,7 @@ pub struct Loss {
     pub others: u64,
 }
 
-/// Why a document differs from what the spans say.
+/// Why a document differs from the spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -7,11 +7,11 @@ use super::loss::{Loss, LossReason};
 /// What a loss is about, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LossWeight {
-    /// What was said, asked or done is missing or changed.
+    /// Messages, calls or results are missing or changed.
     Content,
-    /// Only what is told about it: counts, ids, names, times, settings.
+    /// Only facts about them: counts, ids, names, times, settings.
     Metadata,
-    /// Nothing is missing: the format demanded something that nobody said.
+    /// Nothing is missing: the format demanded something that was not recorded.
     Added,
 }
 
@@ -92,7 +92,7 @@ impl Loss {
                     group.push_str("[]");
                 }
                 ']' => depth = depth.saturating_sub(1),
-                // Two places that are told in one are one kind.
+                // Two places that are reported as one are one kind.
                 ',' if depth == 0 => break,
                 _ if depth == 0 => group.push(letter),
                 _ => {}

@@ -7,7 +7,7 @@ const ITEM: usize = size_of::<Value>();
 const MEMBER: usize = ITEM + size_of::<String>() + size_of::<usize>();
 /// A place of an object's hash table.
 const BUCKET: usize = 9;
-/// A text of its own takes at least so much.
+/// A separate text takes at least so much.
 const TEXT: usize = 16;
 /// serde_json refuses what is nested more deeply.
 const DEPTH: usize = 128;
@@ -32,7 +32,7 @@ pub struct ParsedSize {
     pub values: usize,
     /// Objects in lists that may become operations.
     pub operations: usize,
-    /// Messages that may become operations: what models and tools said, and what no such message follows.
+    /// Messages that may become operations: those of models and tools, and those that no such message follows.
     pub answers: usize,
     /// Messages that go into the operation of one that follows.
     pub heard: usize,
@@ -42,7 +42,7 @@ pub struct ParsedSize {
 
 /// Documents have their operations in so many lists at most: a list of documents, of steps, of what a step did.
 const LISTS: u8 = 3;
-/// Spans, the operations and the run that are made of an object. Measured: `tests/ways_in` holds these.
+/// Spans, the operations and the run that are made of an object. Measured: `tests/ways_in` checks these.
 const OPERATION: usize = 12_500;
 const ANSWER: usize = 4_400;
 const HEARD: usize = 1_100;
@@ -180,11 +180,11 @@ struct Open {
     kind: ObjectKind,
     /// Of an object: whose value comes next.
     key: Key,
-    /// Of a list: what persons said since a model or a tool did.
+    /// Of a list: persons' messages since the last of a model or a tool.
     unanswered: usize,
 }
 
-/// What an object is, as far as its members tell.
+/// What an object is, as far as its members show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ObjectKind {
     /// A message.
@@ -272,7 +272,7 @@ impl DocumentSizes {
     }
 }
 
-/// The values that stand one after another in a text.
+/// The values that follow one another in a text.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     rest: &'a [u8],
@@ -286,7 +286,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Behind a value: members of a list may be read as values that stand one after another.
+/// After a value: members of a list may be read as values that follow one another.
 fn after_value(text: &[u8]) -> &[u8] {
     let text = text.trim_ascii_start();
     text.strip_prefix(b",").unwrap_or(text).trim_ascii_start()
@@ -295,7 +295,7 @@ fn after_value(text: &[u8]) -> &[u8] {
 impl Iterator for Values<'_> {
     type Item = ParsedSize;
 
-    /// The next value: as far as it can be told where the text is no JSON.
+    /// The next value: as far as it can be found where the text is no JSON.
     fn next(&mut self) -> Option<ParsedSize> {
         if self.rest.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Keys that stand several times in one object: readers of JSON keep one of the values.
+//! Keys that occur several times in one object: readers of JSON keep one of the values.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::document::violations::JsonPath;
 
-/// Keys that stand twice in one object of a value, by their JSON path.
+/// Keys that occur twice in one object of a value, by their JSON path.
 #[derive(Default)]
 pub(crate) struct RepeatedKeys {
     /// The first of them.

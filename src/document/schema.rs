@@ -1,7 +1,8 @@
 //! The types of documents as JSON Schema (draft 2020-12), from the tables that [`check`](crate::formats::check) compares them with.
 //!
-//! A schema has what those tables have: which fields an object needs and may have, and of which type they are. Rules about several
-//! fields are not in it. It is wider in two places: JSON Schema does not tell 12 from 12.0, and validators need not compare `format`.
+//! A schema has what those tables have: which fields an object needs and may have, and of which type they are. Rules about
+//! several fields are not in it. It is wider in two places: JSON Schema does not distinguish 12 from 12.0, and validators need
+//! not compare `format`.
 
 use serde_json::{Map, Value, json};
 
@@ -115,7 +116,7 @@ impl Definitions {
             .unwrap_or(name)
     }
 
-    /// An object with these fields and those of the record. `tag`: the field that tells its kind, and what it has to be.
+    /// An object with these fields and those of the record. `tag`: the field that determines its kind, and its required value.
     fn record(&mut self, common: &[Field], record: &Record, tag: Option<(&str, Option<Value>)>) -> Value {
         let fields = || common.iter().chain(record.fields);
         let mut properties: Map<String, Value> = fields().map(|field| (field.name.to_owned(), self.schema(field.shape))).collect();

@@ -67,7 +67,7 @@ pub(crate) struct Record {
     /// With its article: `a step`.
     pub(crate) what: &'static str,
     pub(crate) fields: &'static [Field],
-    /// What becomes of other fields, if they are not to stand there.
+    /// What becomes of other fields, if they are not allowed.
     pub(crate) others: Option<&'static str>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Field {
     pub(super) shape: Shape,
 }
 
-/// A field that must stand there.
+/// A required field.
 pub(crate) const fn need(name: &'static str, shape: Shape) -> Field {
     Field {
         name,
@@ -300,7 +300,7 @@ pub(crate) fn time(value: &Value) -> Option<Timestamp> {
     u64::try_from(time.as_nanosecond()).is_ok().then_some(time)
 }
 
-/// The first of these texts that stood before, each with its place.
+/// The first of these texts that came before, each with its place.
 pub(crate) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) -> Vec<(usize, &'a str)> {
     let mut known = std::collections::HashSet::new();
     texts.into_iter().filter(|(_, text)| !known.insert(*text)).collect()

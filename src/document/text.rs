@@ -7,7 +7,7 @@ use serde_json::to_writer;
 #[cfg(feature = "server")]
 use sonic_rs::to_writer;
 
-/// A value's compact text, after what stands there.
+/// Appends a value's compact text.
 pub(crate) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
     to_writer(text, value).map_err(|error| error.to_string())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct Violation {
     /// The place as a JSON path: `$.steps[3].timestamp`; before it the document's number, if the text has several.
     pub path: String,
-    /// What is wrong there, and what has to stand there.
+    /// What is wrong there, and what is required there.
     pub message: String,
 }
 

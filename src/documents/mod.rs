@@ -74,9 +74,9 @@ pub struct Outcome<'a> {
     pub trace_id: TraceId,
     /// Oddities of the data.
     pub findings: Vec<&'a Finding>,
-    /// The documents; empty if no operation of an agent stands in the trace.
+    /// The documents; empty if the trace contains no operation of an agent.
     pub documents: Vec<Document<'a>>,
-    /// Whether an operation of an agent stands in it.
+    /// Whether it contains an operation of an agent.
     pub agent_work: bool,
 }
 
@@ -168,7 +168,7 @@ impl Document<'_> {
         }
     }
 
-    /// Writes what stands in its file: its text, indented, or packed in a container.
+    /// Writes the content of its file: its text, indented, or packed in a container.
     ///
     /// # Errors
     ///

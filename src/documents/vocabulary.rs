@@ -49,7 +49,7 @@ impl Vocabulary {
         run::from_batch(formats::as_conversations(spans), logs, &self.0)
     }
 
-    /// The runs of spans that a store holds at this time, one a trace. A run whose root has not come goes on while its spans
+    /// The runs of spans that are in a store at this time, one a trace. A run whose root has not come goes on while its spans
     /// are young.
     #[must_use]
     pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>, now: UnixNanos) -> Vec<Run> {

@@ -1,8 +1,8 @@
 //! Whether documents keep the rules of their format, and which they break.
 //!
-//! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one holds,
-//! since a document is to be read by both. What a violation says is meant for who writes the document: the place, and what has
-//! to stand there.
+//! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one
+//! applies, since a document is to be read by both. A violation is written for the author of the document: the place, and what
+//! has to be there.
 
 use serde::de::Error as _;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub struct Checked {
 }
 
 /// Checks a text's documents: one document, several one after another (JSON lines), or a list of documents. Without a format
-/// the first document tells it by its content.
+/// the first document determines it by its content.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ use crate::span::{AnyValue, Span, TraceId};
 pub struct Disassembled {
     /// The spans of every trace, each trace's root first.
     pub spans: Vec<Span>,
-    /// What the spans do not say as the documents did.
+    /// What the spans do not represent as the documents did.
     pub notes: Vec<Note>,
     /// How many documents there were.
     pub documents: usize,
@@ -133,7 +133,7 @@ pub fn disassemble_each(
     Ok(())
 }
 
-/// What a document tells.
+/// The traces of a document.
 struct Stories {
     list: Vec<Story>,
     /// Of the document.
@@ -194,7 +194,7 @@ fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     repeated.chain(more).chain(rounded).collect()
 }
 
-/// Tells documents that say the same from others.
+/// Identifies documents with the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Digest(u64);
 
@@ -206,7 +206,7 @@ impl Digest {
     }
 }
 
-/// A document of a trace that another document told of.
+/// Reports a document with the trace id of an earlier one.
 fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, digest: Digest, path: &str) -> Option<Note> {
     match before.entry(story.trace_id) {
         Entry::Vacant(free) => {
@@ -254,8 +254,8 @@ fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, Di
     })
 }
 
-/// The spans of a story, its root with what the format's document would not say again. `said`: the numbers of the text, and where
-/// the document stands in it.
+/// The spans of a story, its root with what the format's document would not contain again. `said`: the numbers of the text, and
+/// the place of the document in it.
 fn finish(format: &AnyFormat, mut story: Story, source: &Source<'_>, said: (&Numbers, &str), registry: &Registry, out: &mut Disassembled) {
     let mut spans = story.spans();
     let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());

@@ -73,7 +73,7 @@ pub trait Format {
         None
     }
 
-    /// Writes the document's JSON text on one line, after what stands there. `Err` says what cannot be written.
+    /// Writes the document's JSON text on one line, appended to `text`. `Err` is what cannot be written.
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         text::write(document, text)
     }
@@ -84,7 +84,7 @@ pub trait Format {
 pub struct Container {
     /// How the file's name ends, instead of `json`.
     pub ending: &'static str,
-    /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
+    /// A document's JSON text to the bytes of the file. `Err` is what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
     /// The bytes of such a file to the document's JSON text, if they are one.
     #[cfg(feature = "server")]

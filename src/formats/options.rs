@@ -46,7 +46,7 @@ pub fn choices() -> impl Iterator<Item = &'static Choice> {
 }
 
 impl Options {
-    /// These choices; of two with one name the last holds.
+    /// These choices; of two with one name the last wins.
     ///
     /// # Errors
     /// The first that no format declares, or whose value it does not have.

@@ -20,7 +20,7 @@ pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String,
     }
 }
 
-/// Whether a member of a list is a document of its own, not a part of one.
+/// Whether a member of a list is a whole document, not a part of one.
 fn is_whole(value: &Value) -> bool {
     value.is_array() || of_object(value).is_some()
 }
@@ -56,19 +56,19 @@ fn of_object(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether messages stand in an object of their own. Invariant's rows and push requests say more than that of them.
+/// Whether an object has only messages. Invariant's rows and push requests have more.
 fn is_chat_row(value: &Value) -> bool {
     const OF_INVARIANT: [&str; 4] = ["annotations", "metadata", "dataset", "index"];
     let first = value.get("messages").and_then(|messages| messages.get(0));
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
-/// Whether a value is what Explorer writes of a data set before its rows: no document of its own.
+/// Whether a value is what Explorer writes of a data set before its rows: not a document.
 pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
     value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
 }
 
-/// The format of the first document of a JSON text, as far as its content tells. The document is parsed for it.
+/// The format of the first document of a JSON text, determined from its content, for which the document is parsed.
 #[must_use]
 pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
@@ -83,7 +83,7 @@ pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
     format_of(first).ok()
 }
 
-/// Whether an export request stands first in a JSON text, or is the first member of a list. Reads no further than its key.
+/// Whether an export request is first in a JSON text, or is the first member of a list. Reads no further than its key.
 #[must_use]
 pub fn is_export_request(text: &[u8]) -> bool {
     let mut found = false;

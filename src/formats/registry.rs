@@ -24,7 +24,7 @@ static SESSION_FILES: &[AnyFormat] = &[
     AnyFormat::of::<session_file::Codex>(None),
 ];
 
-/// Documents and session files: all that a name stands for.
+/// Documents and session files: all that a name can refer to.
 pub fn all() -> impl Iterator<Item = &'static AnyFormat> {
     FORMATS.iter().chain(SESSION_FILES)
 }

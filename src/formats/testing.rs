@@ -103,7 +103,7 @@ impl Build {
         &mut self.run.steps[index].operation
     }
 
-    /// An agent with a scope of its own; the first is the root.
+    /// An agent with its own scope; the first is the root.
     pub(crate) fn agent(&mut self, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
         let above = parent.map(|parent| self.run.steps[parent].scope);
         let called_by = parent
@@ -132,7 +132,7 @@ impl Build {
         index
     }
 
-    /// A model call in the scope of `parent`: `new` joins the history, `output` is what the model said.
+    /// A model call in the scope of `parent`: `new` joins the history, `output` is the model's output.
     pub(crate) fn llm(&mut self, parent: usize, from: u64, to: u64, new: &[Message], output: Option<Message>) -> usize {
         let index = self.step(Kind::Llm, "ChatOpenAI", Some(parent), from, to);
         let scope = self.run.steps[parent].scope;

@@ -162,7 +162,7 @@ pub(super) struct Chooser {
     known: Mutex<Known>,
 }
 
-/// Traces that are sent for what their spans say, the last ones. One that is forgotten is sent once more from its beginning.
+/// The latest traces that are sent because of their spans' content. A forgotten one is sent once more from its beginning.
 #[derive(Debug, Default)]
 struct Known {
     traces: HashSet<TraceId>,

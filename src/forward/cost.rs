@@ -1,5 +1,5 @@
 //! About how much memory a change of a message takes, known from its bytes before they are decoded. The factors are measured: the test
-//! below holds them.
+//! below checks them.
 
 use crate::otlp::census::{Census, census, census_of_item};
 use crate::span::Signal;
@@ -73,7 +73,7 @@ pub(super) fn of_translation(message: &[u8], signal: Signal) -> usize {
     TRANSLATION.of(|| census(message, signal), message.len())
 }
 
-/// The same for one span or log record without what stands around it.
+/// The same for one span or log record without what is around it.
 pub(super) fn of_translating_item(item: &[u8], signal: Signal) -> usize {
     TRANSLATION.of(|| census_of_item(item, signal), item.len())
 }

@@ -33,7 +33,7 @@ pub struct DeadLetter {
     /// Its span, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<String>,
-    /// How many items are meant: more than one where the destination refused a part of a request and did not say which.
+    /// How many items are meant: more than one where the destination refused a part of a request without naming which.
     pub items: u64,
     /// What the destination said.
     pub reason: String,
@@ -43,7 +43,7 @@ pub struct DeadLetter {
 pub(super) type LetterKey = (Option<u64>, Option<u64>, Option<String>, u64);
 
 impl DeadLetter {
-    /// What tells it from others, whatever time it was given up at and why.
+    /// What distinguishes it from others, apart from the time and the reason.
     pub(super) fn key(&self) -> LetterKey {
         (self.segment, self.offset, self.span_id.clone(), self.items)
     }

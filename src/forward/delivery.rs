@@ -45,9 +45,9 @@ pub(super) struct Delivery {
     /// Whether it accepted anything since the start: then a request that it refuses is at fault itself.
     accepted: bool,
     mode: DeliveryMode,
-    /// What it was told once that it does not take.
+    /// The kinds of items that it refused, each reported once.
     told_unsupported: Vec<Signal>,
-    /// Whether it was told that answers cannot be read.
+    /// Whether unreadable answers were reported.
     told_unreadable: bool,
     /// The failure that the progress file has, and when it was written there.
     noted: Option<(Instant, String)>,
@@ -267,8 +267,8 @@ impl Delivery {
         let single = payload.is_single();
         Ok(match failure.class {
             Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
-            // The specification says not to send these again. Forwarding does, on purpose: nothing is lost while it waits, and
-            // a token or a URL can be corrected. Whoever sends files is told at once.
+            // By the specification these must not be sent again. Forwarding does, on purpose: nothing is lost while it waits, and
+            // a token or a URL can be corrected. For files the error is reported at once.
             Class::Refused | Class::WrongScheme | Class::Unsupported => match self.mode {
                 DeliveryMode::SendFiles => return Err(Interrupted::Refused(failure.reason.clone())),
                 DeliveryMode::Forward { .. } => Next::Wait,
@@ -302,7 +302,7 @@ impl Delivery {
         }
     }
 
-    /// Asks whether the destination accepts requests, with one that holds nothing.
+    /// Asks whether the destination accepts requests, with an empty one.
     pub(super) async fn probe(&mut self) -> Result<(), Interrupted> {
         let signal = match (self.destination.traces, self.destination.logs) {
             (true, _) => Signal::Traces,

@@ -134,7 +134,7 @@ pub struct Destination {
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Logs, Signal::Metrics];
 
 impl DestinationText {
-    /// What `--forward` says: `URL`, or `NAME=URL`.
+    /// The value of `--forward`: `URL`, or `NAME=URL`.
     #[must_use]
     pub fn of_flag(text: &str) -> Self {
         let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
@@ -165,7 +165,7 @@ impl DestinationText {
     }
 
     /// The preset that is named; else the one that has the destination's name. A name that looks like a slip of one is an error: the
-    /// destination would get spans without the attributes that it reads, and nothing would tell.
+    /// destination would get spans without the attributes that it reads, and nobody would notice.
     fn preset(&self) -> Result<&'static Preset, ConfigError> {
         if let Some(name) = &self.preset {
             let known = || preset::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");

@@ -152,7 +152,7 @@ pub enum ForwardError {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// The file of a destination's position is not what was written.
@@ -169,7 +169,7 @@ pub enum ForwardError {
     /// A destination refuses everything until somebody mends what is wrong.
     #[error("{reason}")]
     Refused {
-        /// What it says.
+        /// Its message.
         reason: String,
     },
     /// The threads that send.

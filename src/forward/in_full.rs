@@ -10,7 +10,7 @@ use crate::run::{self, InFull};
 use crate::span::{Signal, Span};
 use crate::store::Store;
 
-/// Messages that a request tells again take this many bytes at most: the other spans are sent as they came.
+/// Messages that a request repeats take this many bytes at most: the other spans are sent as they came.
 const MOST: usize = 16 << 20;
 
 /// A larger trace is not read for the spans of a request that go on with others of it.

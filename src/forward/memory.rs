@@ -57,7 +57,7 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so much is free, or nothing else is in use. Who holds some must not ask for more.
+    /// Waits until so much is free, or nothing else is in use. A holder must not ask for more.
     pub(super) fn reserve(&self, bytes: usize) -> Reserved<'_> {
         let mut state = self.state();
         let ticket = state.next_ticket;

@@ -1,15 +1,15 @@
 //! Sends what was stored on to other OTLP backends.
 //!
-//! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in a small file of its own beside the log;
-//! it moves once the destination has accepted what stands before it. So a destination that is down costs disk, not memory, and a
-//! process that is killed goes on where it was: every span is sent at least once.
+//! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in its own small file next to the log;
+//! it moves once the destination has accepted everything before it. So a destination that is down costs disk, not memory, and a
+//! process that is killed continues where it was: every span is sent at least once.
 //!
-//! Each destination is fed by a task of its own that holds one bounded batch, so none delays another. The tasks run on threads with a
+//! Each destination is fed by its own task with one bounded batch, so none delays another. The tasks run on threads with a
 //! low priority: what is sent on can wait, an agent that exports spans should not.
 //!
 //! - What a destination is, and how it is configured: [`Destination`], [`DestinationText`], [`preset`].
-//! - What becomes of an answer: [`export`] tells what it means, `delivery` waits, splits or gives a span up. A span that is given up
-//!   is a [`DeadLetter`], with the reason; it can be sent again as long as the log has it.
+//! - What becomes of an answer: [`export`] determines what it means, `delivery` waits, splits or gives a span up. A span that is
+//!   given up is a [`DeadLetter`], with the reason; it can be sent again as long as the log has it.
 //! - What another process asks of the task: [`order`].
 //! - Loops are found by the header `via::HEADER`.
 
@@ -112,7 +112,7 @@ struct Running {
 
 impl Forwarder {
     /// Starts a task for each destination, fed from the store of its project; spans are read by the dialects of `registry`. The tasks
-    /// run on threads of their own, with a lower priority on Linux.
+    /// run on separate threads, with a lower priority on Linux.
     ///
     /// # Errors
     ///

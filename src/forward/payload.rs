@@ -144,7 +144,7 @@ impl Payload {
         Some([first, second].map(|half| of(half.to_vec())))
     }
 
-    /// A letter that says that it was refused. Of several items only the first chunk is named.
+    /// A dead letter for a refusal. Of several items only the first chunk is named.
     pub(super) fn dead_letter(&self, items: u64, reason: &str, time: u64) -> DeadLetter {
         let at = self.parts.iter().find_map(|part| part.at);
         let first = self

@@ -252,7 +252,7 @@ impl Prepare {
                 };
                 counts.as_received.fetch_add(translated.as_received, Ordering::Relaxed);
                 counts.left_out.fetch_add(translated.left_out, Ordering::Relaxed);
-                // Once more: what records say is written onto spans.
+                // Once more: the content of records is written onto spans.
                 match translated.changed {
                     true => match self.redacted(translated.message, signal) {
                         Ok(message) => message,
@@ -269,7 +269,7 @@ impl Prepare {
         Ok(Some(Part::new(Some(piece.at), message, signal)))
     }
 
-    /// Spans in the vocabulary of the destination, with what their log records say.
+    /// Spans in the vocabulary of the destination, with the content of their log records.
     fn translated(
         &self,
         translator: &Translator,

@@ -37,8 +37,8 @@ pub struct Outcome {
 }
 
 /// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
-/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` says so. `progress` gets the counts after each request, and again and
-/// again while the destination accepts nothing.
+/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` returns true. `progress`
+/// gets the counts after each request, and again and again while the destination accepts nothing.
 ///
 /// # Errors
 ///

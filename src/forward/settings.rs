@@ -51,7 +51,7 @@ pub enum Dialect {
 pub enum Logs {
     /// They are sent as log records.
     Send,
-    /// What they say of spans is written onto these spans. For destinations that show no log records.
+    /// Their content about spans is written onto these spans. For destinations that show no log records.
     IntoSpans,
     /// They are not sent.
     Leave,

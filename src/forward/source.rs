@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::store::Store;
 
-/// The folder beside a store's log that holds positions, dead letters and orders.
+/// The folder next to a store's log with positions, dead letters and orders.
 pub const FOLDER: &str = "forward";
 
 /// Where the files of a store's destinations are.

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// A runtime of its own, so that its threads can have a priority of their own.
+/// A separate runtime, so that its threads can have their own priority.
 #[derive(Debug)]
 pub(super) struct Threads(Option<Runtime>);
 

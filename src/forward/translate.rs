@@ -18,7 +18,7 @@ use crate::span::{LogRecord, Signal, SpanId};
 
 /// Spans are translated together while that takes about so much memory.
 const TOGETHER: usize = 12 << 20;
-/// Writes what spans say in another vocabulary.
+/// Writes spans' operations in another vocabulary.
 #[derive(Debug)]
 pub(super) struct Translator {
     registry: Arc<Registry>,
@@ -238,8 +238,8 @@ mod tests {
         ("splunk-langchain-agent", "the user is found under the standard key only"),
     ];
 
-    /// Attributes that a span has stay as they are and where they are. What was added may say more together with them, so a second
-    /// translation may add something, and a third one does not: bridges one behind the other do not make spans grow.
+    /// Attributes that a span has stay as they are and where they are. What was added may mean more together with them, so a
+    /// second translation may add something, and a third one does not: consecutive bridges do not make spans grow.
     #[test]
     fn a_translation_adds_and_comes_to_an_end() {
         let registry = Arc::new(Registry::built_in());
@@ -265,7 +265,7 @@ mod tests {
         assert!(endless.is_empty(), "{}:\n{}", endless.len(), endless.join("\n"));
     }
 
-    /// What a destination received says what was sent, in whatever vocabulary, and however often it was translated.
+    /// What a destination received means what was sent, in whatever vocabulary, and however often it was translated.
     #[test]
     fn documents_of_what_is_received_are_those_of_what_is_sent() {
         let registry = Arc::new(Registry::built_in());

@@ -46,8 +46,8 @@ struct Senders {
     hops: u64,
 }
 
-/// Keeps what stands in a damaged file. Other bridges know this one by its old name until they are started anew: a loop through them is
-/// found one round later.
+/// Keeps the content of a damaged file. Other bridges know this one by its old name until they are started anew: a loop through
+/// them is found one round later.
 fn set_aside(path: &Path) {
     let aside = path.with_extension("damaged");
     let moved = fs::rename(path, &aside);

@@ -80,7 +80,7 @@ pub(super) struct Worker {
     probed: Option<Instant>,
     /// Since when nothing was to be sent.
     idle_since: Option<Instant>,
-    /// How many spans were told to be sent as received, and when.
+    /// How many spans were reported as sent as received, and when.
     told_as_received: Option<(Instant, u64)>,
 }
 

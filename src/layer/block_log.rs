@@ -11,7 +11,7 @@ use crate::operation::{Kind, Message, Part, Role, ToolCall, ToolCallId};
 
 /// Logs an agent's run in OpenReward's words, as spans.
 ///
-/// What the model says, thinks and calls between two inputs becomes one model call; what a tool gives back becomes a span of the
+/// The words, thoughts and calls of the model between two inputs become one model call; a tool's result becomes a span of the
 /// tool. The document of format `openreward` has the blocks that were logged; every other format and backend gets the run too.
 ///
 /// ```
@@ -68,7 +68,7 @@ impl BlockLog {
         &self.agent
     }
 
-    /// Somebody says something. The assistant's words belong to the model call that is going on.
+    /// Logs a message. The assistant's words belong to the model call in progress.
     pub fn log_message(&mut self, role: Role, content: impl Into<Json>) {
         let said = message(&role, content.into());
         if role != Role::Assistant {

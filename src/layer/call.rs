@@ -93,7 +93,7 @@ impl ModelCall {
         self
     }
 
-    /// The span, for what the call's own methods do not say.
+    /// The span, for what the call's own methods do not cover.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.span

@@ -46,7 +46,7 @@ impl Trace {
         }
     }
 
-    /// Where it stands among those that have to go when memory is short: written ones go first, then those quiet longest.
+    /// Its order among those that have to go when memory is short: written ones go first, then those quiet longest.
     fn rank(&self, id: TraceId) -> Rank {
         (!self.written, self.last, id)
     }

@@ -130,7 +130,7 @@ pub(super) fn span(data: SpanData, resource: &Arc<Resource>) -> Option<Span> {
     Some(out)
 }
 
-/// An OTLP value as the SDK holds it: what it has no type for is JSON text.
+/// An OTLP value as the SDK represents it: what it has no type for is JSON text.
 pub(super) fn sdk_value(value: &AnyValue) -> Value {
     match value {
         AnyValue::Bool(flag) => Value::Bool(*flag),

@@ -1,4 +1,4 @@
-//! What the `Debug` form of a value says: `#[instrument]` records parameters and returned values in it.
+//! Reads the `Debug` form of a value: `#[instrument]` records parameters and returned values in it.
 
 use serde_json::Value as Json;
 

@@ -49,7 +49,7 @@ impl std::error::Error for DocumentsError {
     }
 }
 
-/// A [`SpanExporter`] that makes documents of finished runs on a thread of its own.
+/// A [`SpanExporter`] that makes documents of finished runs on a separate thread.
 ///
 /// A run is finished when its root has ended and no span of it came for a while ([`with_quiet`](Self::with_quiet)).
 /// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. At shutdown every run is
@@ -146,7 +146,7 @@ impl Documents {
         Ok(Self::start(vec![format], sink::lines(path, file)))
     }
 
-    /// Documents to a function. A format that does not exist gives none, and says so. A document that the function panics
+    /// Documents to a function. A format that does not exist gives none, with a message. A document that the function panics
     /// at is lost, the next ones are not.
     #[must_use]
     pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Self {
@@ -214,13 +214,13 @@ impl Documents {
         self.tuned(move |collector| collector.options = options)
     }
 
-    /// How long a run whose root has ended waits for late spans. 250 milliseconds unless said otherwise.
+    /// How long a run whose root has ended waits for late spans. 250 milliseconds by default.
     #[must_use]
     pub fn with_quiet(self, quiet: Duration) -> Self {
         self.tuned(move |collector| collector.limits.quiet = quiet)
     }
 
-    /// How many spans and about how many bytes of them are kept at most (100,000 and 256 MiB unless said otherwise).
+    /// How many spans and about how many bytes of them are kept at most (100,000 and 256 MiB by default).
     /// Beyond that the run that was quiet longest is written, unfinished if its root has not ended.
     #[must_use]
     pub fn with_memory(self, spans: usize, bytes: usize) -> Self {

@@ -42,8 +42,8 @@ pub(super) fn write(mut record: Record, span: &mut impl Span) -> usize {
     count
 }
 
-/// The short way, for a span whose fields become what their callsite and the kind say: gives the attributes. `None` if it is no
-/// such span; its record is as it was then.
+/// The short way, for a span whose fields map as their callsite and the kind determine: returns the attributes. `None` if it is
+/// no such span; its record is as it was then.
 fn take_mapped(record: &mut Record, mut give: impl FnMut(KeyValue)) -> Option<()> {
     let plan = record.plan;
     if record.more.is_some() || plan.known_target {
@@ -62,7 +62,7 @@ fn take_mapped(record: &mut Record, mut give: impl FnMut(KeyValue)) -> Option<()
     Some(())
 }
 
-/// The kind that the declared fields say, if any; `None` outside if one has a word that is no kind.
+/// The kind in the declared fields, if any; `None` outside if one has a word that is no kind.
 #[expect(clippy::option_option, reason = "no kind is not the same as an unknown one")]
 fn known_kind(record: &Record) -> Option<Option<Kind>> {
     let plan = record.plan;
@@ -95,7 +95,7 @@ struct Finished {
     status: Option<Status>,
 }
 
-/// The attributes, events and the status of a span that closes. What is small stands before the messages: a provider
+/// The attributes, events and the status of a span that closes. What is small comes before the messages: a provider
 /// with the SDK's own limit of 128 then drops some of these and never the model's name.
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
@@ -196,7 +196,7 @@ fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
     }
 }
 
-/// One value a key: the last one, where the first one stood.
+/// One value a key: the last one, in the position of the first.
 fn dedupe(attributes: &mut Vec<KeyValue>) {
     if attributes.len() > 64 {
         let mut at = std::collections::HashMap::with_capacity(attributes.len());

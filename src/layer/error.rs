@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed. `Debug` says the same as `Display`: it is what a `main` that
+/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed. `Debug` gives the same as `Display`: it is what a `main` that
 /// returns the error prints.
 #[non_exhaustive]
 pub enum InitError {
-    /// The OTLP exporter cannot be built from what the environment says.
+    /// The OTLP exporter cannot be built from the environment.
     Exporter(opentelemetry_otlp::ExporterBuildError),
     /// `OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, and the crate was built without the feature `layer-grpc`.
     NoGrpc,

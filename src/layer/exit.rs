@@ -95,7 +95,7 @@ impl Exit {
         }
     }
 
-    /// On a thread of its own: processors wait one after the other, each as long as it may.
+    /// On a separate thread: processors wait one after the other, each as long as it may.
     fn within_bound(&self, name: &str, work: impl FnOnce(&Self) -> bool + Send + 'static) -> bool {
         let (done, wait) = mpsc::channel();
         let exit = self.clone();

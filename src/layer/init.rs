@@ -30,7 +30,7 @@ use super::span_layer::Layer;
 use super::undelivered::{Undelivered, tell};
 use super::{console, global as shared, otlp, panics, signal, spool};
 
-/// Sends the spans of this program where the environment says, until the guard is dropped.
+/// Sends the spans of this program to the destination in the environment, until the guard is dropped.
 ///
 /// The same as `Setup::from_env().init()`: an OTLP exporter behind a batch processor, a global subscriber with the
 /// Layer alone. To have `fmt` and filters beside it, [build](Setup::build) and compose.
@@ -50,7 +50,7 @@ pub fn init() -> Result<Guard, InitError> {
 }
 
 /// Limits that drop nothing, unless `OTEL_ATTRIBUTE_COUNT_LIMIT`, `OTEL_{SPAN,EVENT,LINK}_ATTRIBUTE_COUNT_LIMIT` or
-/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` say otherwise. [`Setup`] uses them.
+/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` set others. [`Setup`] uses them.
 #[must_use]
 pub fn span_limits() -> SpanLimits {
     limits(&Env::process())
@@ -70,7 +70,7 @@ fn limits(env: &Env) -> SpanLimits {
 
 type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
-/// Where spans go, and how the program says so in code.
+/// Where spans go, set in code.
 ///
 /// ```
 /// use spanbridge::layer::{Documents, Setup};
@@ -109,7 +109,7 @@ impl fmt::Debug for Setup {
 }
 
 impl Setup {
-    /// What the environment says.
+    /// Settings from the environment.
     #[must_use]
     pub fn from_env() -> Self {
         Self {
@@ -148,22 +148,22 @@ impl Setup {
         self
     }
 
-    /// One more exporter, behind a batch processor of its own.
+    /// One more exporter, behind its own batch processor.
     #[must_use]
     pub fn with_exporter<E: SpanExporter + 'static>(mut self, exporter: E) -> Self {
         self.exporters.push(Box::new(|builder| builder.with_batch_exporter(exporter)));
         self
     }
 
-    /// Does not send OTLP, whatever `OTEL_TRACES_EXPORTER` says.
+    /// Does not send OTLP, whatever `OTEL_TRACES_EXPORTER` is.
     #[must_use]
     pub fn without_otlp(mut self) -> Self {
         self.otlp = false;
         self
     }
 
-    /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It holds 256 MiB
-    /// at most; spans beyond that are not kept, and that is said. Records outlive the process, not the machine.
+    /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It is limited to
+    /// 256 MiB at most; spans beyond that are not kept, with a message. Records outlive the process, not the machine.
     #[must_use]
     pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool = Some(folder.into());
@@ -185,7 +185,7 @@ impl Setup {
         self
     }
 
-    /// Hides what these rules say, in place of what the environment says.
+    /// Hides by these rules, instead of those in the environment.
     #[must_use]
     pub fn with_privacy(mut self, privacy: Privacy) -> Self {
         self.privacy = Some(privacy);
@@ -195,7 +195,7 @@ impl Setup {
     /// A provider that is the global one from now on, without a subscriber: compose one with [`Guard::layer`].
     ///
     /// # Errors
-    /// When the exporter cannot be built from what the environment says.
+    /// When the exporter cannot be built from the environment.
     pub fn build(self) -> Result<Guard, InitError> {
         let (guard, env, signals) = self.prepare()?;
         guard.install(&env, signals)?;
@@ -240,7 +240,7 @@ impl Setup {
     }
 
     /// Like [`build`](Self::build), with a global subscriber that has the Layer alone, filtered by `RUST_LOG` (levels by
-    /// target, as [`Targets`] reads them; `info` unless said otherwise).
+    /// target, as [`Targets`] reads them; `info` by default).
     ///
     /// # Errors
     /// When the exporter cannot be built, or the program has a global subscriber already.
@@ -312,7 +312,7 @@ fn by_name(
     Ok(builder)
 }
 
-/// How much the spool holds at most, with what earlier processes left.
+/// The maximum size of the spool, with what earlier processes left.
 const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
 
 fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {

@@ -29,7 +29,7 @@ pub(super) fn check(provider: Provider, span: &dyn Any, attributes: usize) {
     if provider == Provider::Ours || provider == Provider::Global && global::is_ours() {
         return;
     }
-    // Looking into a span copies it: only one that is larger than all before can tell more.
+    // Looking into a span copies it: only one that is larger than all before can reveal more.
     if WARNED.load(Ordering::Relaxed) || LARGEST.fetch_max(attributes, Ordering::Relaxed) >= attributes {
         return;
     }

@@ -16,7 +16,7 @@ use crate::operation::Kind;
 /// The fields of a callsite on spans of one kind.
 #[derive(Debug)]
 pub(super) struct Mapping {
-    /// The attributes that say the kind.
+    /// The attributes of the kind.
     pub(super) kind: Vec<KeyValue>,
     /// What each field becomes.
     pub(super) targets: Vec<Target>,
@@ -31,7 +31,7 @@ pub(super) enum Target {
     Nothing,
     /// An attribute of this key, as it is.
     Attribute(&'static str),
-    /// The attribute that a short word stands for.
+    /// The attribute of a short word.
     Short(&'static str, Codec),
 }
 
@@ -86,7 +86,7 @@ impl Mapping {
     }
 }
 
-/// What a field becomes; `None` if its value says that.
+/// What a field becomes; `None` if that depends on its value.
 fn target(field: &FieldPlan, kind: Option<Kind>) -> Option<Target> {
     if kind == Some(Kind::Tool) && Parameters::may_be(field) {
         return None;

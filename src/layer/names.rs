@@ -9,7 +9,7 @@ use opentelemetry::StringValue;
 /// Longer texts are no names.
 const LONGEST: usize = 64;
 
-/// So many names are kept, each in the place that its hash says.
+/// So many names are kept, each in the place given by its hash.
 const KEPT: usize = 64;
 
 thread_local! {

@@ -1,6 +1,6 @@
 //! The list of spans that are still open.
 //!
-//! OTLP has no open spans, documents do: a run whose root never ended is unfinished, and what the root said so far is a
+//! OTLP has no open spans, documents do: a run whose root never ended is unfinished, and the root's fields so far are a
 //! part of it. Only layers of a [`Setup`](super::Setup) with documents keep this list.
 
 use std::collections::{HashMap, HashSet};

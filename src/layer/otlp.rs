@@ -8,7 +8,7 @@ use super::env::{Env, bad};
 use super::error::InitError;
 use super::http::Client;
 
-/// The exporter for `OTEL_EXPORTER_OTLP_*`, or for Phoenix's own variables where those say nothing.
+/// The exporter for `OTEL_EXPORTER_OTLP_*`, or for Phoenix's own variables if those are not set.
 pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let protocol = match env.first(&names).map(|word| word.to_ascii_lowercase()).as_deref() {

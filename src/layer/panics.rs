@@ -86,7 +86,7 @@ impl Panic {
     }
 }
 
-/// What the panic that unwinds this thread said.
+/// The message of the panic that unwinds this thread.
 fn message() -> String {
     let said = MESSAGE.try_with(|message| message.try_borrow().ok().and_then(|message| message.clone()));
     said.ok().flatten().unwrap_or_else(|| "the thread panicked".to_owned())

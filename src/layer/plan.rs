@@ -20,11 +20,11 @@ pub(super) struct Plan {
     pub(super) fields: Vec<FieldPlan>,
     /// Fields that tracing-opentelemetry takes.
     pub(super) forwarded: Vec<Field>,
-    /// The target is one that a dialect tells its spans by.
+    /// A dialect recognises its spans by this target.
     pub(super) known_target: bool,
     /// Two fields may be written under one key.
     pub(super) clash: bool,
-    /// The fields that say the kind in words.
+    /// The fields with the kind in words.
     pub(super) kinds: Vec<usize>,
     /// What the fields become: on spans of each kind, and of none. Made when the first such span ends.
     mappings: [OnceLock<Option<Mapping>>; Kind::ALL.len() + 1],

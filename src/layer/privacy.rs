@@ -16,7 +16,7 @@ use super::env::Env;
 use super::words::words;
 use crate::operation::Content;
 
-/// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
+/// Replaces a value that is hidden but whose presence may be known, as OpenInference has it.
 const REDACTED: &str = "__REDACTED__";
 
 /// Sees each attribute and gives it back, changed or not; `None` drops it, and so does a panic. What is no attribute and
@@ -289,7 +289,7 @@ impl Privacy {
     }
 }
 
-/// Whether a key of a list of messages, after the list's name, holds words of a message, or all of them.
+/// Whether a key of a list of messages, after the list's name, is for words of a message, or for all messages.
 fn holds_words(rest: &str) -> bool {
     // The last two are our own, for results that are no text.
     let members = ["message.content", "message_content.text", "message.result_json", "tool_call.answer"];

@@ -24,7 +24,7 @@ pub(super) struct Record {
     /// The slots of the values that are the `Debug` form of something, of the first 64.
     pub(super) debug: u64,
     pub(super) more: Option<Box<More>>,
-    /// The span was opened while its thread was already unwinding: an exit then is no panic of its own.
+    /// The span was opened while its thread was already unwinding: an exit then is no new panic.
     pub(super) opened_in_panic: bool,
 }
 
@@ -67,7 +67,7 @@ mod spare {
 /// So many attributes are looked through for a key.
 const FEW: usize = 32;
 
-/// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
+/// What fields cannot express. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default, Clone)]
 pub(super) struct More {
     pub(super) outcome: Outcome,
@@ -77,7 +77,7 @@ pub(super) struct More {
     pub(super) panic: Option<Panic>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
-    /// Where the first of `indexed` attributes stand, once there are many.
+    /// The places of the first `indexed` attributes, once there are many.
     places: HashMap<Key, usize>,
     indexed: usize,
     pub(super) inputs: usize,
@@ -100,7 +100,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// Records a failure. The last reason that is not empty holds.
+    /// Records a failure. The last reason that is not empty wins.
     pub(super) fn fail(&mut self, message: impl Into<Cow<'static, str>>) {
         let message = message.into();
         if !message.is_empty() || !matches!(self, Self::Error(_)) {
@@ -144,7 +144,7 @@ impl Record {
         extensions.get_mut()
     }
 
-    /// Keeps the value of a declared field; the last one holds.
+    /// Keeps the value of a declared field; the last one wins.
     pub(super) fn set(&mut self, field: usize, value: Value) {
         let Some(field) = self.plan.fields.get(field) else { return };
         if self.values.is_empty() {
@@ -167,7 +167,7 @@ impl Record {
         }
     }
 
-    /// Takes what was recorded later; it holds.
+    /// Takes what was recorded later; it wins.
     pub(super) fn take_changes(&mut self, mut changes: Self) {
         self.present |= changes.present;
         if self.values.is_empty() {
@@ -282,7 +282,7 @@ impl More {
         self.events.push(Event::new("panic", panic.time, attributes, 0));
     }
 
-    /// Keeps a value; the last one holds.
+    /// Keeps a value; the last one wins.
     pub(super) fn put(&mut self, key: Key, value: Value) {
         let known = self.place(&key);
         match known.and_then(|place| self.attributes.get_mut(place)) {
@@ -291,7 +291,7 @@ impl More {
         }
     }
 
-    /// Where an attribute stands: the first one of this key.
+    /// The place of an attribute: the first one of this key.
     fn place(&mut self, key: &Key) -> Option<usize> {
         if self.attributes.len() <= FEW {
             return self.attributes.iter().position(|have| have.key == *key);

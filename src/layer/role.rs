@@ -8,7 +8,7 @@ use crate::operation::Kind;
 pub(super) enum Role {
     /// Written as it is.
     Plain,
-    /// Written as it is; tells the kind of a span that does not say it.
+    /// Written as it is; determines the kind of a span without one.
     Hint(Kind),
     /// A short word: its meaning depends on the kind.
     Short(&'static [Meaning]),
@@ -101,7 +101,7 @@ pub(super) fn role(name: &str) -> Role {
     hint(name).map_or(Role::Plain, Role::Hint)
 }
 
-/// The kind of span that an OpenInference key stands on.
+/// The kind of span that has an OpenInference key.
 pub(super) fn hint(name: &str) -> Option<Kind> {
     const HEADS: [(&str, Kind); 9] = [
         ("llm.", Kind::Llm),

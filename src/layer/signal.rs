@@ -9,7 +9,7 @@ pub(super) fn leave_on_signals(_: &Exit) -> Result<(), InitError> {
 }
 
 /// Lets everything leave on SIGTERM or SIGINT, restores the default action and raises the signal again. A second signal does not
-/// wait. Where the program has an action of its own, nothing is installed: it knows best when to end.
+/// wait. If the program has its own action, nothing is installed: it knows best when to end.
 #[cfg(unix)]
 pub(super) fn leave_on_signals(exit: &Exit) -> Result<(), InitError> {
     use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn leave_on_signals(exit: &Exit) -> Result<(), InitError> {
     thread.map(drop).map_err(failed)
 }
 
-/// Whether the process catches or ignores the signal, as far as the system tells without unsafe code.
+/// Whether the process catches or ignores the signal, as far as can be found without unsafe code.
 #[cfg(unix)]
 fn is_caught(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {

@@ -1,4 +1,4 @@
-//! Open spans as they stand when the program ends, with what was recorded on them so far.
+//! Open spans when the program ends, with what was recorded on them so far.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -22,9 +22,9 @@ pub(super) struct SpanContents {
     outcome: Outcome,
     /// `otel.status_code`.
     status_code: Outcome,
-    /// The failure that `error` or `success` says.
+    /// The failure from `error` or `success`.
     failure: Option<String>,
-    /// Whether a word says the kind.
+    /// Whether a word determines the kind.
     kind_by_word: bool,
 }
 
@@ -40,7 +40,7 @@ impl SpanContents {
         }
     }
 
-    /// The status, and the event of a failure that a field says.
+    /// The status, and the event of a failure from a field.
     pub(super) fn status(&mut self) -> (Outcome, Option<Event>) {
         let event = self.failure.as_ref().map(|message| exception(message.clone()));
         let mut outcome = std::mem::take(&mut self.outcome);
@@ -166,7 +166,7 @@ impl SpanContents {
         }
     }
 
-    /// Under the key that a short word stands for.
+    /// Under the key of a short word.
     fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
         if let Some(key) = mime_type(target, codec).filter(|_| is_json(&value)) {
             self.push(key.into(), "application/json".into());

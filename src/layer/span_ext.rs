@@ -1,4 +1,4 @@
-//! What fields cannot say, typed: [`SpanExt`].
+//! What fields cannot express, typed: [`SpanExt`].
 
 use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde::Serialize;
@@ -58,11 +58,11 @@ impl From<&String> for FieldValue {
     }
 }
 
-/// What an agent did, said on a `tracing::Span`.
+/// Records what an agent did on a `tracing::Span`.
 ///
 /// Nothing has to be declared in the span's macro, and nothing happens on a span that is disabled or that no
 /// [`Layer`](super::Layer) sees. What is `Serialize` is taken as it is: a request in OpenAI's, Anthropic's or Gemini's
-/// shape, one's own structs, `serde_json::Value`. [`Message`] says what these shapes cannot.
+/// shape, one's own structs, `serde_json::Value`. [`Message`] expresses what these shapes cannot.
 ///
 /// ```
 /// use serde_json::json;
@@ -77,7 +77,7 @@ impl From<&String> for FieldValue {
 ///     .set_usage(TokenCount { input: Some(12), output: Some(5), ..TokenCount::default() });
 /// ```
 pub trait SpanExt: sealed::Sealed {
-    /// A value under any key, declared or not. The last one holds.
+    /// A value under any key, declared or not. The last one wins.
     fn set_field(&self, key: impl Into<Key>, value: impl Into<FieldValue>) -> &Self;
     /// Like `Span::record`, but a field that the span does not declare is kept, and reported once a callsite in debug
     /// builds: `Span::record` would have dropped it without a word.
@@ -141,7 +141,7 @@ mod sealed {
     impl Sealed for tracing::Span {}
 }
 
-/// A value as JSON. What cannot be serialized says so in its place.
+/// A value as JSON. What cannot be serialized is replaced by a note.
 pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     serde_json::to_value(value).unwrap_or_else(|error| Json::String(format!("not serializable: {error}")))
 }

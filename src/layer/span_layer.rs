@@ -123,7 +123,7 @@ where
         Layer::assemble(tracer, Provider::Theirs, self.privacy, self.flags, None)
     }
 
-    /// Hides what these rules say, in place of what the environment says.
+    /// Hides by these rules, instead of those in the environment.
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
         let privacy = privacy.limited_as(self.privacy.as_deref());
@@ -160,14 +160,14 @@ where
         self.flagged(|flags| flags.busy = busy)
     }
 
-    /// Whether an entered span is OpenTelemetry's current context too. On unless said otherwise: clients that inject
+    /// Whether an entered span is OpenTelemetry's current context too. On by default: clients that inject
     /// `traceparent` from there need it.
     #[must_use]
     pub fn with_context_activation(self, activate: bool) -> Self {
         self.flagged(|flags| flags.activate = activate)
     }
 
-    /// Whether `tracing` events become span events. On unless said otherwise. Errors set the span's status either way.
+    /// Whether `tracing` events become span events. On by default. Errors set the span's status either way.
     #[must_use]
     pub fn with_events(self, events: bool) -> Self {
         self.flagged(|flags| flags.events = events)

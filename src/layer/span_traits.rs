@@ -1,4 +1,4 @@
-//! What the values of a span say together: its kind, and whether they have to be translated or merged.
+//! What the values of a span mean together: its kind, and whether they have to be translated or merged.
 
 use opentelemetry::{KeyValue, Value};
 
@@ -7,7 +7,7 @@ use super::role::{self, Role};
 use super::words::kind_of_word;
 use crate::operation::Kind;
 
-/// What the recorded values say together.
+/// What the recorded values mean together.
 #[derive(Default)]
 pub(super) struct SpanTraits {
     pub(super) kind: Option<Kind>,
@@ -18,7 +18,7 @@ pub(super) struct SpanTraits {
 }
 
 impl SpanTraits {
-    /// What the declared fields say, and the attributes that were recorded beside them.
+    /// The declared fields, and the attributes that were recorded besides them.
     pub(super) fn of(record: &Record, more: &[KeyValue]) -> Self {
         let mut traits = Self {
             foreign: record.plan.known_target,

@@ -1,6 +1,6 @@
-//! The crash spool: spans stand on disk from their end until they are delivered.
+//! The crash spool: spans are on disk from their end until they are delivered.
 //!
-//! Each process has a folder of its own, with a locked file `lock` and journals `<number>.spool`; the system unlocks it
+//! Each process has its own folder, with a locked file `lock` and journals `<number>.spool`; the system unlocks it
 //! when the process ends, however it ends. A journal is a list of records: length (4 bytes, little endian), then that many
 //! bytes of OTLP (`TracesData`). A torn record at the end is cut. A journal goes when every span in it was delivered, the
 //! folder when its process ends with nothing left. The next process that starts sends what it finds in folders that nobody
@@ -51,9 +51,9 @@ struct State {
     /// Number and size of the journal that is written.
     current: u64,
     size: u64,
-    /// Spans that are not delivered yet, with the journal that holds them.
+    /// Spans that are not delivered yet, with the journal that contains them.
     waiting: HashMap<Key, u64>,
-    /// How many of them a journal holds, and its size.
+    /// How many of them a journal contains, and its size.
     journals: HashMap<u64, (usize, u64)>,
     total: u64,
     /// Size of what earlier processes left.
@@ -191,7 +191,7 @@ impl Spool {
     }
 }
 
-/// A batch processor whose spans stand in the spool meanwhile.
+/// A batch processor whose spans are in the spool meanwhile.
 #[derive(Debug)]
 pub(super) struct Spooling {
     spool: Arc<Spool>,

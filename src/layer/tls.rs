@@ -29,7 +29,7 @@ pub(super) fn bad(path: &Path, source: impl Into<Box<dyn std::error::Error + Sen
     }
 }
 
-/// What the environment says about TLS.
+/// The TLS settings in the environment.
 pub(super) struct Tls {
     /// Whom to trust; nobody else then.
     pub(super) authorities: Option<Pem>,

@@ -26,7 +26,7 @@ thread_local! {
 
 /// Ends a span within `close`, which gets what was recorded.
 pub(super) fn finish_with(record: Option<Record>, close: impl FnOnce()) {
-    /// What an outer span has, which ends meanwhile: a span processor may open and close spans of its own.
+    /// What an outer span has, which ends meanwhile: a span processor may open and close its own spans.
     struct Outer(Option<ManuallyDrop<Record>>);
     impl Drop for Outer {
         fn drop(&mut self) {

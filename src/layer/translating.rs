@@ -14,11 +14,11 @@ use crate::dialect::translate::{Becomes, Translator};
 use crate::dialect::write::Vocabulary;
 use crate::span::Resource;
 
-/// A [`SpanExporter`] that adds to each span what it says in another vocabulary, and gives it to the exporter inside. It needs no
-/// `tracing`: spans of any instrumentation for `opentelemetry_sdk` pass through it.
+/// A [`SpanExporter`] that adds to each span its attributes in another vocabulary, and passes it to the inner exporter. It needs
+/// no `tracing`: spans of any instrumentation for `opentelemetry_sdk` pass through it.
 ///
-/// The attributes of a span stay as they are. What its vocabulary says with other keys is added, as forwarding does it; a failure
-/// that only attributes tell becomes the status. Spans that are no operation of an agent pass unchanged.
+/// The attributes of a span stay as they are. What its vocabulary has under other keys is added, as forwarding does it; a failure
+/// that is only in attributes becomes the status. Spans that are no operation of an agent pass unchanged.
 ///
 /// ```no_run
 /// use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};

@@ -4,7 +4,7 @@ use opentelemetry::Value;
 
 use crate::dialect::Codec;
 
-/// The key that stands beside this one if its value is JSON.
+/// The key that accompanies this one if its value is JSON.
 pub(super) fn mime_type(target: &str, codec: Codec) -> Option<&'static str> {
     match (target, codec) {
         ("input.value", Codec::Json) => Some("input.mime_type"),

@@ -1,4 +1,4 @@
-//! What the `semconv/` tables say about a key, looked up once a callsite and not once a span.
+//! What the `semconv/` tables have for a key, looked up once a callsite and not once a span.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -36,7 +36,7 @@ impl Meaning {
         self.keys.get(kind as usize).copied().flatten()
     }
 
-    /// Whether it holds on spans of this kind.
+    /// Whether it applies to spans of this kind.
     pub(super) fn holds(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
@@ -133,7 +133,7 @@ impl Words {
         self.short.contains_key(key)
     }
 
-    /// Whether the key is OpenInference's or ours, and no word that only tells the kind.
+    /// Whether the key is OpenInference's or ours, and no word that only determines the kind.
     pub(super) fn is_own(&self, key: &str) -> bool {
         self.own.contains(key) && key != "openinference.span.kind"
     }
@@ -150,7 +150,7 @@ impl Words {
             && (self.foreign.contains(key) || self.foreign_prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
-    /// Whether a dialect tells its spans by this target (a crate that instruments itself).
+    /// Whether a dialect recognises its spans by this target (a crate that instruments itself).
     pub(super) fn knows_target(&self, target: &str) -> bool {
         self.targets.iter().any(|pattern| crate::dialect::rule::fits(pattern, target))
     }
@@ -210,7 +210,7 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
     })
 }
 
-/// OpenInference's word for a kind, the nearest one where it has none of its own; and our own word in that case.
+/// OpenInference's word for a kind, the nearest one if it has none; and our own word in that case.
 pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static str>)> {
     Some(match kind {
         Kind::Llm => ("LLM", None),
@@ -239,7 +239,7 @@ pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static
 /// The key that a field is written under on spans of each kind: OpenInference's, else our own, else that of OTel's conventions.
 fn keys_of(registry: &Registry, field: Field) -> [Option<&'static str>; Kind::ALL.len()] {
     let field = match field {
-        // The short word does not say whether the name was asked for or answered with.
+        // The short word does not show whether the name was asked for or answered with.
         Field::ModelRequested => Field::ModelResponse,
         Field::HandoffFrom => Field::StateOldValue,
         Field::HandoffTo => Field::StateNewValue,
@@ -297,7 +297,7 @@ mod tests {
                     .filter(|other| other.key == key || other.prefix && key.starts_with(other.key))
                     .map(|other| other.field);
                 let wanted = |field| match rule.field {
-                    // The short word does not say whether the name was asked for or answered with.
+                    // The short word does not show whether the name was asked for or answered with.
                     Field::ModelRequested => field == Field::ModelResponse,
                     Field::HandoffFrom => field == Field::StateOldValue,
                     Field::HandoffTo => field == Field::StateNewValue,

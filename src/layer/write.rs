@@ -120,7 +120,7 @@ impl<'a> OpenInferenceWriter<'a> {
         true
     }
 
-    /// What an operation says, under the keys that are not there yet. Of a list with an entry that is there, nothing is added.
+    /// The facts of an operation, under the keys that are not there yet. Of a list with an entry that is there, nothing is added.
     pub(super) fn operation(&mut self, mut operation: Operation) {
         // They are there.
         operation.unmapped.clear();

@@ -16,7 +16,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Adds what another dialect or another span tells: a score that is known is told once.
+    /// Adds what another dialect or another span records: a known score is added once.
     pub(crate) fn add(known: &mut Vec<Self>, more: Vec<Self>) {
         fn agrees<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             one.is_none() || other.is_none() || one == other

@@ -45,7 +45,7 @@ operation! {
         ContinuedMessages "continues.messages",
         /// What the model said, one message a choice; `None` if not recorded.
         OutputMessages "output.messages" = output_messages: Option<Vec<Message>> [Output],
-        /// The calls that the model asked for, where they stand apart from its words.
+        /// The calls that the model asked for, if they are apart from its words.
         OutputCalls "output.calls",
         /// The system prompt.
         System "system" [Input],
@@ -64,7 +64,7 @@ operation! {
         UsageInput "usage.input" => usage.input: Option<u64>,
         /// Input tokens without those of the cache.
         UsageInputExcludingCache "usage.input_excluding_cache",
-        /// What spans have in common that tell of one operation, each of one event of it.
+        /// The value that spans of one operation have in common, each recording one event of it.
         ToldWith "told_with",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum "usage.running_sum",
@@ -128,7 +128,7 @@ operation! {
         ToolArguments "tool.arguments" => tool.arguments: Option<Value> [Input],
         /// What the tool gave back.
         ToolResult "tool.result" => tool.result: Option<Value> [Output],
-        /// Results of tools that stand on the agent's span.
+        /// Results of tools that are on the agent's span.
         ToolResultOfChild "tool.result_of_child" [Output],
         /// The MCP server that offers the tool.
         McpServer "mcp.server" => tool.mcp_server: Option<String> as "mcp_server",
@@ -145,7 +145,7 @@ operation! {
     search: Option<Box<Search>> {
         /// What was looked for.
         SearchQuery "search.query" => search.query: Option<Value> [Input],
-        /// What was found; `None` if the spans do not say.
+        /// What was found; `None` if not recorded.
         SearchDocuments "search.documents" => search.documents: Option<Vec<Document>> [Output],
         /// How many documents were to be found at most.
         SearchTopK "search.top_k" => search.top_k: Option<u64> as "top_k",
@@ -172,7 +172,7 @@ operation! {
         AgentDescription "agent.description" => agent.description: Option<String> as "agent_description",
         /// Its version.
         AgentVersion "agent.version" => agent.version: Option<String> as "agent_version",
-        /// The framework that it is built with, where the spans say so.
+        /// The framework that it is built with, if recorded.
         AgentFramework "agent.framework" => agent.framework: Option<String> as "framework",
     }
 
@@ -350,7 +350,7 @@ operation! {
         RawResponse "raw_response" = raw_response: Option<Value> [Output],
         /// What the instrumentation calls metadata.
         Metadata "metadata" = metadata: Map<String, Value> as "metadata",
-        /// Says how another value is written, or repeats what another key says.
+        /// The encoding of another value, or a copy of another key's value.
         Beside "beside",
     }
 

@@ -13,7 +13,7 @@ pub enum Role {
     System,
     /// OpenAI's newer word for the system prompt.
     Developer,
-    /// The person, or whoever stands in for one.
+    /// The person, or whoever acts as one.
     #[default]
     User,
     /// The model.
@@ -96,7 +96,7 @@ impl ToolCall {
         }
     }
 
-    /// The arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+    /// The arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
     #[must_use]
     pub fn arguments_object(&self) -> (Map<String, Value>, bool) {
         arguments_object(self.arguments.as_ref())
@@ -109,7 +109,7 @@ pub fn arguments_text(arguments: &Value) -> String {
     arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
-/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+/// Arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
 #[must_use]
 pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool) {
     match arguments {
@@ -188,9 +188,9 @@ pub struct Message {
     pub name: Option<String>,
     /// In a tool's answer: the value, where it was recorded as one and not as text.
     pub result: Option<Box<Value>>,
-    /// In a tool's answer: whether the client says that the tool failed.
+    /// In a tool's answer: whether the client marks the tool as failed.
     pub is_error: bool,
-    /// Why the model stopped, where the message says so.
+    /// Why the model stopped, if the message has it.
     pub finish_reason: Option<String>,
     /// In a model's answer: which of the choices it belongs to, as the provider numbers them; 0 where there is one.
     pub choice: u64,
@@ -213,7 +213,7 @@ impl Message {
         self.joined_text().into_owned()
     }
 
-    /// All text parts as one text. Prompts that stand beside one another are no single line.
+    /// All text parts as one text. Adjacent prompts are not joined to one line.
     pub(crate) fn joined_text(&self) -> Cow<'_, str> {
         let mut texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -268,7 +268,7 @@ impl Message {
         parts.chain(calls).chain([result, 3 * VALUE]).fold(0, usize::saturating_add)
     }
 
-    /// Whether a text part holds more than whitespace.
+    /// Whether a text part contains more than whitespace.
     #[must_use]
     pub fn has_words(&self) -> bool {
         self.parts
@@ -276,7 +276,7 @@ impl Message {
             .any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()))
     }
 
-    /// Whether a part holds words that the model thought.
+    /// Whether a part contains words that the model thought.
     #[must_use]
     pub fn has_thoughts(&self) -> bool {
         self.parts

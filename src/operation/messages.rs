@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::message::Message;
 
-/// Messages in order. The model calls of one conversation share them: each holds how many of them it was given, so a long
+/// Messages in order. The model calls of one conversation share them: each has the number of them that it was given, so a long
 /// conversation is in memory once, however many calls it went into.
 #[derive(Clone, Default)]
 pub struct Messages {
@@ -23,9 +23,9 @@ pub struct Messages {
 #[derive(Debug, Default)]
 pub(crate) struct SharedMessages {
     messages: Vec<Message>,
-    /// Bytes of the messages up to and with each one, about; empty where no other operation holds the list.
+    /// Bytes of the messages up to and with each one, about; empty if no other operation has the list.
     sizes: Vec<usize>,
-    /// Tells the shared lists of a trace apart; `None` where no other operation holds the list.
+    /// Identifies a shared list of a trace; `None` if no other operation has the list.
     number: Option<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Messages {
         }
     }
 
-    /// Tells the shared list of these messages from others of the trace; `None`: no other operation holds them.
+    /// Identifies the shared list of these messages in the trace; `None`: no other operation has them.
     pub(crate) fn shared_number(&self) -> Option<usize> {
         self.list.number
     }
@@ -86,12 +86,12 @@ impl Messages {
         self.continued
     }
 
-    /// Leaves out the messages that another operation holds.
+    /// Leaves out the messages that another operation has.
     pub(crate) fn leave_out_continued(&mut self) {
         self.first += std::mem::take(&mut self.continued);
     }
 
-    /// The messages that no other operation holds.
+    /// The messages that no other operation has.
     pub(crate) fn own(&self) -> &[Message] {
         self.get(self.continued..).unwrap_or_default()
     }
@@ -101,7 +101,7 @@ impl Messages {
         self.list.size(self.continued)
     }
 
-    /// The messages as a list of their own.
+    /// The messages as a separate list.
     #[must_use]
     pub fn into_vec(self) -> Vec<Message> {
         match Arc::try_unwrap(self.list) {

@@ -1,4 +1,4 @@
-//! What one span says that an agent did, free of any dialect.
+//! What an agent did in one span, free of any dialect.
 //!
 //! ```
 //! use spanbridge::operation::{Kind, Message, Operation, Role};

@@ -1,4 +1,4 @@
-//! What few operations say: it takes no room in the others.
+//! Facts that few operations have: they take no room in the others.
 
 use std::ops::{Deref, DerefMut};
 

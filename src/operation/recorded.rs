@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 /// What a client recorded as the whole input or output of an operation, if it did. JSON text is opened when it is first asked
-/// for: most of it says once more what the messages say.
+/// for: most of it repeats the messages.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded(Option<Box<Held>>);
 
@@ -15,7 +15,7 @@ enum Held {
     Text { text: String, opened: OnceLock<Value> },
 }
 
-/// A recorded value as it stands.
+/// A recorded value as it is.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Form<'a> {

@@ -53,7 +53,7 @@ macro_rules! facts_of {
 /// ```text
 /// Variant "name in semconv/" => group.member: type [Input],   a field of the block's group, whose value is content that went in
 /// Variant "name in semconv/" = member: type as "name",        a field of the operation itself, with its name among the facts of documents
-/// Variant "name in semconv/",                                 another way to record a field, read and written by code of its own
+/// Variant "name in semconv/",                                 another way to record a field, read and written by separate code
 /// ```
 ///
 /// The fields of some groups have no name among the facts: documents have these groups as a whole.
@@ -82,7 +82,7 @@ macro_rules! operation {
             { $($(#[$doc] $member: $type,)?)* }
         })*
 
-        /// What one span says.
+        /// What one span records.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Operation {
             $($(#[$beside_doc])* pub $beside: $beside_type,)*

@@ -1,10 +1,10 @@
-//! How many values a message holds: what it takes when decoded is known without decoding it.
+//! How many values a message contains: the memory that it takes when decoded is known without decoding it.
 
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault};
 use crate::span::Signal;
 
-/// How many values a message holds.
+/// How many values a message contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     /// Spans and log records.
@@ -23,7 +23,7 @@ pub(crate) struct Census {
     pub commas: usize,
 }
 
-/// Counts what a message holds, up to where it breaks.
+/// Counts the content of a message, up to where it breaks.
 #[must_use]
 pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
@@ -36,7 +36,7 @@ pub(crate) fn census(message: &[u8], signal: Signal) -> Census {
     census
 }
 
-/// The same for one span or log record without what stands around it.
+/// The same for one span or log record without what is around it.
 #[must_use]
 pub(crate) fn census_of_item(message: &[u8], signal: Signal) -> Census {
     let mut census = Census {

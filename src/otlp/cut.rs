@@ -215,7 +215,7 @@ impl Cuts {
         message
     }
 
-    /// What a part has, without what stands around it.
+    /// What a part has, without what is around it.
     #[must_use]
     pub fn entries<'a>(&self, part: usize, request: &'a [u8]) -> Vec<Entry<'a>> {
         let slice = |found: &Found| request.get(found.range()).unwrap_or_default();
@@ -258,7 +258,7 @@ impl Cuts {
         self.layout.size(envelope)
     }
 
-    /// The bytes of an envelope: those that stand before the items, then those behind them.
+    /// The bytes of an envelope: those before the items, then those after them.
     pub fn envelope<'a>(&'a self, envelope: u32, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
         self.layout.envelope(envelope, request).into_iter().flatten()
     }

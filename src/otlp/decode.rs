@@ -92,7 +92,7 @@ pub fn traces(bytes: &[u8]) -> Result<Decoded<Span>, DecodeError> {
     Ok(decoded)
 }
 
-/// The records of an `ExportLogsServiceRequest` (or `LogsData`). An unusable id means "no id" here, as the protocol says.
+/// The records of an `ExportLogsServiceRequest` (or `LogsData`). An unusable id means "no id" here, by the protocol.
 ///
 /// # Errors
 ///

@@ -104,7 +104,7 @@ pub(super) fn put_record(number: u32, record: &LogRecord, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &record_to(record), out);
 }
 
-/// What is added to the message of a span: attributes behind its own, and a status in the place of its own.
+/// What is added to the message of a span: attributes after its own, and a status that replaces its own.
 #[cfg(feature = "server")]
 pub(crate) fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], status: Option<&Status>) {
     for pair in attributes {

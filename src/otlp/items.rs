@@ -11,7 +11,7 @@ const RESOURCES: u32 = 1;
 const SCOPES: u32 = 2;
 const ITEMS: u32 = 2;
 
-/// A span, a log record or a metric: its bytes, and those of the messages that it stands in.
+/// A span, a log record or a metric: its bytes, and those of the messages around it.
 #[derive(Debug, Clone)]
 pub struct Item {
     /// All fields of its resource's group but the scopes.
@@ -22,7 +22,7 @@ pub struct Item {
     bytes: Vec<u8>,
 }
 
-/// What a span's own message says of it, as far as that is needed to choose.
+/// The content of a span's own message, as far as that is needed to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanHead {
     /// Its trace; `None`: the id is unusable.
@@ -33,7 +33,7 @@ pub struct SpanHead {
     pub start: UnixNanos,
     /// When it ended; zero: it has not.
     pub end: UnixNanos,
-    /// Whether its status says that it failed.
+    /// Whether its status is that it failed.
     pub failed: bool,
 }
 
@@ -81,7 +81,7 @@ pub fn count(message: &[u8]) -> u64 {
     }
 }
 
-/// The fields of a message but those with this number, as they stand.
+/// The fields of a message but those with this number, as they are.
 fn without(mut cursor: Cursor<'_>, number: u32) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
     while let Some(field) = cursor.next()? {
@@ -92,10 +92,10 @@ fn without(mut cursor: Cursor<'_>, number: u32) -> Result<Vec<u8>, Fault> {
     Ok(out)
 }
 
-/// An export request with these items. Neighbours that came in one group stand in one group.
+/// An export request with these items. Neighbours that came in one group stay in one group.
 #[must_use]
 pub fn join<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<u8> {
-    /// What stands around something, and that.
+    /// Something and what is around it.
     type Around<'a, T> = (&'a Arc<[u8]>, T);
     let mut resources: Vec<Around<'_, Vec<Around<'_, Vec<u8>>>>> = Vec::new();
     for item in items {
@@ -134,7 +134,7 @@ fn put(out: &mut Vec<u8>, number: u32, pieces: &[&[u8]]) {
 }
 
 impl Item {
-    /// Bytes that it takes in a message of its own.
+    /// Bytes that it takes in a separate message.
     #[must_use]
     pub fn length(&self) -> usize {
         // Three tags and lengths.
@@ -175,7 +175,7 @@ impl Item {
         None
     }
 
-    /// What the message says if it is a span.
+    /// The content of the message if it is a span.
     #[must_use]
     pub fn span_head(&self) -> SpanHead {
         SpanHead::of(&self.bytes)
@@ -207,7 +207,7 @@ impl SpanHead {
     }
 }
 
-/// What the spans of a request say of themselves, in order.
+/// The content of the spans of a request, in order.
 ///
 /// # Errors
 ///

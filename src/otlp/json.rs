@@ -21,7 +21,7 @@ pub(crate) struct Transcoded {
     pub refused_count: usize,
     /// Whether all of them were refused because their ids are base64.
     pub refused_as_base64: bool,
-    /// How often the replacement character stands where something else could not be read as text.
+    /// How often the replacement character replaced something that could not be read as text.
     pub replaced: usize,
 }
 

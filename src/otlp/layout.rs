@@ -1,7 +1,7 @@
-//! Where the items of a request stand, and what stands around them, in as few bytes as their order allows.
+//! Where the items of a request are, and what is around them, in as few bytes as their order allows.
 //!
 //! Items of one part that follow one another are one entry. A scope, or a resource, all of whose items are of one part is
-//! one entry too, with all that stands in it: only what several parts share is told apart.
+//! one entry too, with all that is in it: only what several parts share is listed separately.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl Found {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Envelope {
     first: u32,
-    /// From here on they stand behind the first item.
+    /// From here on they come after the first item.
     middle: u32,
     last: u32,
     /// Bytes of all.
@@ -55,7 +55,7 @@ pub(super) struct Envelope {
 pub(super) struct Fields {
     start: u32,
     end: u32,
-    /// They stand in what was copied together, not in the request.
+    /// They are in what was copied together, not in the request.
     copied: bool,
 }
 

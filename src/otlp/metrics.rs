@@ -10,7 +10,7 @@ use super::decode::DecodeError;
 use super::signal::count_points;
 use crate::span::Signal;
 
-/// `DataPointFlags`: the point says that there is no value.
+/// `DataPointFlags`: the point has no value.
 const NO_RECORDED_VALUE: u32 = 1;
 
 /// The request in protobuf. `points`: how many data points the text has.

@@ -8,14 +8,14 @@ use super::schema::Type;
 use super::wire::{Cursor, Fault, Field};
 use crate::withheld::is_withheld;
 
-/// What a resource says of all its items.
+/// What a resource has for all its items.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     pub(super) service: Option<Arc<str>>,
     pub(super) session: Option<Arc<str>>,
 }
 
-/// What one item, or one resource, says: texts of the message.
+/// The names of one item, or of one resource: texts of the message.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ItemNames<'a> {
     service: Option<&'a [u8]>,
@@ -83,7 +83,7 @@ fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Opt
     Ok((key, text))
 }
 
-/// The attribute keys that name a session. `key#/a/b`: it stands at this JSON pointer in the key's JSON text.
+/// The attribute keys that name a session. `key#/a/b`: it is at this JSON pointer in the key's JSON text.
 pub(super) struct SessionKeys<'a> {
     /// The shortest first, and those of one length best first: every attribute that arrives is looked for.
     keys: Vec<SessionKey<'a>>,

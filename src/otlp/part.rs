@@ -20,11 +20,11 @@ pub struct Part {
     pub key: Key,
     /// How many there are.
     pub items: usize,
-    /// How many of the spans say that they failed.
+    /// How many of the spans failed.
     pub errors: usize,
-    /// Earliest start; 0 if none says.
+    /// Earliest start; 0 if none has one.
     pub start: u64,
-    /// Latest end; 0 if none says.
+    /// Latest end; 0 if none has one.
     pub end: u64,
     /// Name and start of the first span without a parent.
     pub root: Option<(u64, String)>,
@@ -36,7 +36,7 @@ pub struct Part {
     pub session: Option<Arc<str>>,
     /// Whether it is a span without a parent that names it.
     pub session_of_root: bool,
-    /// When the item began that names it, by itself or through its resource; 0 if it does not say.
+    /// When the item began that names it, by itself or through its resource; 0 if unknown.
     pub(super) session_start: u64,
 }
 

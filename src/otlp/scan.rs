@@ -1,7 +1,8 @@
-//! What stands in an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
+//! The content of an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
 //!
 //! The scan refuses what prost refuses, and messages of 4 GiB and more: what it lets through can always be
-//! decoded later. Where other items can be read, those that cannot are refused alone, and are in no part. Its work is linear in the bytes, whatever stands in them.
+//! decoded later. Where other items can be read, those that cannot are refused alone, and are in no part. Its work is linear in
+//! the bytes, whatever is in them.
 //!
 //! It is written by hand because prost decodes all of a message into memory, and a request is stored as it came: only its ids, times
 //! and names are needed.
@@ -26,7 +27,7 @@ const LISTED: usize = 100;
 /// parts, its row among the chunks.
 const PART: usize = 2 * size_of::<Part>() + 160;
 
-/// What stands in a request.
+/// The content of a request.
 #[derive(Debug, Clone)]
 pub struct Scan {
     /// What it carries.
@@ -39,7 +40,7 @@ pub struct Scan {
     pub refused: Vec<Refused>,
     /// How many spans were refused in all.
     pub refused_count: usize,
-    /// Bytes of the names that parts have of their resource: it says them once, each part is listed with them.
+    /// Bytes of the names that parts have from their resource: it has them once, each part is listed with them.
     pub names_shared: usize,
     pub(super) layout: Layout,
 }
@@ -72,7 +73,7 @@ pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mu
     }
 }
 
-/// What a part says whose message stands in pieces: whole resources, each with the names that it has from what is not in
+/// The content of a part whose message is in pieces: whole resources, each with the names that it has from what is not in
 /// its bytes. `None`: there is no item.
 ///
 /// # Errors
@@ -96,7 +97,7 @@ pub(crate) fn part_of<'a>(
     Ok(scanner.scan.parts.into_iter().next())
 }
 
-/// What the fields of a resource around its items say.
+/// The content of a resource's fields around its items.
 ///
 /// # Errors
 ///
@@ -134,7 +135,7 @@ fn content_fault(kind: &FaultKind) -> ContentFault {
     }
 }
 
-/// What stands around an item.
+/// What is around an item.
 struct Context {
     names: Names,
     /// The part of items without a trace that name no session themselves.
@@ -194,7 +195,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         Ok(())
     }
 
-    /// Two passes: fields that say something of all items may stand behind them.
+    /// Two passes: fields that concern all items may come after them.
     fn resource(
         &mut self,
         bytes: &[u8],

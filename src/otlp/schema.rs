@@ -1,6 +1,6 @@
 //! The fields of OTLP's messages, as `opentelemetry-proto` declares them.
 
-/// What the protocol says of a field.
+/// The protocol's definition of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Unknown,

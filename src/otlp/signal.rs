@@ -1,7 +1,7 @@
 //! What an OTLP message carries, recognized by its content.
 //!
 //! Traces, logs and metrics have the same envelope (field 1: resource, field 2: scope, field 2: item), and a body of one
-//! signal often decodes "successfully" as another with empty ids. The items tell: the wire types of their fields differ.
+//! signal often decodes "successfully" as another with empty ids. The items decide: the wire types of their fields differ.
 
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, Field, I32, I64, LEN, VARINT};
@@ -35,7 +35,7 @@ pub fn guess(bytes: &[u8]) -> Option<Signal> {
     }
 }
 
-/// How many data points an `ExportMetricsServiceRequest` holds. What is broken below its metrics holds none.
+/// How many data points an `ExportMetricsServiceRequest` contains. What is broken below its metrics contains none.
 ///
 /// # Errors
 ///

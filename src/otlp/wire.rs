@@ -38,7 +38,7 @@ pub enum FaultKind {
         /// The field's number.
         field: u32,
     },
-    /// A field says that it is longer than what is left.
+    /// The length of a field is more than what is left.
     Truncated,
     /// Text is not UTF-8.
     Utf8,
@@ -68,7 +68,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Payload {
     /// A number of any wire type but length-delimited.
@@ -79,7 +79,7 @@ pub(super) enum Payload {
     Group,
 }
 
-/// One field: where it stands, and what it holds.
+/// One field: its place and its value.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) number: u32,
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    /// prost counts every skipped field as one level deeper than what it stands in.
+    /// prost counts every skipped field as one level deeper than its parent.
     fn skip_group(&mut self, number: u32, depth: usize) -> Result<(), Fault> {
         if depth == 0 {
             return Err(fault(self.at, FaultKind::Depth));
@@ -301,7 +301,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks a field that a message of this type has, with all that it holds.
+    /// Checks a field that a message of this type has, with all that it contains.
     #[inline]
     pub(super) fn check(&self, message: Type, field: &Field) -> Result<(), Fault> {
         let wrong = || Err(fault(field.whole.start, FaultKind::WireType { field: field.number }));

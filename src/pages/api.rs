@@ -29,7 +29,7 @@ use crate::web::routes::{OfProject, only_get};
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
-/// Rows that are told of at once.
+/// Rows that are reported at once.
 const ROWS: usize = 400;
 /// Rows that a search in a run finds.
 const HITS: usize = 10_000;
@@ -213,7 +213,7 @@ fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.json(&json!({ "rows": hits, "more": more }))
 }
 
-/// Whether a step says these words, which are in small letters. What a call shares with earlier calls is theirs.
+/// Whether a step contains these words, which are in small letters. What a call shares with earlier calls is theirs.
 fn has_words(run: &Run, step: &crate::run::Step, results: &Results<'_>, words: &str) -> bool {
     let has = |text: &str| contains(text, words);
     let operation = &step.operation;
@@ -306,7 +306,7 @@ mod tests {
             let is_open = methods.pointer("/get/security").is_some();
             assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);
         }
-        // The formats that can be imported stand in it by name.
+        // The formats that can be imported are in it by name.
         let known = FORMATS.iter().filter(|format| format.is_read());
         let known: BTreeSet<&str> = known.map(|format| format.id).collect();
         let parameters = document.pointer("/paths/~1api~1v1~1import~1{format}/post/parameters/0/schema/enum");

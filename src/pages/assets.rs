@@ -12,7 +12,7 @@ pub(crate) struct Asset {
     pub(crate) name: &'static str,
     /// Its content type.
     pub(crate) kind: &'static str,
-    /// What it holds.
+    /// Its content.
     pub(crate) text: &'static str,
 }
 

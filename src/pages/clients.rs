@@ -11,7 +11,7 @@ pub struct Addresses {
     pub grpc: String,
 }
 
-/// Name and settings. `HTTP` and `GRPC` stand for the addresses of the OTLP ports.
+/// Name and settings. `HTTP` and `GRPC` are replaced by the addresses of the OTLP ports.
 const CLIENTS: [(&str, &str); 8] = [
     (
         "Any OpenTelemetry SDK",

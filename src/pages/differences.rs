@@ -74,7 +74,7 @@ fn named(whole: &Whole) -> Markup {
     }
 }
 
-/// What both say, or where it differs.
+/// The common value, or where it differs.
 fn said(words: Option<&[Piece]>, same: Option<&str>, nothing: &str) -> Markup {
     match (words, same) {
         (Some(words), _) => diff(words),

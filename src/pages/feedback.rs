@@ -7,7 +7,7 @@ use super::words::{line, plain};
 use crate::operation::{Evaluation, Kind};
 use crate::run::{Run, Step};
 
-/// What people said of a step. On a server, also the form; a step that no span tells of cannot be judged.
+/// Judgements of a step by people. On a server, also the form; a step without a span cannot be judged.
 pub(crate) fn view(outline: &Outline<'_>, row: usize, of: &Step, served: bool) -> Markup {
     let below = outline.children(row).filter_map(|child| outline.step(child));
     let said: Vec<(&Step, &Evaluation)> = below.filter_map(|step| Some((step, by_a_person(step)?))).collect();

@@ -68,7 +68,7 @@ fn mark() -> Markup {
     }
 }
 
-/// A page that says why there is no other.
+/// A page that explains why there is no other.
 pub(crate) fn problem(status: u16, message: &str) -> Markup {
     let title = match status {
         400 => "This address cannot be read",

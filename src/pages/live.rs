@@ -21,7 +21,7 @@ use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
-/// How often a connection says that it is there.
+/// How often a connection sends a keep-alive.
 const BEAT: Duration = Duration::from_secs(15);
 /// More traces than these are not named: the page loads its list again.
 const NAMED: usize = 50;
@@ -82,7 +82,7 @@ async fn tell(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender<Event>)
             () = web.readers.stopping() => return,
             () = sender.closed() => return,
         };
-        // A client that takes nothing holds up nobody: it is told later that it missed something.
+        // A client that reads nothing delays nobody: it is informed later that it missed something.
         if sender.send(event).await.is_err() {
             return;
         }

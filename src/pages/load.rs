@@ -120,7 +120,7 @@ impl OneSpan {
         }
     }
 
-    /// Of the span that tells of a step, if one does.
+    /// Of the span of a step, if it has one.
     pub(crate) fn of_step(web: &Web, run: &Run, step: &Step, answer: &mut Answer) -> Result<Option<Self>, Problem> {
         step.span_id.map(|span| Self::read(web, run.trace_id, span, answer)).transpose()
     }

@@ -6,7 +6,7 @@
 //! | `/sessions`, `/sessions/{session}` | sessions; one as a thread over its runs |
 //! | `/runs/{trace}` | a run: outline, waterfall and the selected step; the first four digits of the id are enough |
 //! | `/runs/{trace}/conversation`, `/documents`, `/documents/{format}`, `/findings`, `/raw` | its other views |
-//! | `/runs/{trace}/steps/{step}` | a step as a page of its own |
+//! | `/runs/{trace}/steps/{step}` | a step as a separate page |
 //! | `/runs/{trace}/pane/{row}` | the same as a part of the run's page |
 //! | `/compare?a=&b=` | two runs step by step; without `b` the list to choose it from |
 //! | `/compare/sessions?a=&b=` | two sessions, run by run |

@@ -75,7 +75,7 @@ impl<'a> Outline<'a> {
         self.rows.iter().filter_map(|row| Some((*row, self.run.steps.get(row.step)?)))
     }
 
-    /// How many rows stand below a row.
+    /// How many rows are below a row.
     pub(crate) fn below(&self, row: usize) -> usize {
         self.ends.get(row).map_or(0, |end| end.saturating_sub(row + 1))
     }
@@ -111,7 +111,7 @@ impl<'a> Outline<'a> {
 
     /// From the end backwards, the child that ended last is what was waited for.
     fn mark_critical(&mut self) {
-        // The children of each row, found once: rows stand in depth-first order.
+        // The children of each row, found once: rows are in depth-first order.
         let mut stack: Vec<(usize, u64)> = Vec::new();
         let mut tops = Vec::new();
         let mut at = 0;
@@ -158,7 +158,7 @@ fn ends(rows: &[Row]) -> Vec<usize> {
     ends
 }
 
-/// The name that says most; a model without the date at its end.
+/// The most specific name; a model without the date at its end.
 pub(crate) fn name<'a>(run: &'a Run, of: &'a Step) -> &'a str {
     let name = step::name(run, of);
     match of.operation.kind {
@@ -176,7 +176,7 @@ pub(crate) fn took(of: &Step) -> String {
     )
 }
 
-/// What stands beside the name: why it failed, what it was asked, what it answered.
+/// The text next to the name: why it failed, what it was asked, what it answered.
 pub(crate) fn preview(run: &Run, of: &Step) -> String {
     let operation = &of.operation;
     if let Some(failure) = &operation.failure {

@@ -23,7 +23,7 @@ use crate::web::url::percent_encoded;
 /// What is known of a step beside its run.
 #[derive(Debug, Default)]
 pub(crate) struct About<'a> {
-    /// Its span as it came; `None`: no span tells of it, or only the run is at hand.
+    /// Its span as it came; `None`: it has no span, or only the run is at hand.
     pub(crate) span: Option<OfSpan<'a>>,
     /// Whether a server answers requests for more.
     pub(crate) served: bool,

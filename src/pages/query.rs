@@ -339,7 +339,7 @@ impl Query {
             .flatten()
     }
 
-    /// What stands between quotes, which has to be there as it is.
+    /// The text between quotes, which has to be there as it is.
     fn phrase(&self) -> Option<Regex> {
         let phrase = self.words.split('"').nth(1).filter(|phrase| !phrase.trim().is_empty())?;
         pattern(phrase)

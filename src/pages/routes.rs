@@ -217,7 +217,7 @@ async fn of_raw(OfProject(web): OfProject, Named(id): Named<String>, asked: Aske
     .await
 }
 
-/// A step, or a span that no step stands for.
+/// A step, or a span without a step.
 async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, String)>, asked: Asked) -> Response {
     page(web, asked, move |web, _, answer| {
         let loaded = Loaded::of(web, &id, answer)?;

@@ -98,7 +98,7 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    /// What a run says.
+    /// The summary of a run.
     pub(crate) fn of(listed: Listed, run: Option<&Run>) -> Self {
         let words = |said: &Option<Utterance>| {
             said.as_ref()

@@ -10,7 +10,7 @@
 //! | `cost` | f32 | US dollars; NaN: not recorded |
 //! | `name` | u32 | which of the names |
 //! | `tin`, `tout` | u32 | tokens; 0xffffffff: not recorded |
-//! | `depth` | u16 | rows stand depth first, so it alone is the tree |
+//! | `depth` | u16 | rows are depth first, so it alone is the tree |
 //! | `kind`, `flags` | u8 | which of the kinds; [`FAILED`] and the others |
 //! | `id` | 8 bytes | the span id; of a step without a span 0 and the number of its row |
 //! | `names` | text | one name a line |
@@ -29,7 +29,7 @@ use crate::view::totals;
 pub(crate) const FAILED: u8 = 1;
 /// It has not ended.
 pub(crate) const RUNNING: u8 = 2;
-/// No span tells when it happened.
+/// No span records when it happened.
 pub(crate) const DERIVED: u8 = 4;
 /// It is on the critical path.
 pub(crate) const CRITICAL: u8 = 8;

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use crate::operation::Kind;
 use crate::view::text::{block, harmless, one_line};
 
-/// Bytes of a value that a page holds before it says how much more there is.
+/// Bytes of a value that a page shows before it gives only the number of the rest.
 pub(crate) const SHOWN: usize = 64 << 10;
 
 /// Text of others on its lines; control and bidirectional characters as escapes.

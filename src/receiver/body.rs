@@ -14,7 +14,7 @@ use super::reject::Rejection;
 use super::service::Receiver;
 
 impl Receiver {
-    /// Reads a body, never more of it than the limit. `length` says how long it is from how it begins, if that tells.
+    /// Reads a body, never more of it than the limit. `length` determines its length from its beginning, if possible.
     pub(super) async fn read_body<B>(
         &self,
         body: &mut B,

@@ -3,7 +3,7 @@
 /// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
 const TRUSTED: usize = 4 << 20;
 
-/// The new size of a buffer of `now` bytes that must hold `needed`. `told`: the announced number of bytes.
+/// The new size of a buffer of `now` bytes that needs `needed`. `told`: the announced number of bytes.
 pub(super) fn room(now: usize, needed: usize, told: Option<usize>) -> usize {
     let doubled = now.saturating_mul(2);
     match told {

@@ -1,4 +1,4 @@
-//! Browsers that send spans from a page: answered only where the page's origin is allowed, as the Fetch standard says.
+//! Browsers that send spans from a page: answered only where the page's origin is allowed, by the Fetch standard.
 
 use bytes::Bytes;
 use hyper::header::{

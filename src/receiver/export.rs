@@ -56,6 +56,6 @@ pub(super) struct Taken {
     /// The first of the refused items.
     pub(super) refused: Vec<Refused>,
     pub(super) refused_count: usize,
-    /// How often the replacement character stands where something else could not be read as text.
+    /// How often the replacement character replaced something that could not be read as text.
     pub(super) replaced: usize,
 }

@@ -34,10 +34,10 @@ const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encodin
 const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 const HEALTH_WATCH: &str = "/grpc.health.v1.Health/Watch";
 
-/// A compressed flag and a length stand before the message.
+/// A compressed flag and a length precede the message.
 const FRAME: usize = 5;
 
-/// Whether a path is answered without a token: it says nothing but that the bridge is there.
+/// Whether a path is answered without a token: it reveals only that the bridge is there.
 pub(super) fn is_health(path: &str) -> bool {
     path == HEALTH_CHECK || path == HEALTH_WATCH
 }

@@ -1,4 +1,4 @@
-//! What the headers of a request say of its protocol and its compression.
+//! The protocol and the compression in the headers of a request.
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
@@ -12,7 +12,7 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/grpc") || essence.eq_ignore_ascii_case("application/grpc+proto")
 }
 
-/// What a header says of compression. At most one: each further one would be another chance for a bomb.
+/// The compression in a header. At most one: each further one would be another chance for a bomb.
 pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Option<Encoding>, Rejection> {
     let values = headers
         .get_all(header)

@@ -1,4 +1,4 @@
-//! OTLP/HTTP: protobuf and JSON, told apart by content type.
+//! OTLP/HTTP: protobuf and JSON, distinguished by content type.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,7 @@ where
     Ok((signal, receiver.take(export).await?))
 }
 
-/// Any path that ends so: some clients post below a prefix of their own.
+/// Any path that ends so: some clients post below their own prefix.
 fn signal_of(path: &str) -> Option<Signal> {
     let path = path.strip_suffix('/').unwrap_or(path);
     [Signal::Traces, Signal::Logs, Signal::Metrics]

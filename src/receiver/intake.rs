@@ -35,7 +35,7 @@ fn is_aside(export: &Export, has_rules: bool) -> bool {
     /// Up to this size, scanning takes at most two milliseconds, whatever the content.
     const SMALL: usize = 128 << 10;
     const SMALL_TEXT: usize = 16 << 10;
-    /// Before every item and every attribute's value stands its key, field 2 of its message. Random bytes hold it, too, but
+    /// Before every item and every attribute's value comes its key, field 2 of its message. Random bytes contain it, too, but
     /// texts do not.
     const KEY: u8 = 0x12;
     const MANY: usize = 16 << 10;
@@ -220,7 +220,7 @@ impl Intake<'_> {
 
     fn redacted(&mut self, body: Bytes, broken: &dyn Fn(&Bytes, Fault) -> Rejection) -> Result<Bytes, Rejection> {
         let Some(rules) = self.rules else { return Ok(body) };
-        // While it is rewritten there is a second one; of a text in it what it stands for without escapes, the text and the messages
+        // While it is rewritten there is a second one; of a text in it the unescaped form, the text and the messages
         // that it becomes, and what is changed in it.
         const COPIES: usize = 6;
         const CHANGES: usize = 2 << 20;

@@ -61,7 +61,7 @@ impl Encoding {
         match name {
             "gzip" | "x-gzip" => Some(Self::Gzip),
             "zstd" => Some(Self::Zstd),
-            // The Collector says zlib for the same.
+            // The Collector calls the same zlib.
             "deflate" | "zlib" => Some(Self::Deflate),
             _ => None,
         }
@@ -103,7 +103,7 @@ pub enum InflateError {
     Broken {
         /// The encoding that was announced.
         encoding: Encoding,
-        /// What the decoder says.
+        /// The decoder's error.
         source: io::Error,
     },
 }
@@ -137,7 +137,7 @@ pub(super) fn inflate_with<E>(
         Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
-    // One more, so that the end is seen where it is told to be.
+    // One more, so that the end is seen where it is announced.
     let told = told_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
     let mut out = Vec::new();
     loop {
@@ -158,7 +158,7 @@ pub(super) fn inflate_with<E>(
     }
 }
 
-/// How many bytes come out, as the compressed bytes say.
+/// How many bytes come out, by the compressed bytes.
 fn told_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     match encoding {
         // ISIZE of RFC 1952, at the end of the last member.
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn a_length_that_is_told_wrong_changes_nothing_but_memory() {
         let plain = vec![7; 300_000];
-        // Two members: the trailer tells the length of the last.
+        // Two members: the trailer has the length of the last.
         let members = [gzip(&plain), gzip(&[7; 10])].concat();
         let whole = vec![7; 300_010];
         assert!(matches!(inflate(&members, Encoding::Gzip, 1 << 20), Ok(out) if out == whole));

@@ -14,7 +14,7 @@ pub enum Rejection {
     /// The body is not protobuf of this signal.
     #[error("the body is not an OTLP {signal} request: {fault}")]
     Protobuf {
-        /// What the path stands for.
+        /// The meaning of the path.
         signal: Signal,
         /// Where it breaks.
         fault: Fault,
@@ -22,7 +22,7 @@ pub enum Rejection {
     /// The body is not JSON of this signal.
     #[error("the body is not an OTLP/JSON {signal} request: {detail}")]
     Json {
-        /// What the path stands for.
+        /// The meaning of the path.
         signal: Signal,
         /// What is wrong, with its place.
         detail: String,
@@ -32,7 +32,7 @@ pub enum Rejection {
     /// The body carries another signal.
     #[error("the body has {found}, but this is {path}: send it to {right}", path = wanted.path(), right = found.path())]
     WrongSignal {
-        /// What the path stands for.
+        /// The meaning of the path.
         wanted: Signal,
         /// What the body carries.
         found: Signal,
@@ -69,7 +69,7 @@ pub enum Rejection {
     /// The compressed stream is broken.
     #[error("the body cannot be decompressed: {source}")]
     Compressed {
-        /// What the decoder says.
+        /// The decoder's error.
         source: InflateError,
     },
     /// An archive whose files cannot be read.
@@ -186,7 +186,7 @@ pub enum Rejection {
     /// A web page of an origin that is not allowed to send.
     #[error("web pages of {origin} may not send requests; allow them with --cors-origin {origin}")]
     Origin {
-        /// What the browser says of the page.
+        /// The browser's header about the page.
         origin: String,
     },
     /// More header fields than are allowed, or longer ones.

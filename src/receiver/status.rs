@@ -96,7 +96,7 @@ pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
     Some(detail.encode_to_vec())
 }
 
-/// What to say of items that were refused; `None` on full success, which leaves `partial_success` unset.
+/// The message about items that were refused; `None` on full success, which leaves `partial_success` unset.
 fn partial(taken: &Taken) -> Option<(i64, String)> {
     let replaced = match taken.replaced {
         0 => None,

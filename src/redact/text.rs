@@ -93,14 +93,14 @@ impl<'a> Replace<'a> {
             .collect()
     }
 
-    /// As it stands, and with the escapes of JSON undone: it may be a part of JSON.
+    /// As it is, and with the escapes of JSON undone: it may be a part of JSON.
     fn in_plain(&self, text: &str, level: usize) -> Vec<Change> {
         let raw = self.matches(text);
         if level >= LEVELS || !text.contains('\\') {
             return raw;
         }
         let view = View::of(text);
-        // An escape is longer than what it stands for.
+        // An escape is longer than the character.
         if view.text.len() == text.len() {
             return raw;
         }
@@ -158,7 +158,7 @@ impl<'a> Replace<'a> {
         }
     }
 
-    /// Matches that stand across several values, or on what is between them.
+    /// Matches that extend across several values, or on what is between them.
     fn across(&self, text: &str, changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
         let ranges: Vec<Range<usize>> = across.iter().map(|change| change.range.clone()).collect();
         let mut as_it_stands = apart_from(changes.clone(), &ranges);
@@ -241,7 +241,7 @@ impl<'s> View<'s> {
         Self { text, source }
     }
 
-    /// The same changes of the source, which stands at a place of a larger text. They are in order.
+    /// The same changes of the source, which is at a place of a larger text. They are in order.
     fn changes_of_source(&self, changes: Vec<Change>, at: usize) -> Vec<Change> {
         let mut places = Places::of(self.source);
         let changes = changes.into_iter().map(|change| Change {

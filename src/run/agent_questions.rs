@@ -11,7 +11,7 @@ use super::readings::Readings;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 
-/// Agents that stand beside one another, of one client and of one name.
+/// Sibling agents of one client and one name.
 type Beside = (Option<ReadingId>, String, Option<String>);
 
 pub(super) fn give_to_calls(readings: &mut Readings) {

@@ -1,6 +1,6 @@
 //! Stage "asked calls": takes the nodes, gives model calls the tool calls that tools name them as the asker of.
 //!
-//! Claude Code records what a model said, but not which tools it asked for: each tool names the request. The stage comes before
+//! Claude Code records a model's words, but not which tools it asked for: each tool names the request. The stage comes before
 //! the scopes and conversations, in which such a call is then like any other.
 
 use super::id::NodeId;
@@ -63,7 +63,7 @@ fn askers(nodes: &Nodes) -> HashMap<String, NodeId> {
     out
 }
 
-/// The call that a tool run says it is of.
+/// The call that a tool run belongs to.
 fn call_of(tool: &Node) -> Option<ToolCall> {
     let used = tool.operation.tool.as_deref()?;
     Some(ToolCall {

@@ -45,7 +45,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
     runs
 }
 
-/// The stages in order. Each one's file says what it takes and gives, and why it stands where it stands. A stage consumes what it
+/// The stages in order. Each one's file documents its input, its output and why it comes at this point. A stage consumes what it
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
     let mut readings = readings::read(&mut trace, records, registry);

@@ -1,5 +1,5 @@
 //! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words that
-//! their result has: what the model was told went wrong.
+//! of their result, which is what the model received.
 //!
 //! It comes before the entries, which copy the failure of a tool, and after the tools have their results.
 
@@ -33,7 +33,7 @@ pub(super) fn fill(steps: &mut [Step]) {
     }
 }
 
-/// The words of a result that say what went wrong. `is_error`: a result that is no more than text says it too.
+/// The words of a result that describe the error. `is_error`: a result that is only text may describe it too.
 fn words(result: &Value, is_error: bool) -> Option<Cow<'_, str>> {
     let said = match result {
         Value::String(text) if text.len() <= LONGEST && text.trim_start().starts_with(['{', '[']) => {
@@ -74,7 +74,7 @@ fn of_reasonable_length(text: &str) -> Option<&str> {
 }
 
 impl Failure {
-    /// Whether this is what another failed with, told by its code alone.
+    /// Whether this is the failure of another, reduced to its code.
     pub(super) fn is_code_of(&self, other: &Self) -> bool {
         self.message.is_some() && self.message == other.error_type
     }

@@ -1,4 +1,4 @@
-//! What the id of a tool call says by its form.
+//! What the form of a tool call's id reveals.
 
 /// Whether an id is a number that begins anew in every answer: `call_1`, `search:0`.
 pub(super) fn is_counter(id: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Stage "continuations": takes the readings, gives each span that goes on with another one's conversation all that went into it.
 //!
 //! It comes right after the reading, so that no later stage knows such spans. The spans of one conversation share its messages. A
-//! span can only go on with one that began before it, so there are no circles, whatever the spans say.
+//! span can only continue one that began before it, so there are no cycles, whatever the spans contain.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::operation::{Message, Messages};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
-/// Several spans may go on with one span in different ways: what was said before is copied then. All copies of a trace may take
-/// this many bytes, and as many as what its spans tell.
+/// Several spans may continue one span in different ways: the messages before are copied then. All copies of a trace may take
+/// this many bytes, and as many as its spans contain.
 const COPIES: usize = 4 << 20;
 
 /// Gives each reading its whole input.
@@ -53,7 +53,7 @@ struct Place {
 struct Lists {
     lists: Vec<SharedMessages>,
     places: HashMap<ReadingId, Place>,
-    /// Bytes of the messages that are told in these conversations, and of those that are there once more.
+    /// Bytes of the messages of these conversations, and of their copies.
     told: usize,
     copied: usize,
 }
@@ -172,7 +172,7 @@ impl Lists {
     }
 }
 
-/// What a model said, as it stands in the input of the next call.
+/// A model's output in the form that it has in the input of the next call.
 fn as_input(message: &Message) -> Message {
     Message {
         finish_reason: None,

@@ -1,8 +1,9 @@
-//! Stage "conversations": takes the nodes and their scopes, gives what was said, each message once. The history that repeats in
+//! Stage "conversations": takes the nodes and their scopes, gives the messages, each once. The history that repeats in
 //! every model input is matched against what is known.
 //!
-//! It comes after the scopes, since each scope's model calls are one conversation, or go on with that of another scope. It fills
-//! in the nodes what only a later input tells of an answer. Results of tools stay with their calls until the tools are joined.
+//! It comes after the scopes, since each scope's model calls are one conversation, or continue that of another scope. It fills
+//! into the nodes what only a later input contains of an answer. Results of tools stay with their calls until the tools are
+//! joined.
 
 mod align;
 mod call_ref;

@@ -67,8 +67,8 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
         for (call, (_, draft)) in message.tool_calls.iter_mut().zip(&of_message) {
             call.id = Some(call_id(draft, steps));
         }
-        // What another trace's call said, or one that was lost, is none of this call's work. It is a turn of this run if its
-        // tools ran here.
+        // The output of another trace's call, or of one that was lost, is none of this call's work. It is a turn of this run if
+        // its tools ran here.
         let ran_here = !draft.is_turn && of_message.iter().any(|(_, call)| !call.tools.is_empty());
         let (kind, step) = if draft.is_turn {
             (EntryKind::Turn(message), step)
@@ -130,7 +130,7 @@ fn ahead_of_readers(entries: Vec<Entry>, mut of_reader: HashMap<Option<StepId>, 
     out
 }
 
-/// What the tools of the run gave, if there are results that name no call: such a result tells one of them again.
+/// The results of the run's tools, if there are results that name no call: such a result repeats one of them.
 fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<Cow<'a, str>> {
     let mut known = HashSet::default();
     if stray.iter().all(|seen| seen.message.tool_call_id.is_some()) {
@@ -155,7 +155,7 @@ fn as_json(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A result that only a model's input holds.
+/// A result that only a model's input contains.
 fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> Entry {
     let reader = steps.step_of(seen.node);
     let result = ResultEntry {
@@ -205,7 +205,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     let Some(seen) = &draft.result else { return out };
     match out.last_mut().map(|entry| &mut entry.kind) {
         // A handoff's span has no result: what the next agent reads is one.
-        // Of a tool that failed, what the model was told, where that is more than its error.
+        // Of a tool that failed, what the model received, if that is more than its error.
         Some(EntryKind::Result(last))
             if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) =>
         {
@@ -223,7 +223,7 @@ fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usiz
     if unfinished && !has_result && step.operation.failure.is_none() {
         return None;
     }
-    // A handoff that the client records as a span of its own gives no result of its own.
+    // A handoff that the client records as a span of its own has no result.
     let result = match step.operation.kind {
         Kind::Handoff => step
             .operation
@@ -280,7 +280,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
                 }
             }
         }
-        // Everything that was said before the tool began, and no result away from its call.
+        // Every message before the tool began, and no result away from its call.
         while rest
             .as_slice()
             .first()

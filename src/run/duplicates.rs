@@ -1,4 +1,4 @@
-//! Stage "duplicates": takes the readings of all spans, gives each operation once, however many spans tell of it. The spans
+//! Stage "duplicates": takes the readings of all spans, gives each operation once, however many spans record it. The spans
 //! that lose stay as evidence.
 //!
 //! It comes before everything that counts, sums up or compares operations. The readings are consumed: no later stage can meet
@@ -40,7 +40,7 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     readings.into_nodes()
 }
 
-/// Spans of which each tells of one event of an operation: its start, its success, its end (BeeAI).
+/// Spans of which each records one event of an operation: its start, its success, its end (BeeAI).
 fn events_of_one_operation(readings: &mut Readings) {
     let mut told: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
     for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
@@ -137,7 +137,7 @@ fn hold_several_calls(readings: &Readings, list: &[ReadingId]) -> bool {
     })
 }
 
-/// Model calls with one response id are one call where nothing contradicts it: the one that holds more is kept.
+/// Model calls with one response id are one call where nothing contradicts it: the one that contains more is kept.
 fn same_response(readings: &mut Readings) {
     let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -166,8 +166,8 @@ fn same_response(readings: &mut Readings) {
     }
 }
 
-/// A streamed answer that is told at the moment when its stream ended (logfire): a span without a duration, beside the call
-/// that asked the same and tells no answer. The call lasted until then.
+/// A streamed answer that is recorded at the moment when its stream ended (logfire): a span without a duration, next to the call
+/// with the same input and no answer. The call lasted until then.
 fn answered_later(readings: &mut Readings) {
     let mut silent: HashMap<(Option<ReadingId>, String), Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -232,7 +232,7 @@ fn enclosed_siblings(readings: &mut Readings) {
     }
 }
 
-/// More instrumentations of one client are not told apart.
+/// More instrumentations of one client are not distinguished.
 const CLIENTS: usize = 16;
 /// So many calls of another instrumentation that begin in a call's time are looked at.
 const LOOK: usize = 64;
@@ -364,7 +364,7 @@ fn same_tool(inner: &Node, outer: &Node) -> bool {
     }
 }
 
-/// Whether nothing says that two runs of a tool were given other arguments: a model may give one id to two calls.
+/// Whether two runs of a tool may have had the same arguments: a model may give one id to two calls.
 fn same_arguments(one: &Node, other: &Node) -> bool {
     let (Some(one), Some(other)) = (&one.operation.tool, &other.operation.tool) else {
         return true;

@@ -1,5 +1,5 @@
 //! Stage "failure": takes the steps and the root, takes repeated errors off agents and chains above the place where they happened,
-//! and says whether the run failed.
+//! and determines whether the run failed.
 //!
 //! It comes after the root is known, and before the answer: a run that failed has none.
 
@@ -23,7 +23,7 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> O
     let mut walked: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
     // The deepest error below that a step repeats. A step that keeps its error meets its own repetitions above.
     let mut repeated: HashMap<StepId, RunFailure> = HashMap::default();
-    // Children stand behind their parents: from the end, each error meets its repetitions above.
+    // Children come after their parents: from the end, each error meets its repetitions above.
     for at in steps.ids().rev() {
         let Some((failure, span_id)) = steps
             .get(at)
@@ -81,11 +81,11 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> O
     })
 }
 
-/// The paths up through plain spans: a parent stands before its children.
+/// The paths up through plain spans: a parent comes before its children.
 struct PlainPaths {
     /// The nearest step above that is not plain.
     beyond: IdVec<StepId, Option<StepId>>,
-    /// The outermost of the plain steps that stand around a plain step without another between them, or the step itself.
+    /// The outermost of the consecutive plain steps around a plain step, or the step itself.
     outermost: IdVec<StepId, StepId>,
 }
 

@@ -6,7 +6,7 @@ use super::inputs;
 use crate::hash::{Distinct, HashMap};
 use crate::operation::{Group as _, Kind, Message, Operation, Part, ToolCall, ToolCallId};
 
-/// Fills what `kept` lacks from `other`. Nothing that `kept` says is changed.
+/// Fills what `kept` lacks from `other`. Nothing in `kept` is changed.
 pub(super) fn fill(kept: &mut Operation, mut other: Operation) {
     if kept.kind == Kind::Llm
         && let Some(have) = &mut kept.input_messages
@@ -45,7 +45,7 @@ fn or_copy<T: Clone>(slot: &mut Option<T>, other: Option<&T>) -> bool {
     fills
 }
 
-/// Thoughts, calls and texts that only the other telling of an answer holds. Whether there were any.
+/// Thoughts, calls and texts that only the other record of an answer has. Returns whether there were any.
 pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     let mut changed = first.tool_calls.is_empty() && !other.tool_calls.is_empty();
     if changed {
@@ -91,7 +91,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     changed
 }
 
-/// What a provider gives beside thoughts, and thoughts without words, where only the other telling has them.
+/// The provider's data of thoughts, and thoughts without words, if only the other record has them.
 fn enrich_opaque(first: &mut Message, other: &Message) -> bool {
     let has_opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
     if first.parts.iter().any(has_opaque) || !other.parts.iter().any(has_opaque) {
@@ -104,7 +104,7 @@ fn enrich_opaque(first: &mut Message, other: &Message) -> bool {
     };
     let own: String = first.parts.iter().map(words).collect();
     let told: String = other.parts.iter().map(words).collect();
-    // The same thoughts: the other telling is the whole one.
+    // The same thoughts: the other record is the complete one.
     let (own, told) = (own.trim(), told.trim());
     if !own.is_empty() && !told.is_empty() && own != told {
         return false;

@@ -1,4 +1,4 @@
-//! Typed ids: a place in one list cannot be taken for a place in another, and no number stands for "none".
+//! Typed ids: an index of one list cannot be mistaken for that of another, and no number means "none".
 
 use std::fmt;
 use std::hash::Hash;
@@ -60,7 +60,7 @@ ids! {
     pub ScopeId;
 }
 
-/// A list whose places have ids. It also holds what is known of each item of another list, under that list's ids.
+/// A list indexed by ids. Also used for facts about each item of another list, under that list's ids.
 pub struct IdVec<I, T> {
     list: Vec<T>,
     ids: PhantomData<fn() -> I>,

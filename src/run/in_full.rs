@@ -27,8 +27,8 @@ pub(crate) fn missing_bases(spans: &[Span]) -> HashSet<TraceId> {
     bases.filter(|base| !ids.contains(base)).map(|(trace, _)| trace).collect()
 }
 
-/// Writes the whole input of each span that goes on with another one's conversation into its own attributes, as long as the
-/// messages that are told again take no more than `limit` bytes. `others`: what else is known of these traces.
+/// Writes the whole input of each span that continues another one's conversation into its own attributes, as long as the
+/// messages that are repeated take no more than `limit` bytes. `others`: the other spans of these traces.
 pub(crate) fn in_full(spans: &mut [Span], others: &[Span], registry: &Registry, limit: usize) -> InFull {
     let mut out = InFull::default();
     let mut traces: HashMap<TraceId, Vec<Span>> = HashMap::default();

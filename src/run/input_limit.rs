@@ -6,7 +6,7 @@
 
 use super::node::Nodes;
 
-/// All that the calls of a trace share may take this many bytes, each time that it is told.
+/// All that the calls of a trace share may take this many bytes, each time that it is written.
 const SHARED: usize = 64 << 20;
 
 /// Leaves the rest to the calls before.

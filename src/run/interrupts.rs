@@ -1,4 +1,4 @@
-//! Stage "interrupts": takes the steps, adds those for what no span of its own tells of: a person was asked, and the run waits or
+//! Stage "interrupts": takes the steps, adds those without a span: a person was asked, and the run waits or
 //! went on with the answer.
 //!
 //! It comes after the steps, since it reads their inputs and outputs, and before the order, which the new steps are part of.
@@ -14,7 +14,7 @@ use super::model::{Scope, Step};
 use crate::operation::{Form, Interrupt, Kind, Message, Operation, Part, Recorded, arguments_text};
 use crate::span::UnixNanos;
 
-/// Adds the steps. Of spans within one another that tell of the same interrupt the innermost holds.
+/// Adds the steps. Of nested spans that record the same interrupt the innermost counts.
 pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
     let asking = ["\"__interrupt__\"", "\"approvals\""].map(Finder::new);
     let asked: Vec<Vec<Interrupt>> = steps.iter().map(|step| asked(step, &asking)).collect();
@@ -74,7 +74,7 @@ fn new(step: &Step, parent: StepId, place: usize, at: UnixNanos, interrupt: Inte
     }
 }
 
-/// What a step says that a person is asked. An output that holds none of these words asks nobody.
+/// The question of a step to a person. An output that contains none of these words asks nobody.
 fn asked(step: &Step, asking: &[Finder<'_>]) -> Vec<Interrupt> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {
@@ -114,7 +114,7 @@ fn approvals(message: &Message) -> impl Iterator<Item = String> {
     })
 }
 
-/// The value of a recorded whole, opened only where its text holds one of these words.
+/// The value of a recorded whole, opened only if its text contains one of these words.
 fn holding<'a>(recorded: &'a Recorded, words: &[Finder<'_>]) -> Option<&'a Value> {
     match recorded.form()? {
         Form::Text(text) if !words.iter().any(|word| word.find(text.as_bytes()).is_some()) => None,
@@ -163,7 +163,7 @@ fn call(name: Option<&str>, arguments: Option<&Value>) -> String {
     format!("{}({})", name.unwrap_or("tool"), arguments.map(arguments_text).unwrap_or_default())
 }
 
-/// Gives each `resume` to the interrupt before it in the same trace; one that answers another trace's is a step of its own.
+/// Gives each `resume` to the interrupt before it in the same trace; one that answers another trace's is a separate step.
 fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
     let mut resumed: Vec<(StepId, Value)> = Vec::new();
     let mut resumes: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
@@ -224,7 +224,7 @@ fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
     }
 }
 
-/// An interrupt that a span tells of inside a tool asks whether the tool may run.
+/// An interrupt that a span records inside a tool asks whether the tool may run.
 fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
     for at in steps.ids() {
         let prompt = steps.get(at).and_then(|step| {
@@ -254,7 +254,7 @@ pub(super) fn waits(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>)
         let interrupt = step.operation.interrupt.as_ref();
         step.operation.kind == Kind::Interrupt && interrupt.is_some_and(|interrupt| interrupt.response.is_none())
     };
-    // A span of its own may say no more of the person's answer: only what stopped the run waits.
+    // The interrupt's own span may lack the person's answer: only what stopped the run waits.
     let mut open = steps.iter().filter(asks).filter(|step| step.span_id.is_none());
     open.any(|step| last.is_none_or(|last| last <= step.end_or_start()))
 }

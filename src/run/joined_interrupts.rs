@@ -15,7 +15,8 @@ struct Open {
     at: UnixNanos,
 }
 
-/// Gives each question its answer, and both the wait between them. Runs stand by start. The question stands in its own trace alone.
+/// Gives each question its answer, and both the wait between them. Runs are in order of start. The question is only in its own
+/// trace.
 pub(super) fn join(runs: &mut [Run]) {
     let mut open: HashMap<String, VecDeque<Open>> = HashMap::default();
     for place in 0..runs.len() {

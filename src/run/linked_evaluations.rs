@@ -1,8 +1,8 @@
 //! Stage "evaluations by link": takes the runs and the links of their spans, gives what was judged its evaluations.
 //!
 //! An evaluator may run when the judged span is long over: its own span has the scores and links to that one, often in another trace.
-//! It comes last, since both traces must be there. Within a trace a score is told once, at what was judged; the document of another
-//! trace keeps it, with the span that it is about.
+//! It comes last, since both traces must be there. Within a trace a score is recorded once, at what was judged; the document of
+//! another trace keeps it, with the span that it is about.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! Log records to the spans that they tell of: by span id, else by session, call id and time.
+//! Assigns log records to their spans: by span id, else by session, call id and time.
 //!
-//! Codex and Gemini CLI write what was said into log records without a span context.
+//! Codex and Gemini CLI write messages into log records without a span context.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn session(attributes: &Attributes, keys: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The records of each span of a trace, and findings about those that tell of none.
+/// The records of each span of a trace, and findings about those without one.
 pub(super) fn of_spans<'a>(
     records: &'a [LogRecord],
     trace: &Trace,
@@ -100,7 +100,7 @@ pub(super) fn of_spans<'a>(
     let mut index: Option<SpanIndex> = None;
     for record in records {
         let named = record.span_id.filter(|id| ids.contains(id));
-        // A record that names another span tells of that one, whether it came or not.
+        // A record that names another span belongs to that one, whether it arrived or not.
         let found = match record.span_id {
             Some(_) => named,
             None => index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry),

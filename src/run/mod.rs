@@ -2,7 +2,7 @@
 //! stitched tool calls.
 //!
 //! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else. `assemble` names the stages that make
-//! it, in order; each stage's file begins with what it takes, what it gives and why it stands there.
+//! it, in order; each stage's file begins with its input, its output and why it comes at this point.
 //!
 //! ```
 //! use spanbridge::dialect::Registry;

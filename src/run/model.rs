@@ -24,11 +24,11 @@ pub struct Run {
     pub agent: AgentInfo,
     /// Attributes of the root's resource.
     pub resource: Map<String, Value>,
-    /// Why the run failed, if its root did: the message of the deepest span that says so.
+    /// Why the run failed, if its root did: the message of the deepest span that failed.
     pub failure: Option<RunFailure>,
-    /// The operation that stands for the whole run.
+    /// The operation that represents the whole run.
     pub root: Option<StepId>,
-    /// Operations in causal order; a parent stands before its children.
+    /// Operations in causal order; a parent comes before its children.
     pub steps: IdVec<StepId, Step>,
     /// Agent scopes; the first is the outermost. Never empty unless `steps` is.
     pub scopes: IdVec<ScopeId, Scope>,
@@ -36,14 +36,14 @@ pub struct Run {
     pub question: Option<Utterance>,
     /// What the run answered at last.
     pub answer: Option<Utterance>,
-    /// Facts of operations that have no step of their own in most formats, tags, metadata.
+    /// Facts of operations that have no separate step in most formats, tags, metadata.
     pub metadata: Map<String, Value>,
     /// Oddities of the data.
     pub findings: Vec<Finding>,
 }
 
 impl Run {
-    /// Whether any operation of an agent stands in it: a run without one gives no document.
+    /// Whether it contains any operation of an agent: a run without one gives no document.
     #[must_use]
     pub fn has_agent_work(&self) -> bool {
         use crate::operation::Kind;
@@ -52,15 +52,15 @@ impl Run {
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
     }
 
-    /// About how many bytes the messages take that went into more than one model call, each time that they did: what a format
-    /// takes that writes whole inputs, beside what the spans say.
+    /// About how many bytes the messages take that went into more than one model call, counted each time: what a format
+    /// needs that writes whole inputs, in addition to the spans' content.
     #[must_use]
     pub fn repeated_bytes(&self) -> usize {
         let inputs = self.steps.iter().filter_map(|step| step.operation.input_messages.as_ref());
         inputs.map(Messages::continued_size).fold(0, usize::saturating_add)
     }
 
-    /// What agents say of tokens and money where no model call does: the outermost ones that say it.
+    /// Tokens and cost that agents record and no model call does: of the outermost agents that do.
     pub(crate) fn metered_agents(&self) -> Vec<&Operation> {
         use crate::operation::Kind;
         let says = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
@@ -68,7 +68,7 @@ impl Run {
         if self.steps.iter().filter(is_call).any(|step| says(&step.operation)) {
             return Vec::new();
         }
-        // A parent stands before its children.
+        // A parent comes before its children.
         let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(self.steps.len());
         let mut out = Vec::new();
         for step in &self.steps {
@@ -82,7 +82,7 @@ impl Run {
         out
     }
 
-    /// A time that a step gives to what it says, unless it is a stand-in.
+    /// A time of a step's words, unless it is a substitute.
     #[must_use]
     pub fn known_time(&self, step: Option<StepId>, at: UnixNanos) -> Option<UnixNanos> {
         let step = step.and_then(|step| self.steps.get(step));
@@ -94,7 +94,7 @@ impl Run {
         Some(at).filter(|at| at.0 > 0 && step.is_none_or(is_known))
     }
 
-    /// The span that tells of a step: its own, else that of the model call that asked for it.
+    /// The span of a step: its own, else that of the model call that asked for it.
     #[must_use]
     pub fn span_of(&self, step: &Step) -> Option<SpanId> {
         let asked_by = || step.dispatched_by.and_then(|call| self.steps.get(call)?.span_id);
@@ -157,11 +157,11 @@ pub struct AgentInfo {
 pub struct RunFailure {
     /// What went wrong.
     pub failure: Failure,
-    /// The deepest span that says so.
+    /// The deepest span that failed.
     pub span_id: SpanId,
 }
 
-/// Words that stand at the start or the end of a run.
+/// Words at the start or the end of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Utterance {
@@ -169,9 +169,9 @@ pub struct Utterance {
     pub content: Value,
     /// The step whose input or output they are.
     pub step: StepId,
-    /// When they were said.
+    /// Their time.
     pub at: UnixNanos,
-    /// Whether a model call holds them too; `false`: only an agent or chain span does.
+    /// Whether a model call contains them too; `false`: only an agent or chain span does.
     pub in_conversation: bool,
 }
 
@@ -179,18 +179,18 @@ pub struct Utterance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Observed {
-    /// A span tells of it.
+    /// A span records it.
     Span,
-    /// Only the messages of model calls tell of it; its times lie between those calls.
+    /// Only the messages of model calls contain it; its times lie between those calls.
     Messages,
 }
 
 /// One operation of a run.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Unique in the run: the span id, or `<model call's span id>:<call id>` where no span tells of a tool execution.
+    /// Unique in the run: the span id, or `<model call's span id>:<call id>` if a tool execution has no span.
     pub id: String,
-    /// The span, if one tells of it.
+    /// Its span, if there is one.
     pub span_id: Option<SpanId>,
     /// The nearest kept ancestor in the span tree.
     pub parent: Option<StepId>,
@@ -214,15 +214,15 @@ pub struct Step {
     pub inside_tool: Option<StepId>,
     /// For the scope's agent step: the tool step or model call that called this agent as a tool.
     pub called_by: Option<StepId>,
-    /// Other spans that tell of the same operation.
+    /// Other spans of the same operation.
     pub evidence: Vec<SpanId>,
     /// A model call of another trace that is this one (same provider's response id). It depends on what else is read
-    /// with this trace, so it stands in findings and counts in session documents, never in a document of one trace.
+    /// with this trace, so it is in findings and counts of session documents, never in a document of one trace.
     pub same_call_as: Option<(TraceId, SpanId)>,
 }
 
 impl Step {
-    /// A step that only says what it did and when.
+    /// A step with only its operation and times.
     pub(super) fn new(
         id: String,
         scope: ScopeId,
@@ -258,19 +258,19 @@ impl Step {
         self.ended_at.map(|end| end.millis_since(self.started_at))
     }
 
-    /// The start, unless it is a stand-in.
+    /// The start, unless it is a substitute.
     #[must_use]
     pub fn known_start(&self) -> Option<UnixNanos> {
         (!self.times_unknown().contains("start")).then_some(self.started_at)
     }
 
-    /// The end, unless it is a stand-in; `None` while it runs.
+    /// The end, unless it is a substitute; `None` while it runs.
     #[must_use]
     pub fn known_end(&self) -> Option<UnixNanos> {
         self.ended_at.filter(|_| !self.times_unknown().contains("end"))
     }
 
-    /// Which of its times are stand-ins, as [`TIMES_UNKNOWN`] has it.
+    /// Which of its times are substitutes, by [`TIMES_UNKNOWN`].
     fn times_unknown(&self) -> &str {
         let marked = self.operation.unmapped.get(TIMES_UNKNOWN);
         marked.and_then(Value::as_str).unwrap_or_default()
@@ -288,19 +288,19 @@ impl Step {
 pub struct Scope {
     /// The agent's name.
     pub agent: Option<String>,
-    /// The agent's step; `None` where no agent span stands above.
+    /// The agent's step; `None` if there is no agent span above.
     pub step: Option<StepId>,
     /// The scope around it.
     pub parent: Option<ScopeId>,
     /// The tool step (in the parent scope) that called this agent: its conversation belongs inside that call.
     /// `None`: a top-level conversation.
     pub called_by: Option<StepId>,
-    /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or stands beside the agents: nothing
+    /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or is outside the agents: nothing
     /// here is the run's question or answer.
     pub aside: bool,
-    /// Whether it has model calls of the agent around it that continue nothing of what was said before: a conversation of their own.
+    /// Whether it has model calls of the agent around it that continue nothing before them: a separate conversation.
     pub is_unrelated: bool,
-    /// What was said, each message once, in causal order. Empty where another scope's conversation goes on here.
+    /// The messages, each once, in causal order. Empty if the scope continues another scope's conversation.
     pub conversation: Vec<Entry>,
 }
 
@@ -309,7 +309,7 @@ pub struct Scope {
 pub struct Entry {
     /// What happened.
     pub kind: EntryKind,
-    /// The model call in whose input (or output) it stands, or the operation that tells of it.
+    /// The model call whose input (or output) it is in, or the operation that records it.
     pub step: Option<StepId>,
     /// When: a turn at its end, a tool's result at the tool's end, an input at the start of the call that it goes into.
     pub at: UnixNanos,
@@ -323,10 +323,10 @@ pub enum EntryKind {
     /// A system, developer or user message, or an assistant message that came as input without a call that made it: no
     /// fact of [`Entry::step`] (its tokens, its response id) is this message's. Results of its tool calls follow.
     Message(Message),
-    /// What a model call said: text, reasoning, tool calls. The calls' results follow as entries of their own. Without a
-    /// step: what a call said that no span tells of, while its tools ran in this run.
+    /// The output of a model call: text, reasoning, tool calls. The calls' results follow as separate entries. Without a
+    /// step: the output of a call without a span, whose tools ran in this run.
     Turn(Message),
-    /// A tool call that no model's output shows (the tool's span alone tells of it): its result follows.
+    /// A tool call that no model's output shows (only the tool's span has it): its result follows.
     Call(CallEntry),
     /// A tool's result, after its call.
     Result(ResultEntry),
@@ -346,7 +346,7 @@ pub struct CallEntry {
 pub struct ResultEntry {
     /// Id of the call it answers, as used by the turn or call entry before it.
     pub call_id: ToolCallId,
-    /// The tool's step; it also holds the failure.
+    /// The tool's step; it also has the failure.
     pub tool: Option<StepId>,
     /// The tool's name, where a message that has the result names it.
     pub tool_name: Option<String>,

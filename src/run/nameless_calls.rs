@@ -1,8 +1,8 @@
 //! Stage "nameless calls": takes the nodes, gives calls without a name that of the tool whose result answers them.
 //!
 //! Fiddler's client leaves the name empty where a history has the calls in another provider's form, and tools record no id: id and
-//! result stand in the history, name and result on the tool. The stage comes before everything that compares calls by their names. A
-//! call that no tool explains is left out, since it says nothing.
+//! result are in the history, name and result on the tool. The stage comes before everything that compares calls by their names.
+//! A call that no tool explains is left out, since it has no content.
 
 use std::collections::VecDeque;
 
@@ -55,7 +55,8 @@ fn own_input(operation: &Operation) -> Option<&[Message]> {
     input.filter(|list| list.shared_number().is_none()).map(|list| &**list)
 }
 
-/// The tool behind each id, and the call as it tells of it. Of several tools with one result the first that began is of the first call.
+/// The tool behind each id, and the call as it records it. Of several tools with one result the first that began is of the first
+/// call.
 fn tools_of(nodes: &Nodes, nameless: &HashSet<String>) -> HashMap<String, (NodeId, ToolCall)> {
     let mut by_result: HashMap<String, VecDeque<NodeId>> = HashMap::default();
     for id in nodes.of_kind(Kind::Tool) {

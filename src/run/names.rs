@@ -56,8 +56,8 @@ pub(super) fn transfers_to(tool: &str) -> Option<String> {
     handoff_target(tool).filter(|target| !target.is_empty())
 }
 
-/// The agent to which a call of this tool passes the run, as [`plain`] has it; empty where the call's arguments name it. A server's
-/// or class's name may stand before the words.
+/// The agent to which a call of this tool passes the run, as [`plain`] returns it; empty if the call's arguments name it. A
+/// server's or class's name may precede the words.
 pub(crate) fn handoff_target(tool: &str) -> Option<String> {
     let name = plain(tool);
     let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::span::{Span, SpanId, UnixNanos};
 
-/// A span's duration and id: among spans that are equally near the shortest holds.
+/// A span's duration and id: among spans that are equally near the shortest wins.
 type Best = (u64, SpanId);
 
 /// Spans by their times.
 #[derive(Debug, Default)]
 pub(super) struct NearestSpan {
-    /// From each of these times to the next one, the best span that holds it.
+    /// From each of these times to the next one, the best span that contains it.
     holding: BTreeMap<u64, Option<Best>>,
     /// The best span that begins at this time.
     starts: BTreeMap<u64, Best>,
@@ -53,7 +53,7 @@ impl NearestSpan {
         nearest
     }
 
-    /// The span that holds this time, else the one whose end or start is nearest.
+    /// The span that contains this time, else the one whose end or start is nearest.
     pub(super) fn to(&self, at: UnixNanos) -> Option<SpanId> {
         let at = at.0;
         if let Some((_, Some((_, id)))) = self.holding.range(..=at).next_back() {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::span::TraceId;
 
-    /// As it is said: the smallest gap, then the shortest, then the lowest id.
+    /// By definition: the smallest gap, then the shortest, then the lowest id.
     fn plainly(spans: &[&Span], at: UnixNanos) -> Option<SpanId> {
         let gap = |span: &Span| {
             if at < span.start {

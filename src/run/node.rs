@@ -9,14 +9,14 @@ use crate::operation::{Kind, Operation};
 use crate::span::{Resource, Scope, SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
-/// A span with what it says.
+/// A span with its operation.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) span_id: SpanId,
     pub(super) operation: Box<Operation>,
-    /// Other spans that tell of the operation.
+    /// Other spans of the operation.
     pub(super) evidence: Vec<SpanId>,
-    /// What the span says of other operations.
+    /// Facts in the span about other operations.
     pub(super) beside: Beside,
     pub(super) start: UnixNanos,
     pub(super) end: Option<UnixNanos>,
@@ -25,7 +25,7 @@ pub(super) struct Node {
     pub(super) is_server: bool,
     /// Whether the client dropped attributes of the span: lists of messages may lack some.
     pub(super) is_partial: bool,
-    /// A model call that only the messages on its agent's span tell of: its place among those.
+    /// For a model call known only from the messages on its agent's span: its index among those.
     pub(super) told: Option<usize>,
 }
 

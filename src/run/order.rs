@@ -1,5 +1,5 @@
 //! Stage "causal order": takes the steps in the order in which they were made, gives them by start in nanoseconds, then end, the
-//! call's place in the model's output and id. A parent stands before its children, and a tool before the model call that read its
+//! call's place in the model's output and id. A parent comes before its children, and a tool before the model call that read its
 //! result: a clock of milliseconds gives several steps one start.
 //!
 //! It comes when no step will be added, and before anything names steps for good: from here on a [`StepId`] is that of the run.
@@ -68,7 +68,7 @@ fn settle_ticks(steps: &mut DraftSteps) {
     }
 }
 
-/// All ids, first to last. A parent always stands before its children.
+/// All ids, first to last. A parent always comes before its children.
 fn order(steps: &DraftSteps) -> Vec<StepId> {
     let list = &steps.list;
     let ends = ends_of_turns(list);
@@ -136,8 +136,8 @@ fn ends_of_turns(list: &IdVec<StepId, Step>) -> HashMap<(StepId, UnixNanos), Uni
     ends
 }
 
-/// Which step was before which, where their starts do not say so: a tool is behind the call that asked for it, and before the one
-/// that read its result.
+/// Which step was before which, if their starts do not determine it: a tool is after the call that asked for it, and before the
+/// one that read its result.
 fn proofs(steps: &DraftSteps) -> impl Iterator<Item = (StepId, StepId)> {
     let times = |id: StepId| steps.list.get(id).map(|step| (step.started_at, step.ended_at));
     let read = steps.read_by.iter().copied().filter(move |(tool, reader)| {

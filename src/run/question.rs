@@ -18,7 +18,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
 
-/// Scopes whose conversation stands at the top, in the order of their first words: those of agents where there are any,
+/// Scopes whose conversation is at the top, in the order of their first words: those of agents where there are any,
 /// and none that only checks others if one does more.
 fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     let mut list: Vec<&Scope> = scopes
@@ -44,8 +44,8 @@ fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
     scope.is_unrelated && around.is_some_and(|around| around.called_by.is_none())
 }
 
-/// What the agent was asked, where it says so in words of its own; else the last user message before the first answer; else what
-/// only an agent or chain span holds.
+/// What the agent was asked, if its span has the words; else the last user message before the first answer; else what
+/// only an agent or chain span has.
 pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let own = root.and_then(|root| OwnWords::asked(steps, root));
     let heard = heard(scopes, own.as_ref());
@@ -69,7 +69,7 @@ fn text(content: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The user message before the first answer that says what the agent was asked; else the last one.
+/// The user message before the first answer that contains what the agent was asked; else the last one.
 fn heard(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utterance> {
     for scope in top(scopes) {
         let mut found = None;
@@ -100,7 +100,7 @@ fn heard(scopes: &IdVec<ScopeId, Scope>, own: Option<&OwnWords>) -> Option<Utter
     None
 }
 
-/// What only an agent or chain span holds.
+/// Words that only an agent or chain span has.
 fn outer_question(steps: &IdVec<StepId, Step>, root: Option<StepId>) -> Option<Utterance> {
     let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
     let (content, step) = match outer {
@@ -138,14 +138,14 @@ fn closing<'a>(
         .max_by_key(|(at, step, _)| (*at, *step))
 }
 
-/// The task in words, where a span says so.
+/// The task in words, if a span has it.
 fn task(steps: &IdVec<StepId, Step>) -> Option<(Value, StepId)> {
     steps
         .enumerate()
         .find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
 }
 
-/// The answer of a run that did not fail and does not wait. A scope that gives it does not stand aside.
+/// The answer of a run that did not fail and does not wait. A scope that gives it is not aside.
 pub(super) fn answer(
     steps: &IdVec<StepId, Step>,
     scopes: &mut IdVec<ScopeId, Scope>,
@@ -175,7 +175,7 @@ pub(super) fn answer(
     Some(answer)
 }
 
-/// An explicit final output, what the agent says that it gave, or the last answer.
+/// An explicit final output, what the agent's span has as its answer, or the last answer.
 fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = last_answer(steps, scopes, root);
     let is_later = |at: UnixNanos| last.as_ref().is_none_or(|last| !last.in_conversation || at >= last.at);
@@ -218,12 +218,12 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
     }
 }
 
-/// The agent that ends last of those that no agent and no tool stands above: the root, or another one that goes on after it.
+/// The agent that ends last of those without an agent or a tool above: the root, or another one that goes on after it.
 fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: StepId) -> Option<StepId> {
     if steps.get(root)?.operation.kind != Kind::Agent {
         return None;
     }
-    // A parent stands before its children.
+    // A parent comes before its children.
     let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
     let mut last = (steps.get(root)?.end_or_start(), root);
     for (at, step) in steps.enumerate() {
@@ -238,7 +238,7 @@ fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root:
     Some(last.1)
 }
 
-/// The last final output that a step of its own gives.
+/// The last final output that has its own step.
 fn final_output(steps: &IdVec<StepId, Step>) -> Option<Utterance> {
     let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
     let (id, step) = steps.enumerate().rfind(|(_, step)| gives_output(step))?;
@@ -250,7 +250,7 @@ fn final_output(steps: &IdVec<StepId, Step>) -> Option<Utterance> {
     })
 }
 
-/// The last answer that asks for no tool; else what only an agent or chain span holds.
+/// The last answer that asks for no tool; else what only an agent or chain span has.
 fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = top(scopes)
         .iter()
@@ -312,7 +312,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     })
 }
 
-/// The words in the input or output of the root, or of the first (last) agent or chain below it that holds any.
+/// The words in the input or output of the root, or of the first (last) agent or chain below it that has any.
 fn outer_words(steps: &IdVec<StepId, Step>, root: StepId, direction: Direction) -> Option<(Value, StepId)> {
     let outer = |step: &Step| {
         matches!(

@@ -18,7 +18,7 @@ use crate::operation::Operation;
 use crate::span::{LogRecord, SpanId, SpanKind};
 use crate::trace::{Finding, FindingKind, Trace};
 
-/// One node a span, some of which may tell of the same operation.
+/// One node a span, some of which may record the same operation.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     list: IdVec<ReadingId, Node>,
@@ -74,7 +74,7 @@ impl Readings {
         continuations.collect()
     }
 
-    /// What each span says.
+    /// The reading of each span.
     #[cfg(feature = "server")]
     pub(super) fn operations(&self) -> impl Iterator<Item = (SpanId, &Operation)> {
         self.list.iter().map(|node| (node.span_id, &*node.operation))
@@ -98,7 +98,7 @@ impl Readings {
         self.get(id).map_or(Kind::Plain, Node::kind)
     }
 
-    /// Makes one a part of another, which stands for itself.
+    /// Makes one a part of another, which must be independent.
     pub(super) fn merge(&mut self, lost: ReadingId, kept: ReadingId) {
         self.merged_into.set(lost, Cell::new(Some(kept)));
     }
@@ -107,7 +107,7 @@ impl Readings {
     pub(super) fn standing(&self, id: ReadingId) -> ReadingId {
         let next = |id: ReadingId| self.merged_into.get(id).and_then(Cell::get);
         let mut at = id;
-        // A reading is merged into one that stands then, and may be merged later: the way ends, and is made shorter.
+        // A reading is merged into one that is independent at that time but may be merged later: the path ends, and is shortened.
         while let Some(up) = next(at) {
             let Some(further) = next(up) else { return up };
             if let Some(merged) = self.merged_into.get(at) {
@@ -118,12 +118,12 @@ impl Readings {
         at
     }
 
-    /// Whether this one stands for itself.
+    /// Whether this one is independent (not merged).
     pub(super) fn stands(&self, id: ReadingId) -> bool {
         self.merged_into.get(id).is_some_and(|merged| merged.get().is_none())
     }
 
-    /// The nearest standing ancestor.
+    /// The nearest independent ancestor.
     pub(super) fn parent(&self, id: ReadingId) -> Option<ReadingId> {
         let parent = self.tree_parents.known(id)?;
         let standing = self.standing(parent);
@@ -134,12 +134,12 @@ impl Readings {
         }
     }
 
-    /// For each reading the nearest standing ancestor of such a kind.
+    /// For each reading the nearest independent ancestor of such a kind.
     pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> IdVec<ReadingId, Option<ReadingId>> {
         tree::nearest_above(self.list.len(), |at| self.parent(at), |up| is(self.kind(up)))
     }
 
-    /// The standing readings of a kind, by start.
+    /// The independent readings of a kind, by start.
     pub(super) fn of_kind(&self, kind: Kind) -> Vec<ReadingId> {
         let of_kind = self.list.enumerate().filter(|(id, node)| node.kind() == kind && self.stands(*id));
         of_kind.map(|(id, _)| id).collect()
@@ -174,7 +174,7 @@ impl Readings {
         }
     }
 
-    /// Those that stand for themselves. What became a part of another is dropped.
+    /// The independent ones. What became a part of another is dropped.
     pub(super) fn into_nodes(self) -> Nodes {
         let mut standing: Vec<ReadingId> = self.list.ids().filter(|id| self.stands(*id)).collect();
         self.settle_equal_starts(&mut standing);

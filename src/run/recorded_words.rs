@@ -1,7 +1,7 @@
 //! Stage "recorded words": takes the nodes, gives model calls without messages what was recorded as their whole input and output.
 //!
-//! A client of one's own may record a structured answer (`{"answer": "..."}`) in no form of messages. It is what the model said
-//! nonetheless. The stage comes after the duplicates: another span of the same call may hold its messages.
+//! A client of one's own may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
+//! nonetheless. The stage comes after the duplicates: another span of the same call may have its messages.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
         Direction::Input => Role::User,
         Direction::Output => Role::Assistant,
     };
-    // Messages without words say nothing.
+    // Messages without words are no evidence.
     let is_words = says_something && !messages::is_read(value, direction);
     is_words.then(|| vec![Message::text(role, value.to_string())])
 }

@@ -1,7 +1,7 @@
 //! Stage "models of requests": takes the nodes, gives model calls without a model the one that a span around them names.
 //!
 //! Codex 0.169 has the model on the span of the request and the tokens on one below it. The stage comes after the duplicates: of two
-//! spans that tell of one call, either may name the model.
+//! spans of one call, either may name the model.
 
 use super::id::NodeId;
 use super::node::{Node, Nodes};

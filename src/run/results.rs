@@ -33,8 +33,8 @@ pub(super) fn result_of(step: &Step) -> Value {
         .unwrap_or(Value::Null)
 }
 
-/// Whether what a model was told of a tool that failed says more than the failure: it holds those words and others, or the failure
-/// is no more than a type.
+/// Whether the answer that a model received from a failed tool has more than the failure: its words and others, or the failure
+/// is only a type.
 pub(super) fn says_more(answer: &Message, failure: &Failure) -> bool {
     let text = answer_text(answer);
     let told = text.trim();

@@ -1,17 +1,17 @@
-//! Stage "the root": takes the steps and the scopes, gives the step that stands for the whole run.
+//! Stage "the root": takes the steps and the scopes, gives the step that represents the whole run.
 //!
-//! It comes after the scopes are whole, since agents that only check others are passed over, and before everything that is said
+//! It comes after the scopes are whole, since agents that only check others are passed over, and before every fact
 //! of the run as one: its failure, question, answer and agent.
 
 use super::id::{IdVec, ScopeId, StepId};
 use super::model::{Scope, Step};
 use crate::operation::Kind;
 
-/// The operation that stands for the run: the outermost agent that does not only check others, else the outermost agent,
+/// The operation that represents the run: the outermost agent that does not only check others, else the outermost agent,
 /// else the outermost chain, else the only root.
 pub(super) fn find(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<StepId> {
     let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
-    // A parent stands before its children: what is known above a step is known when the step comes.
+    // A parent comes before its children: what is known above a step is known when the step comes.
     let outermost = |kind: Kind, wanted: &dyn Fn(&Step) -> bool| {
         let mut below: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
         for (at, step) in steps.enumerate() {

@@ -1,6 +1,6 @@
 //! Stage "running sums": takes the nodes, gives them with each call's own token counts where the client sums them up over calls.
 //!
-//! It comes after the duplicates: a call that two spans tell of would be taken off twice.
+//! It comes after the duplicates: a call with two spans would be subtracted twice.
 
 use super::id::NodeId;
 use super::node::Nodes;

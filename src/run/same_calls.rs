@@ -6,7 +6,7 @@ use super::telling::{self, Telling};
 use crate::hash::{HashMap, HashSet};
 use crate::trace::{Finding, FindingKind};
 
-/// Model calls that two traces tell of (two instrumentations, the client's spans as roots of their own): marked, both
+/// Model calls that two traces record (two instrumentations, the client's spans as separate roots): marked, both
 /// stay. A response id that comes again later, or with another answer, is that of another call.
 pub(super) fn mark(runs: &mut [Run]) {
     let mut by_id: HashMap<String, Vec<(usize, StepId)>> = HashMap::default();

@@ -24,7 +24,7 @@ pub(super) struct DraftScope {
     pub(super) parent: Option<ScopeId>,
     /// The tool node around it.
     pub(super) tool: Option<NodeId>,
-    /// Whether it checks what others do, or stands outside of all agents.
+    /// Whether it checks what others do, or is outside all agents.
     pub(super) aside: bool,
     /// Whether it has model calls of the agent around it that continue nothing.
     pub(super) is_unrelated: bool,
@@ -33,7 +33,7 @@ pub(super) struct DraftScope {
 /// All scopes, and the scope of each node.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
-    /// A parent stands before the scopes within it. Never empty.
+    /// A parent comes before the scopes within it. Never empty.
     pub(super) list: IdVec<ScopeId, DraftScope>,
     of_node: IdVec<NodeId, ScopeId>,
 }
@@ -44,15 +44,15 @@ const OUTERMOST: ScopeId = ScopeId::FIRST;
 /// What opens a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Owner {
-    /// No agent stands above.
+    /// No agent is above.
     Nobody,
     /// An agent span.
     Agent(NodeId),
-    /// A tool span right above model calls: a sub-agent without a span of its own.
+    /// A tool span right above model calls: a sub-agent without its own span.
     Tool(NodeId),
     /// A guardrail or an evaluator right above model calls.
     Check(NodeId),
-    /// Model calls outside of all agents that are a conversation of their own: the first of them.
+    /// Model calls outside of all agents that are a separate conversation: the first of them.
     SeparateCalls(NodeId),
     /// Model calls of an agent that continue nothing: the first of them.
     Unrelated(NodeId),
@@ -91,7 +91,7 @@ impl Scopes {
         self.of_node.get(node).copied().unwrap_or(OUTERMOST)
     }
 
-    /// Which scopes stand within which.
+    /// Which scopes are within which.
     pub(super) fn nesting(&self) -> Nesting {
         let mut sizes: IdVec<ScopeId, usize> = IdVec::filled(1, self.list.len());
         for (scope, draft) in self.list.enumerate().rev() {
@@ -188,7 +188,7 @@ impl Nesting {
     }
 }
 
-/// The owner of what stands around an owner.
+/// The owner around an owner.
 fn above(nodes: &Nodes, (owners, around): (&Owners, &Around), owner: Owner) -> Option<Owner> {
     let around = match owner {
         Owner::Nobody => None,
@@ -205,7 +205,7 @@ pub(super) fn is_check(kind: Kind) -> bool {
     matches!(kind, Kind::Guardrail | Kind::Evaluator)
 }
 
-/// Model calls that no agent, tool or check stands above.
+/// Model calls without an agent, tool or check above.
 fn owners_of_nobody(nodes: &Nodes, owners: &Owners) -> Vec<NodeId> {
     let calls = nodes.of_kind(Kind::Llm).into_iter();
     calls.filter(|call| owners.get(*call) == Some(&Owner::Nobody)).collect()
@@ -235,7 +235,7 @@ type Around = HashMap<NodeId, Owner>;
 fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     let mut threads: HashMap<Owner, Threads> = HashMap::default();
     let mut order: Vec<Owner> = Vec::new();
-    // What was said in sub-agents, by the agent above each.
+    // Messages of sub-agents, by the agent above each.
     let mut in_sub_agents: HashMap<(NodeId, Clue), Owner> = HashMap::default();
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     let has_agents = nodes.list.iter().any(|node| node.kind() == Kind::Agent);
@@ -309,7 +309,7 @@ mod tests {
     use crate::run::testing::{nodes, reading};
 
     proptest! {
-        /// As walking up says.
+        /// Gives the same as walking up.
         #[test]
         fn scopes_stand_within_those_above_them(parents in proptest::collection::vec(any::<Option<u8>>(), 1..24)) {
             let draft = |(scope, parent): (usize, &Option<u8>)| DraftScope {

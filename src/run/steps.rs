@@ -1,7 +1,7 @@
-//! Stage "steps": takes the nodes, the scopes and the conversations, gives the steps: the nodes that say something, and tool calls
-//! that only messages tell of.
+//! Stage "steps": takes the nodes, the scopes and the conversations, gives the steps: the nodes that have facts, and tool calls
+//! that only messages contain.
 //!
-//! It comes when all operations say what they ever will, and consumes the nodes: their operations move into the steps. What a
+//! It comes when all operations are complete, and consumes the nodes: their operations move into the steps. What a
 //! later stage knows of a node it finds under the node's id in [`DraftSteps::of_node`].
 
 use super::conversation::{CallRef, Conversations, DraftCall};
@@ -105,7 +105,7 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
     }
 }
 
-/// The steps that the nodes become: a plain one is kept if it stands around another.
+/// The steps that the nodes become: a plain one is kept if it contains another.
 fn places(nodes: &Nodes) -> IdVec<NodeId, Option<StepId>> {
     let mut kept: IdVec<NodeId, bool> = IdVec::filled(false, nodes.list.len());
     for (id, _) in nodes.list.enumerate().filter(|(_, node)| node.kind() != Kind::Plain) {
@@ -161,7 +161,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
         }
     }
     // A tool that fits no call belongs to the latest model call that began before it, where that has a call that no tool ran, or
-    // where the scope's model calls are recorded without the tools that they ask for. Steps still stand by start.
+    // where the scope's model calls are recorded without the tools that they ask for. Steps are still in order of start.
     let mut calls: HashMap<ScopeId, Vec<(UnixNanos, StepId)>> = HashMap::default();
     let mut with_calls: HashSet<ScopeId> = HashSet::default();
     for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
@@ -183,7 +183,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
         .map(|(_, call)| *call)
         .filter(|call| is_silent(*call))
         .collect();
-    // What an agent says when its tools are done asked for none of them.
+    // An agent's answer after its tools asked for none of them.
     let told_until: HashMap<StepId, UnixNanos> = calls
         .values()
         .flatten()
@@ -208,9 +208,9 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
     }
 }
 
-/// Tool executions that no span shows: the next model input holds their result, or an agent of that name ran.
+/// Tool executions that no span shows: the next model input contains their result, or an agent of that name ran.
 fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut DraftSteps) {
-    // Agents that stand below no tool, by the scope around them.
+    // Agents below no tool, by the scope around them.
     let mut below: HashMap<ScopeId, Vec<ScopeId>> = HashMap::default();
     for (scope, draft) in scopes.list.enumerate() {
         if let (None, Some(_), Some(up)) = (draft.tool, draft.node, draft.parent) {

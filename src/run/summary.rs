@@ -83,7 +83,7 @@ pub(super) fn run(
     let framework = agent::framework(trace, &steps, worker.or(span));
     let agent = agent::info((&steps, &scopes), root, span, worker.or(span), framework);
     let mut metadata = Map::new();
-    // What a model call or a tool says of itself is its own. A parent stands before its children.
+    // Facts of a model call or a tool are its own. A parent comes before its children.
     let around = std::iter::successors(root, |at| steps.get(*at)?.parent);
     let around: Vec<StepId> = if root.is_some() {
         around.collect()

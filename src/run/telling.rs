@@ -1,6 +1,6 @@
-//! What speaks against two spans telling of one model call.
+//! Evidence against two spans recording one model call.
 //!
-//! An equal response id, or one call inside the other, makes two spans one call only where nothing here says otherwise: servers,
+//! An equal response id, or one call inside the other, makes two spans one call only without such evidence: servers,
 //! caches and cassettes repeat ids, and a context that was left open makes the next call a child.
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 16;
 /// Texts may be cut: so much of a long one may differ at its end.
 const CUT: usize = 16;
 
-/// What one span says of a model call.
+/// What one span records of a model call.
 #[derive(Clone, Copy)]
 pub(super) struct Telling<'a> {
     operation: &'a Operation,
@@ -68,12 +68,12 @@ impl Telling<'_> {
         if !other_id && self.has_usage_of(outer) {
             return false;
         }
-        // A framework has an id of its own for what its client tells under the provider's.
+        // A framework has its own id for what its client records under the provider's.
         let told_again = !self.is_same_kind(outer) && self.answers_alike(outer);
         other_id && !told_again || self.answers_otherwise(outer)
     }
 
-    /// Whether two spans that stand side by side cannot be one call.
+    /// Whether two sibling spans cannot be one call.
     pub(super) fn stands_beside(&self, other: &Self) -> bool {
         let (first, second) = if self.start <= other.start { (self, other) } else { (other, self) };
         let over = first.end.is_none_or(|end| second.start >= end.max(first.start));
@@ -96,7 +96,7 @@ impl Telling<'_> {
         self.operation.output_messages.is_none() && self.operation.usage.is_empty() && self.operation.response_id.is_none()
     }
 
-    /// Whether this one began when the other was over. A moment behind a call may tell how it ended.
+    /// Whether this one began when the other was over. A moment after a call may record how it ended.
     fn follows(&self, other: &Self) -> bool {
         let lasts = |telling: &Self| telling.end.is_none_or(|end| end > telling.start);
         let Some(end) = other.end else { return false };
@@ -199,7 +199,7 @@ fn bare(text: &str, escaped: bool) -> Vec<u8> {
     out
 }
 
-/// Tellings in groups, each of which may tell of one call. Where servers repeat one id, a group is one call of many.
+/// Groups records, each group possibly of one call. Where servers repeat one id, a group is one call of many.
 pub(super) fn groups<T: Copy>(list: &[T], contradict: impl Fn(T, T) -> bool) -> Vec<Vec<T>> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     for item in list {

@@ -1,8 +1,8 @@
-//! Stage "calls told by agents": takes the nodes, gives agents that no model call shows the calls that their own spans tell of.
+//! Stage "calls told by agents": takes the nodes, gives agents without model calls the calls that their own spans describe.
 //!
 //! The client of a remote agent, the Claude Agent SDK and GenAI instrumentations of agents record messages, tokens and cost on the
-//! agent's span, and no model call below it, or one without content. What the agent says stays the agent's question and answer; the
-//! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
+//! agent's span, and no model call below it, or one without content. The agent's words stay its question and answer; the
+//! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent describe one call, and
 //! before everything that looks at model calls.
 
 mod known;
@@ -27,7 +27,7 @@ use crate::operation::{Kind, Message, Operation, Role};
 use crate::span::UnixNanos;
 use crate::trace::Finding;
 
-/// Adds the calls, and gives calls without content what their agent alone tells.
+/// Adds the calls, and gives calls without content what only their agent has.
 pub(super) fn add(nodes: &mut Nodes) {
     let known = Known::of(nodes);
     known.no_agents(nodes);
@@ -59,15 +59,15 @@ pub(super) fn add(nodes: &mut Nodes) {
     prompts::settle(nodes);
 }
 
-/// A call that another span tells of.
+/// A call that another span describes.
 struct Told {
     node: Node,
     by: NodeId,
     parent: Option<NodeId>,
 }
 
-/// An exchange with tools as the output of one call: what the call itself said is the last of it, the turns before are calls of their
-/// own.
+/// An exchange with tools as the output of one call: the call's own output is the last turn, the turns before are separate
+/// calls.
 fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
     let parent = nodes.parent(call);
     let Some(node) = nodes.get_mut(call) else { return };
@@ -101,7 +101,7 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
     node.operation.output_messages = last.map(|answer| vec![answer]);
 }
 
-/// The calls that an agent's messages tell of, each turn of the answer one. `is_around`: calls of other agents are in its counts.
+/// The calls in an agent's messages, one for each turn of the answer. `is_around`: calls of other agents are in its counts.
 fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
     let operation = &node.operation;
@@ -114,7 +114,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     if rounds.is_empty() {
         rounds.push((None, Vec::new()));
     }
-    // The state of a workflow with many turns is a history: which of them are its calls is not told.
+    // The state of a workflow with many turns is a history: which of them are its calls is unknown.
     if node.kind() == Kind::Chain && rounds.len() > 1 {
         return Vec::new();
     }
@@ -181,7 +181,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     out
 }
 
-/// What an agent says of the one call that it made.
+/// Moves an agent's counts to its only call.
 fn give_counts(agent: &mut Operation, call: &mut Operation) {
     call.usage = std::mem::take(&mut agent.usage);
     call.cost = std::mem::take(&mut agent.cost);
@@ -190,7 +190,7 @@ fn give_counts(agent: &mut Operation, call: &mut Operation) {
     call.time_to_first_token = call.time_to_first_token.or(agent.time_to_first_token.take());
 }
 
-/// A call that a span tells of, the turn at this place of those that it tells.
+/// A call that a span describes, the turn with this index.
 fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
     Node {
         span_id: span.span_id,
@@ -207,7 +207,7 @@ fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixN
     }
 }
 
-/// So many turns of one span are given all that was said before. Later ones are given what is new: work is linear in what came in.
+/// So many turns of one span have the whole history as input. Later ones have only what is new: work is linear in the input.
 const WHOLE_HISTORIES: usize = 64;
 
 /// What the call of a turn was given.
@@ -216,7 +216,7 @@ fn given(place: usize, history: &[Message], new_results: &[Message]) -> Option<V
     (!given.is_empty()).then(|| given.to_vec())
 }
 
-/// The turns in a list of an agent's messages, each with the results that came back. What it says after it asked for tools is
+/// The turns in a list of an agent's messages, each with the results that came back. Its words after it asked for tools are
 /// another turn.
 fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
     let mut out: Vec<(Option<Message>, Vec<Message>)> = Vec::new();
@@ -242,7 +242,7 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
     out
 }
 
-/// Calls that tell nothing of what was said get the agent's question, and the last one its answer; the counts too, where no call has any.
+/// Calls without messages get the agent's question, and the last one its answer; the counts too, if no call has any.
 /// `is_around`: calls of other agents below are in its counts.
 fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[NodeId]), is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
@@ -274,7 +274,7 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
     }
 }
 
-/// Puts new nodes among the others, by start: behind the agent that tells of them, before the call that does.
+/// Puts new nodes among the others, by start: after the agent that describes them, before the call that does.
 fn insert(nodes: &mut Nodes, mut new: Vec<Told>) {
     new.sort_by_key(|told| (told.node.start, told.by, told.node.told));
     let count = nodes.list.len();

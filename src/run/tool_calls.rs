@@ -37,7 +37,7 @@ use unmatched::{ONLY_PLACE, UnmatchedCalls};
 pub(super) struct UnaskedTools {
     /// Those of agents that speak, by the conversation of the agent.
     pub(super) of_conversation: IdVec<ConversationId, Vec<NodeId>>,
-    /// Those of agents that say nothing.
+    /// Those of agents without words.
     pub(super) of_silent_agents: Vec<NodeId>,
 }
 
@@ -187,7 +187,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     if call.tools.last() != Some(&id) {
         return;
     }
-    // A failure may say no more than its type: what the model was told is the result.
+    // A failure may have no more than its type: what the model received is the result.
     let says_other = || {
         let failure = node.operation.failure.as_ref();
         failure.is_some_and(|failure| {

@@ -1,8 +1,8 @@
-//! Walks up a tree whose links may bend back: merging spans that stand side by side can make one its own ancestor.
+//! Walks up a tree whose links may form a cycle: merging sibling spans can make one its own ancestor.
 
 use super::id::{Id, IdVec};
 
-/// What stands above an item, nearest first. `count`: how many items there are; a longer walk is a loop.
+/// The ancestors of an item, nearest first. `count`: how many items there are; a longer walk is a loop.
 pub(super) fn ancestors<I: Id>(from: I, count: usize, parent: impl Fn(I) -> Option<I>) -> impl Iterator<Item = I> {
     let mut walked = 0;
     std::iter::successors(parent(from), move |at| {
@@ -11,7 +11,7 @@ pub(super) fn ancestors<I: Id>(from: I, count: usize, parent: impl Fn(I) -> Opti
     })
 }
 
-/// For each of `count` items the nearest one above it for which this holds. One walk for all: what is known above is used.
+/// For each of `count` items the nearest ancestor for which this is true. One walk for all: results for ancestors are reused.
 pub(super) fn nearest_above<I: Id>(count: usize, parent: impl Fn(I) -> Option<I>, is: impl Fn(I) -> bool) -> IdVec<I, Option<I>> {
     let mut known: IdVec<I, Option<Option<I>>> = IdVec::filled(None, count);
     let mut path = Vec::new();

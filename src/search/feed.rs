@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// What the thread and those who ask share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// What stands before it is in the index.
+    /// Everything before it is in the index.
     pub(super) position: Mutex<Position>,
     pub(super) stop: AtomicBool,
     /// What is to be removed.
@@ -62,7 +62,7 @@ struct Feeder {
     folder: PathBuf,
     shared: Arc<Shared>,
     part: Option<(u64, Part)>,
-    /// The error that was told last.
+    /// The error that was reported last.
     told: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Full-text search: which traces have words in names, keys, values and payloads.
 //!
-//! It is fed as forwarding is: from the store's order of arrival, behind a position of its own, by a thread with a low priority. The
-//! index is beside the log in files of its own, which can be removed at any time: it is built anew from the log.
+//! It is fed as forwarding is: from the store's order of arrival, after its own position, by a thread with a low priority. The
+//! index is next to the log in separate files, which can be removed at any time: it is built anew from the log.
 //!
 //! - What is a word: `words`. A query finds the traces that have all of its words, each as the beginning of a word.
 //! - A part is a file for a stretch of the log. Once retention has removed that stretch, the file goes too.

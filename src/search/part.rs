@@ -95,7 +95,7 @@ fn failure<'a>(doing: &'static str, path: &'a Path) -> impl Fn(rusqlite::Error) 
 pub(super) struct Part {
     path: PathBuf,
     connection: Connection,
-    /// What stands before it is in this part or in one before.
+    /// Everything before it is in this part or in one before.
     pub(super) next: Position,
     /// Bytes of messages in it.
     pub(super) bytes: u64,

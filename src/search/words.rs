@@ -1,6 +1,6 @@
 //! What is a word: letters and digits without a break, in small letters, at most [`LONGEST`] bytes of it.
 //!
-//! Each trace of a batch is one document, in which each word stands once. Base64 and the like are not words: nobody types them.
+//! Each trace of a batch is one document, in which each word occurs once. Base64 and the like are not words: nobody types them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Document {
         &self.text
     }
 
-    /// Adds what a span says.
+    /// Adds the words of a span.
     pub(super) fn add_span(&mut self, span: &Span) {
         self.add(&span.name);
         self.add(&span.scope.name);
@@ -54,7 +54,7 @@ impl Document {
         }
     }
 
-    /// Adds what a log record says.
+    /// Adds the words of a log record.
     pub(super) fn add_log(&mut self, log: &LogRecord) {
         self.add(log.name());
         self.add_value(&log.body);

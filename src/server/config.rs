@@ -69,7 +69,7 @@ pub struct Security {
     pub redact_hash_key: HashKey,
 }
 
-/// The key of the hashes that stand for redacted texts. Never shown.
+/// The key of the hashes that replace redacted texts. Never shown.
 #[derive(Clone, Default)]
 pub struct HashKey(pub Option<String>);
 
@@ -135,7 +135,7 @@ impl Default for Connections {
     }
 }
 
-/// The level of zstd unless told otherwise: its own default.
+/// The default level of zstd: its own default.
 pub const COMPRESSION: i32 = 3;
 
 impl Config {
@@ -223,7 +223,7 @@ pub enum StartError {
     PortInUse {
         /// Where.
         address: String,
-        /// The flag that says where.
+        /// The flag for the place.
         flag: &'static str,
     },
     /// Listening at this address failed.
@@ -231,9 +231,9 @@ pub enum StartError {
     Bind {
         /// Where.
         address: String,
-        /// The flag that says where.
+        /// The flag for the place.
         flag: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Anyone could reach the port and would need no token.
@@ -245,7 +245,7 @@ pub enum StartError {
     Exposed {
         /// Where.
         address: String,
-        /// The flag that says where.
+        /// The flag for the place.
         flag: &'static str,
     },
     /// The certificate, its key, or the authority of clients.

@@ -24,7 +24,7 @@ use crate::receiver::OpenWatches;
 use crate::receiver::limits::timeout;
 use crate::web::SlowClient;
 
-/// How long a connection that is to end may take to say so.
+/// How long a connection that is to end may take to announce it.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Why a connection was cut off.
@@ -168,7 +168,7 @@ where
 /// The client's preface of HTTP/2 and the head of the frame that must follow it. Until they are there, it is timed as a head is.
 const PREFACE: usize = 24 + 9;
 
-/// What a connection does, as far as it says whether it wastes its place.
+/// What a connection does, as far as it shows whether it wastes its place.
 #[derive(Debug)]
 struct Activity {
     header: Duration,
@@ -195,7 +195,7 @@ struct State {
 enum Protocol {
     Unknown,
     Http1,
-    /// Frames come between requests too, so bytes say nothing of heads.
+    /// Frames come between requests too, so bytes prove nothing about heads.
     Http2,
 }
 

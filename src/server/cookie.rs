@@ -8,8 +8,8 @@ use crate::web::percent_decoded;
 /// The name of the cookie.
 pub(super) const NAME: &str = "spanbridge";
 
-/// What the cookie of a request stands for: the value of an `Authorization` header. What changes something must come from a page of
-/// this server.
+/// What the cookie of a request is equivalent to: the value of an `Authorization` header. What changes something must come from a
+/// page of this server.
 pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
     if !request.method().is_safe() && !is_same_origin(request.uri(), request.headers()) {
         return None;

@@ -20,7 +20,7 @@ use super::connection::{self, Answered, Crowd, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
 
-/// Connections that the system holds for us until we take them; it may hold fewer.
+/// Connections that the system queues for us until we take them; it may queue fewer.
 const BACKLOG: u32 = 4_096;
 /// How many idle connections are closed at once where there is no room for another.
 const MADE_ROOM: usize = 4;
@@ -96,7 +96,7 @@ pub(super) fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Accepts connections until told to stop, then lets those in work end.
+/// Accepts connections until stopped, then lets those in work end.
 pub(super) async fn serve<A, F, B>(listener: TcpListener, ports: Arc<Ports>, answer: A, mut stopped: watch::Receiver<bool>)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,

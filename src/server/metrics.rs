@@ -183,7 +183,7 @@ fn process(out: &mut Text, started: Instant) {
     out.metric("spanbridge_build_info", Kind::Gauge, "The version that runs.", [(version, 1)]);
     let uptime = started.elapsed().as_secs_f64();
     out.one("otelcol_process_uptime", Kind::Counter, "Uptime of the process.", uptime);
-    // Where the system does not tell, there is no such metric.
+    // If the system does not report it, there is no such metric.
     if let Some(bytes) = resident() {
         let help = "Physical memory of the process.";
         out.one("otelcol_process_memory_rss", Kind::Gauge, help, bytes);

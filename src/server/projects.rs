@@ -17,7 +17,7 @@ use crate::span::TraceId;
 use crate::store::{self, Opened, Recovery, Store};
 use crate::web::{Metrics, Readers, Web};
 
-/// What a project has of its own.
+/// What each project has separately.
 #[derive(Debug)]
 pub(super) struct ProjectServices {
     pub(super) name: Project,
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Projects {
     }
 }
 
-/// Spans contain what people said, so a directory that we create is readable by its owner alone.
+/// Spans contain people's words, so a directory that we create is readable by its owner alone.
 fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store>>, store::Error> {
     let options = config.store_options(project);
     // What cannot be made, the store complains of.

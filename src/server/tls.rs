@@ -28,7 +28,7 @@ pub struct TlsFiles {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why certificates cannot be used. Nothing of the key is said.
+/// Why certificates cannot be used. Nothing of the key is shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -37,7 +37,7 @@ pub enum TlsError {
     Read {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file does not hold what it should.
@@ -53,7 +53,7 @@ pub enum TlsError {
     Certificate {
         /// The certificate's file.
         path: PathBuf,
-        /// What the library says.
+        /// The library's error.
         source: rustls::Error,
     },
     /// The authorities of clients cannot be used.
@@ -61,7 +61,7 @@ pub enum TlsError {
     Authority {
         /// The file.
         path: PathBuf,
-        /// What the library says.
+        /// The library's error.
         source: VerifierBuilderError,
     },
 }
@@ -71,7 +71,7 @@ impl TlsFiles {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or holds no certificate.
+    /// The file cannot be read, or has no certificate.
     pub fn validity(&self) -> Result<(i64, i64), TlsError> {
         let path = &self.certificate;
         let missing = || TlsError::Missing {
@@ -90,7 +90,7 @@ impl TlsFiles {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or holds no certificate.
+    /// The file cannot be read, or has no certificate.
     pub fn refused_by_clients(&self) -> Result<Option<String>, TlsError> {
         let chain = certificates(&self.certificate)?;
         let Some((first, between)) = chain.split_first() else {
@@ -105,7 +105,7 @@ impl TlsFiles {
         };
         let refused = verifier.verify_server_cert(first, between, &name, &[], UnixTime::now()).err();
         Ok(refused.and_then(|error| match &error {
-            // Whose names and which authority are the client's to say, and the validity is told apart.
+            // Whose names and which authority are for the client to check, and the validity is reported separately.
             rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. }
@@ -177,7 +177,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     })
 }
 
-/// The certificates in use. Connections that stand keep those they began with.
+/// The certificates in use. Open connections keep those they began with.
 #[derive(Debug)]
 pub(super) struct Tls(RwLock<InUse>);
 

@@ -53,7 +53,7 @@ pub(super) async fn import_of_format(Extension(project): OfProject, Named(format
         .unwrap_or_else(|refused| refused)
 }
 
-/// The same where each document tells its format.
+/// The same, with each document's format recognised.
 pub(super) async fn import(Extension(project): OfProject, request: Request) -> Response<Body> {
     store_documents(&project, None, request).await.unwrap_or_else(|refused| refused)
 }
@@ -62,7 +62,7 @@ pub(super) async fn import(Extension(project): OfProject, request: Request) -> R
 #[derive(Debug, Clone)]
 pub(super) struct TokenName(pub(super) Option<String>);
 
-/// Stores what a person says of a run or a step.
+/// Stores a person's judgement of a run or a step.
 pub(super) async fn evaluation(
     Extension(project): OfProject,
     Extension(TokenName(name)): Extension<TokenName>,

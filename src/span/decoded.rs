@@ -63,7 +63,7 @@ impl<T> Default for Decoded<T> {
 /// One item that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Where it stands.
+    /// Where it is.
     pub path: ItemPath,
     /// Why.
     pub reason: RefusedReason,
@@ -75,7 +75,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Where an item stands in its message.
+/// Where an item is in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemPath {
     /// The kind of message.

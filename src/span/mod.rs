@@ -1,7 +1,7 @@
 //! OTLP's own values, lossless: spans, events, links, log records, resources and scopes.
 //!
 //! Names and meaning are those of the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto`
-//! and `logs/v1/logs.proto`). Attributes are a *list*: a key may stand twice, the last one holds.
+//! and `logs/v1/logs.proto`). Attributes are a *list*: a key may occur twice, the last one wins.
 //!
 //! ```
 //! use spanbridge::span::json;
@@ -31,12 +31,12 @@ pub(crate) use time::TimeUnit;
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};
 
-/// The attribute that says which of a span's times are stand-ins, because the client or the document does not tell them: `start`,
+/// The attribute that lists which of a span's times are substitutes, because the client or the document lacks them: `start`,
 /// `end` or both. `duration known`: the time between them was measured.
 pub const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
 
-/// The instrumentation scope of spans that session files of coding agents give. In a trace with such spans they tell of the run; what an
-/// exporter sent of it is evidence.
+/// The instrumentation scope of spans from session files of coding agents. In a trace with such spans the run is read from them;
+/// what an exporter sent of it is evidence.
 pub const SESSION_SCOPE: &str = "spanbridge.session";
 
 /// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
@@ -131,7 +131,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Whether the code says that the operation failed.
+    /// Whether the code means that the operation failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.code == 2
@@ -245,9 +245,9 @@ impl Span {
 /// One OTLP log record. Several instrumentations put what was said to a model into these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {
-    /// Trace that it belongs to, if the record says so.
+    /// Trace that it belongs to, if recorded.
     pub trace_id: Option<TraceId>,
-    /// Span that it belongs to, if the record says so.
+    /// Span that it belongs to, if recorded.
     pub span_id: Option<SpanId>,
     /// When it happened; many exporters leave it out.
     pub time: Option<UnixNanos>,

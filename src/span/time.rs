@@ -21,7 +21,8 @@ impl UnixNanos {
         seconds as f64 + nanos as f64 / 1e9
     }
 
-    /// From seconds as a float, to the microsecond (a float of our days holds no more); negative and non-finite numbers become 0.
+    /// From seconds as a float, to the microsecond (a float of present times has no more); negative and non-finite numbers become
+    /// 0.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -133,8 +134,8 @@ impl TimeUnit {
         UnixNanos(time.0.saturating_mul(factor))
     }
 
-    /// A time as a list of traces shows it, in the unit in which it is of our days. Whether all times of the trace agree on that unit,
-    /// one alone does not tell.
+    /// A time as a list of traces shows it, in the unit in which it is a present time. Whether all times of the trace agree on
+    /// that unit, one alone does not show.
     #[cfg(feature = "protobuf")]
     pub(crate) fn in_nanoseconds(time: u64) -> u64 {
         let time = UnixNanos(time);

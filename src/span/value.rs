@@ -19,7 +19,7 @@ pub enum AnyValue {
     Double(f64),
     /// A list.
     Array(Vec<AnyValue>),
-    /// A map, in recorded order; a key may stand twice.
+    /// A map, in recorded order; a key may occur twice.
     KvList(Vec<(String, AnyValue)>),
     /// Bytes.
     Bytes(Vec<u8>),
@@ -102,7 +102,7 @@ impl From<bool> for AnyValue {
     }
 }
 
-/// Attributes in recorded order. A key may stand twice; [`Attributes::get`] gives the last.
+/// Attributes in recorded order. A key may occur twice; [`Attributes::get`] gives the last.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attributes(pub Vec<(String, AnyValue)>);
 

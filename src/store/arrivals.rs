@@ -4,7 +4,7 @@ use super::chunk::kind::ChunkKind;
 use super::log::Position;
 use crate::span::TraceId;
 
-/// Chunks that stand one after the other in the log.
+/// Consecutive chunks of the log.
 #[derive(Debug, Clone, Default)]
 pub struct Arrivals {
     /// The chunks, in the order in which they came.
@@ -20,9 +20,9 @@ pub struct Arrivals {
 /// One chunk as it came.
 #[derive(Debug, Clone)]
 pub struct Arrival {
-    /// Where it stands.
+    /// Its position.
     pub at: Position,
-    /// What it holds.
+    /// Its kind.
     pub kind: ChunkKind,
     /// Its trace; `None` for loose log records and for metrics.
     pub trace_id: Option<TraceId>,

@@ -1,6 +1,6 @@
 //! What is stored as one: the spans or log records of one trace that came in one request, or the metrics of a request.
 //!
-//! The chunks of a request share its bytes. Where each would repeat much that stands around its items, they are stored in
+//! The chunks of a request share its bytes. If each would repeat much that is around its items, they are stored in
 //! the form of the module `shared`; which of the two is decided by the request alone.
 
 pub(in crate::store) mod kind;
@@ -51,12 +51,12 @@ pub struct Divided {
     pub messages: usize,
 }
 
-/// What the index says of a chunk.
+/// What the index records of a chunk.
 #[derive(Debug, Clone)]
 pub struct Listed<'a> {
-    /// What it holds.
+    /// Its kind.
     pub kind: ChunkKind,
-    /// What the scan says of it.
+    /// The result of the scan.
     pub part: Cow<'a, Part>,
     /// CRC-32 of the message; of a chunk that shares envelopes, of what it has itself and of theirs.
     pub checksum: u32,
@@ -67,7 +67,7 @@ pub struct Listed<'a> {
 /// What is known of an envelope on the disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StoredEnvelope {
-    /// What it says of the items, if it is one of a resource.
+    /// The description of the items, if it is one of a resource.
     pub(super) names: Names,
     pub(super) checksum: u32,
     pub(super) length: usize,
@@ -155,7 +155,7 @@ impl Chunk {
         self.part as usize
     }
 
-    /// What it holds.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> ChunkKind {
         match (&self.part().key, self.request.signal) {
@@ -166,7 +166,7 @@ impl Chunk {
         }
     }
 
-    /// What the scan says of it.
+    /// The result of the scan.
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "a chunk is made for each part")]
     pub fn part(&self) -> &Part {
@@ -179,7 +179,7 @@ impl Chunk {
         self.request.checksums.get(self.part_number()).copied().unwrap_or_default()
     }
 
-    /// What the index says of it.
+    /// What the index records of it.
     #[must_use]
     pub fn listed(&self) -> Listed<'_> {
         Listed {
@@ -314,7 +314,7 @@ impl Sharing {
         }
         for (number, uses) in uses.iter_mut().enumerate() {
             let size = cuts.envelope_length(u32::try_from(number).unwrap_or(u32::MAX));
-            // A record of its own costs something too.
+            // A separate record has a cost too.
             if size.saturating_mul(*uses as usize) <= size + HEAD + PLACE {
                 stored += size * *uses as usize;
                 *uses = 0;
@@ -337,7 +337,7 @@ impl Sharing {
 }
 
 impl StoredEnvelope {
-    /// What a record says that holds an envelope.
+    /// The content of a record with an envelope.
     pub(super) fn of_record(head: Head, bytes: &[u8], session_keys: &[&str]) -> Option<Self> {
         let names = match head.kind()? {
             RecordKind::OfResource => scan::names_of(bytes, session_keys).unwrap_or_default(),
@@ -353,11 +353,11 @@ impl StoredEnvelope {
 }
 
 impl Listed<'static> {
-    /// The chunk that a record holds; `None` if the message is not what the record says.
+    /// The chunk of a record; `None` if the message is not what the record declares.
     ///
     /// # Errors
     ///
-    /// The message is broken, although its checksum holds.
+    /// The message is broken, although its checksum is correct.
     pub fn of_record(kind: ChunkKind, message: &[u8], checksum: u32, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
         // More than one part: the keys that name a session were others when the record was written; the first has it all.
         let part = scan::scan(message, kind.signal(), session_keys)?.parts.into_iter().next();

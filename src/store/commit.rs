@@ -40,7 +40,7 @@ pub(super) enum Order {
 /// Who waits until a segment is sealed.
 pub(super) type Sealer = SyncSender<Result<(), Error>>;
 
-/// At most this many bytes go into one commit; a larger request gets a commit of its own.
+/// At most this many bytes go into one commit; a larger request gets a separate commit.
 const COMMIT_BYTES: usize = 16 << 20;
 
 /// After this long without a request, a segment that is old enough is sealed; sooner if an eighth of the retention age is shorter.

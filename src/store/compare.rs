@@ -1,4 +1,4 @@
-//! Compares the index with the log: another index is made of the log, apart, and both must say the same of each trace.
+//! Compares the index with the log: another index is made from the log, separately, and both must agree on each trace.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeSet, HashMap};
@@ -17,16 +17,16 @@ use crate::span::TraceId;
 /// What is different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Compared {
-    /// Traces that the index lacks, that it alone has, that it does not find by their id, or of which it says something else: where
-    /// their chunks are, counts, times, names.
+    /// Traces that the index lacks, that it alone has, that it does not find by their id, or for which it has something else:
+    /// where their chunks are, counts, times, names.
     pub traces: Vec<TraceId>,
-    /// How many other traces have another session than the log says.
+    /// How many other traces have another session than in the log.
     pub sessions: u64,
     /// Whether log records without a trace are different.
     pub loose: bool,
 }
 
-/// What an index says, in short.
+/// The content of an index, in short.
 #[derive(Debug, Default)]
 struct Digests {
     traces: HashMap<TraceId, Digest>,
@@ -41,8 +41,8 @@ struct Digest {
     chunks: u64,
 }
 
-/// Compares the index of a directory with the log, as far as the index covers it. What stands in damaged segments is left out. Can be
-/// done beside a process that writes.
+/// Compares the index of a directory with the log, as far as the index covers it. The content of damaged segments is left out.
+/// Can be done while another process writes.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub(crate) fn compare(directory: &Path, session_keys: &[String]) -> Result<Compa
     Ok(compared)
 }
 
-/// Adds what the log holds up to a position, and gives the segments that are not whole.
+/// Adds the content of the log up to a position, and returns the segments that are not whole.
 fn fill(index: &mut Index, directory: &Path, session_keys: &[String], numbers: &[u64], covered: Position) -> Result<BTreeSet<u64>, Error> {
     let segments = Segments::new(directory, Arc::new(Directory::read_only(directory)));
     let mut listing = Listing::new(&segments, session_keys);
@@ -128,7 +128,7 @@ fn fill(index: &mut Index, directory: &Path, session_keys: &[String], numbers: &
 }
 
 impl Digests {
-    /// `chunk` is told the segment of each chunk.
+    /// `chunk` receives the segment of each chunk.
     fn of(connection: &rusqlite::Connection, hasher: &RandomState, chunk: &mut dyn FnMut(TraceId, u64)) -> Result<Self, Error> {
         let mut digests = Self::default();
         index::each_said(connection, &mut |said| match said {

@@ -2,7 +2,7 @@
 //!
 //! What is deleted stays deleted: spans and log records that come later for a deleted trace are not stored. So the ids of deleted
 //! traces are kept, in `deletions.json` beside the log, each with the digest of the session that it was in. A deletion that a crash
-//! interrupts stands in that file as unfinished, with the segments that it has to rewrite, and the next start goes on with it.
+//! interrupts is in that file as unfinished, with the segments that it has to rewrite, and the next start continues it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -141,7 +141,7 @@ impl Deletions {
         let mut deletions: Self = match fs::read(&path) {
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(of_io("read", &path, source)),
-            // What was deleted must not come back because nobody can say what it was.
+            // What was deleted must not come back because its ids are unknown.
             Ok(text) => serde_json::from_slice(&text).map_err(|error| of_io("read", &path, io::Error::other(error)))?,
         };
         for deletion in std::mem::take(&mut deletions.deletions) {
@@ -172,7 +172,7 @@ impl Deletions {
         self.known.traces.contains_key(&trace_id)
     }
 
-    /// Whether log records without a trace stand here that a deletion has not erased yet.
+    /// Whether there are log records without a trace that a deletion has not erased yet.
     pub(super) fn has_loose(&self, at: Position) -> bool {
         let mut unfinished = self.deletions.iter().filter_map(|deletion| deletion.unfinished.as_ref());
         unfinished.any(|left| left.loose.contains(&(at.segment, at.offset)))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::span::TraceId;
 
-/// What an engine says, whichever it is.
+/// The engine's error.
 pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// What can go wrong with a store. Cloned to every request that shares a failed commit.
@@ -18,7 +18,7 @@ pub enum Error {
     Locked {
         /// The directory.
         path: PathBuf,
-        /// What the lock file says of the holder.
+        /// The holder, from the lock file.
         holder: String,
     },
     /// The disk has no room; nothing of the request is stored.
@@ -26,7 +26,7 @@ pub enum Error {
     Full {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// A sync failed: it is unknown what is on disk, so the log accepts no more writes until it is opened again.
@@ -42,7 +42,7 @@ pub enum Error {
         doing: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// The index cannot be used; `spanbridge reindex` rebuilds it from the log.
@@ -50,7 +50,7 @@ pub enum Error {
     Index {
         /// What was tried.
         doing: &'static str,
-        /// What the engine says.
+        /// The engine's error.
         source: Cause,
     },
     /// The index needs room, and the disk has none.
@@ -58,7 +58,7 @@ pub enum Error {
     IndexFull {
         /// What was tried.
         doing: &'static str,
-        /// What the engine says.
+        /// The engine's error.
         source: Cause,
     },
     /// A part of the index is damaged; the next start rebuilds it.
@@ -92,7 +92,7 @@ pub enum Error {
         doing: &'static str,
         /// On what.
         place: String,
-        /// What the engine says.
+        /// The engine's error.
         source: Cause,
     },
     /// Another process writes to the bucket as this writer.
@@ -178,7 +178,7 @@ impl Error {
     }
 }
 
-/// What the system says of a file or directory.
+/// The system's error for a file or directory.
 pub(super) fn of_io(doing: &'static str, path: &Path, source: io::Error) -> Error {
     let path = path.to_owned();
     let full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);

@@ -2,7 +2,7 @@
 
 use crate::span::TraceId;
 
-/// Which traces a list holds.
+/// Which traces a list contains.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only these traces.
@@ -85,7 +85,7 @@ pub struct TraceRow {
     pub spans: u64,
     /// How many log records came.
     pub logs: u64,
-    /// How many of the spans say that they failed.
+    /// How many of the spans failed.
     pub errors: u64,
     /// Bytes in the log.
     pub bytes: u64,

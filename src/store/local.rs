@@ -159,7 +159,7 @@ impl Local {
             }
         }
         let mut store = Self::open_to_read(directory)?;
-        // A bridge at work may change the files meanwhile; then there is nothing to say of them.
+        // A bridge at work may change the files meanwhile; then there is nothing to report of them.
         let segments = log::segments(directory).unwrap_or_default();
         let cut = segments.last().and_then(|active| {
             let disk = Directory::read_only(directory);
@@ -288,9 +288,9 @@ impl Local {
     }
 }
 
-/// What is to be told of losses: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
+/// The losses to report: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
 fn told(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
-    // One that cannot be read keeps nothing from being told or opened.
+    // One that cannot be read prevents no report and no opening.
     let losses = Losses::of(directory).unwrap_or_default();
     losses.with(cut.into_iter().chain(found).collect())
 }

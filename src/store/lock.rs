@@ -1,5 +1,5 @@
 //! One writer a directory. The lock is on the directory itself, which cannot be removed while anything is in it, and on a file
-//! in it that names the process which holds it.
+//! in it that names the process with the lock.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -29,7 +29,7 @@ pub(super) enum Purpose {
 /// How long to wait for a process that only brings the index up to date.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(100);
-/// What the lock file says after the id of such a process.
+/// The text of the lock file after the id of such a process.
 const READS: &str = "which reads it";
 
 impl Lock {
@@ -67,7 +67,7 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(io("open"))?;
-        // The lock on the directory holds even if the file is removed or replaced.
+        // The lock on the directory remains even if the file is removed or replaced.
         let itself = File::open(directory).map_err(io("open the directory of"))?;
         let locked = |outcome| match outcome {
             Ok(()) => Ok(true),
@@ -94,7 +94,7 @@ impl Lock {
                 },
             });
         }
-        // Who holds the lock is a courtesy to people: on a full disk it stays unsaid.
+        // The name of the holder is a courtesy to people: on a full disk it is left out.
         let _ = file.set_len(0);
         let _ = file.rewind();
         let _ = match purpose {

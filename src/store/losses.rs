@@ -1,4 +1,4 @@
-//! Losses are told until an operator acknowledges them. The index forgets what it is rebuilt without, so a file beside the log keeps
+//! Losses are reported until an operator acknowledges them. A rebuilt index no longer shows them, so a file next to the log keeps
 //! what was lost then, and which losses were acknowledged.
 
 use std::fs::{self, File};
@@ -105,7 +105,8 @@ pub(super) fn keep(directory: &Path, lost: &[Lost]) -> Result<(), Error> {
     write(directory, &losses)
 }
 
-/// Acknowledges all losses that are kept, and these that were found: they are no longer told. Gives those that it acknowledged.
+/// Acknowledges all losses that are kept, and these that were found: they are no longer reported. Returns those that it
+/// acknowledged.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Finds acknowledged records that are lost: the index knows them, and the log no longer holds them.
+//! Finds acknowledged records that are lost: the index knows them, and the log no longer contains them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -106,7 +106,7 @@ pub(super) fn of_former(disk: &dyn Disk, path: &Path, former: &Connection, recov
     Ok(found)
 }
 
-/// Losses with those of the same segments that tell of fewer records left out.
+/// Losses without those of the same segments with fewer records.
 pub(super) fn with_records(mut found: Vec<Lost>, others: Vec<Lost>) -> Vec<Lost> {
     for other in others {
         if !found

@@ -42,7 +42,7 @@ pub struct Maintained {
     pub failure: Option<Error>,
 }
 
-/// How often the thread looks for work that no command tells of: what became too old.
+/// How often the thread looks for work that no command announces: what became too old.
 const EVERY: Duration = Duration::from_secs(5);
 
 enum Command {

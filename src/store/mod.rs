@@ -23,7 +23,7 @@
 //!
 //! # Limits
 //!
-//! One writer a directory (the directory is locked, and a file in it names the process). One chunk holds at most 4 GiB. Segments are
+//! One writer a directory (the directory is locked, and a file in it names the process). One chunk is at most 4 GiB. Segments are
 //! 64 MiB.
 
 mod arrivals;

@@ -100,7 +100,7 @@ pub(crate) fn adopt<E: From<Error>>(
     }
 }
 
-/// Merges the databases that were adopted into that of the options' writer; tells of each.
+/// Merges the databases that were adopted into that of the options' writer; reports each.
 ///
 /// # Errors
 ///

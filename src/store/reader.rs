@@ -76,7 +76,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// The message at a place; the inner error says why it is not there.
+    /// The message at a place; the inner error is why it is not there.
     pub(super) fn message(&self, at: Position) -> Result<Result<Vec<u8>, String>, Error> {
         let Position { segment, offset } = at;
         match self.segments.message(at) {

@@ -35,7 +35,7 @@ pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, 
     if let Some(first) = known.keys().next() {
         let now = index::places_from(index.connection(), first.segment)?;
         recovery.lost.extend(lost_records::gone(&**disk, known, &now));
-        // This index does not know them, and nobody could tell again. Where they cannot be kept, they are told this once.
+        // This index does not know them, so they could not be found again. If they cannot be kept, they are reported this once.
         let _ = losses::keep(&options.directory, &recovery.lost);
     }
     if let Some(torn) = &mut recovery.torn {
@@ -62,7 +62,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
     let covered = index::covered(index.connection())?;
     let mut transaction = IndexTransaction::begin(&mut index)?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
-    // Of the segment that is read: they stand before the chunks that refer to them.
+    // Of the segment that is read: they precede the chunks that refer to them.
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
     let mut incomplete = Vec::new();
     let mut last = covered;
@@ -84,7 +84,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                 return Ok(());
             }
             let length = head.length;
-            // Its checksum holds: what cannot be decompressed is of a later version, and stays in the log.
+            // Its checksum is correct: what cannot be decompressed is of a later version, and stays in the log.
             let Some((head, message)) = unpacked(head, message) else {
                 return Ok(());
             };
@@ -103,7 +103,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                     if !is_whole.get() && covered.segment > 0 {
                         // A crash may keep the end of a write and not its beginning. The index, which knows what came
                         // before, does not know the record: its trace is not called damaged for what was never
-                        // acknowledged. A rebuilt index cannot tell, and then the trace is.
+                        // acknowledged. A rebuilt index cannot know, and then the trace is.
                         let bytes = HEAD as u64 + u64::from(length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());

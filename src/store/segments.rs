@@ -41,7 +41,7 @@ impl Segments {
         segment.message(at.offset).map_err(|source| self.failure(at.segment, source))
     }
 
-    /// The record at a place, as it stands there; `None`: it is not what was written.
+    /// The record at a place, as it is there; `None`: it is not what was written.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Segments {
     }
 }
 
-/// Reads what the index says of chunks from the log. What several chunks share is read once.
+/// Reads chunks that the index lists from the log. What several chunks share is read once.
 pub(super) struct Listing<'a> {
     segments: &'a Segments,
     /// Attribute keys that name a session, best first.
@@ -114,7 +114,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// What the index says of the chunk at a place; `None`: it is not what was written.
+    /// The index entry of the chunk at a place; `None`: it is not what was written.
     ///
     /// # Errors
     ///

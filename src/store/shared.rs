@@ -1,15 +1,15 @@
-//! Chunks that share what stands around their items.
+//! Chunks that share what is around their items.
 //!
-//! Where a request has much around few items, its chunks do not repeat it: each envelope (the fields of a resource or of a
-//! scope around its items) is a record of its own, before the first chunk that needs it and in the same segment. The message
+//! If a request has much around few items, its chunks do not repeat it: each envelope (the fields of a resource or of a
+//! scope around its items) is a separate record, before the first chunk that needs it and in the same segment. The message
 //! of such a chunk is, with numbers as protobuf's varints:
 //!
 //! ```text
 //! chunk     entry, again and again
-//! entry     length * 2, bytes                         whole resources, as they stand in the request
+//! entry     length * 2, bytes                         whole resources, as they are in the request
 //!           count * 2 + 1, envelope, count of-resource    items of a resource
 //! of-resource
-//!           length * 2, bytes                         whole scopes, as they stand in the resource
+//!           length * 2, bytes                         whole scopes, as they are in the resource
 //!           length * 2 + 1, envelope, bytes           items of a scope
 //! envelope  length * 2, bytes                         here
 //!           distance * 2 + 1                          so many bytes before this record, in the raw segment
@@ -43,7 +43,7 @@ pub(super) enum OfScope<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shared<'a>(pub(super) Vec<Entry<'a>>);
 
-/// Writes the message of a part of a request; envelopes that `is_shared` stand by their number.
+/// Writes the message of a part of a request; envelopes that `is_shared` are replaced by their number.
 pub(super) fn of_part(cuts: &cut::Cuts, part: usize, request: &[u8], is_shared: &dyn Fn(u32) -> bool) -> Vec<u8> {
     let mut out = Vec::new();
     let envelope = |out: &mut Vec<u8>, number: u32| {

@@ -60,7 +60,7 @@ impl State {
 
     /// Keeps why the last of these requests failed; `None` if none did.
     pub(super) fn note<'e>(&self, failures: impl DoubleEndedIterator<Item = &'e Error>) {
-        // One request that is too large, or came too late, says nothing of the next.
+        // One request that is too large, or came too late, says nothing about the next.
         let mut failures =
             failures.filter(|error| !matches!(error, Error::TooLarge { .. } | Error::Changed { .. } | Error::Deleted { .. }));
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);

@@ -111,7 +111,7 @@ impl Local {
         let number = from.segment;
         let segments = self.segments();
         let segment = match segments.segment(number) {
-            // Retention was faster: the next read skips it, and says so.
+            // Retention was faster: the next read skips it and reports that.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             segment => segment?,
         };

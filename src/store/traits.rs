@@ -1,6 +1,6 @@
 //! The traits of a store. Engines implement them, and users of a store name no engine.
 //!
-//! They ask for little, so that a distributed engine can stand behind them: rows by the trace's id, lists with a cursor,
+//! They ask for little, so that a distributed engine can implement them: rows by the trace's id, lists with a cursor,
 //! an append that depends on a revision, and one order of arrival with positions that last.
 
 use std::fmt::Debug;
@@ -31,10 +31,10 @@ pub struct Receipt {
     pub deleted: usize,
 }
 
-/// Spans and log records of one trace as the store holds them.
+/// Spans and log records of one trace as the store has them.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {
-    /// Spans in order of arrival; the same span may stand twice.
+    /// Spans in order of arrival; the same span may occur twice.
     pub spans: Vec<Span>,
     /// Log records of the trace, and loose ones of its session in its time.
     pub logs: Vec<LogRecord>,
@@ -77,7 +77,7 @@ pub trait Append: Send + Sync + Debug {
 
 /// Gives back what was stored.
 pub trait Read: Send + Sync + Debug {
-    /// Traces that a filter holds, in its order; [`TraceRow::cursor`] of the last is where the next page begins.
+    /// Traces that match a filter, in its order; [`TraceRow::cursor`] of the last is where the next page begins.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ pub trait Read: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// The disk or the index cannot be read, or `may` says so.
+    /// The disk or the index cannot be read, or `may` fails.
     fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error>;
 
     /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
@@ -103,7 +103,7 @@ pub trait Read: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// The disk or the index cannot be read, or `each` says so.
+    /// The disk or the index cannot be read, or `each` fails.
     fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error>;
 
     /// Everything of one trace; `None` if the store has none of its spans.
@@ -197,15 +197,15 @@ pub trait Subscribe: Send + Sync + Debug {
     /// The disk cannot be read. The store is open for reading only.
     fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error>;
 
-    /// Where the first chunk stands that came at this time or later, in nanoseconds since 1970; the end of what is durable if there
-    /// is none.
+    /// The position of the first chunk that came at this time or later, in nanoseconds since 1970; the end of what is durable if
+    /// there is none.
     ///
     /// # Errors
     ///
     /// The disk cannot be read. The store is open for reading only.
     fn position_at(&self, time: u64) -> Result<Position, Error>;
 
-    /// Where the chunks of a trace stand, in order of arrival.
+    /// The positions of a trace's chunks, in order of arrival.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ pub trait Subscribe: Send + Sync + Debug {
     /// The disk cannot be read.
     fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error>;
 
-    /// About how many bytes stand behind a position.
+    /// About how many bytes follow a position.
     fn bytes_behind(&self, position: Position) -> u64;
 
     /// Keeps how far a reader of this name is, where the chunks are, and returns once that is durable. A store in the data directory
@@ -286,7 +286,7 @@ pub trait Administer: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// The disk or the index failed; what was done until then holds. The store is open for reading only.
+    /// The disk or the index failed; what was done until then remains. The store is open for reading only.
     fn maintain(&self) -> Result<Maintained, Error>;
 
     /// What maintenance did since the store was opened, and what failed last.

@@ -80,6 +80,6 @@ pub enum FindingKind {
     UnreadAttribute,
     /// A call could belong to more than one tool execution.
     AmbiguousCall,
-    /// Tokens or cost of several model calls are told in one sum; the last of them has it.
+    /// Tokens or cost of several model calls are recorded as one sum; the last of them has it.
     SumOfCalls,
 }

@@ -1,4 +1,4 @@
-//! What a tool was called with: the tool's own span says so, else the model call that asked for it.
+//! What a tool was called with: from the tool's own span, else the model call that asked for it.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 
-/// The call that asked for this tool, as the model's output holds it.
+/// The call that asked for this tool, as in the model's output.
 pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
     let caller = run.steps.get(step.dispatched_by?)?;
     let messages = caller.operation.output_messages.as_deref()?;
@@ -37,7 +37,7 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
         .or_else(|| step.operation.input.get())
 }
 
-/// What the conversations tell of each tool's result, by the tool's step id.
+/// Each tool's result in the conversations, by the tool's step id.
 #[derive(Debug, Default)]
 pub(crate) struct Results<'a>(HashMap<&'a str, &'a Value>);
 
@@ -60,7 +60,7 @@ impl<'a> Results<'a> {
         Self(by_tool)
     }
 
-    /// What the tool gave back, of any JSON type: the span says so, else the messages.
+    /// What the tool gave back, of any JSON type: from the span, else from the messages.
     pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
         let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
         own.or_else(|| step.operation.output.get())
@@ -74,7 +74,7 @@ pub(crate) fn error_text(failure: &Failure) -> &str {
     texts.find(|text| !text.trim().is_empty()).unwrap_or("error")
 }
 
-/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+/// Arguments as an object: `{"input": value}` around any other value. The flag is whether it was put around.
 pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) {
     match arguments {
         Some(Value::Object(map)) => (map.into(), false),

@@ -13,7 +13,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::{CallResult, ExchangeCall};
 
-/// The tool that a call names. Formats that demand one have a word of their own for a call without.
+/// The tool that a call names. Formats that demand one have their own word for a call without.
 pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
     known_name(run, asked).unwrap_or("unknown")
 }
@@ -26,7 +26,7 @@ pub(crate) fn known_name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> Option<&
     own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).or_else(of_result)
 }
 
-/// The arguments of a call as an object. The flag says whether one was put around.
+/// The arguments of a call as an object. The flag is whether one was put around.
 pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'a>, bool) {
     let Some(call) = asked.call else {
         let input = asked.tool.and_then(|tool| content::input(run, tool.of(run)?));
@@ -74,7 +74,7 @@ pub(crate) struct OfferedTools<'a> {
 }
 
 impl<'a> OfferedTools<'a> {
-    /// Adds those that a model call was offered. Names of tools that stand there with another definition come back.
+    /// Adds those that a model call was offered. Returns the names of tools that are there with another definition.
     pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
         let mut differing = Vec::new();
         for definition in definitions.iter().filter(|definition| !definition.name.is_empty()) {
@@ -111,7 +111,7 @@ impl<'a> OfferedTools<'a> {
     }
 }
 
-/// A message's content as one text, with pictures, sounds and other parts as marked text. The flag says whether there are any.
+/// A message's content as one text, with pictures, sounds and other parts as marked text. The flag is whether there are any.
 pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
     if !message.has_media() {
         let of_result = message.result.as_deref().filter(|_| message.parts.is_empty());

@@ -233,7 +233,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     }
 }
 
-/// What came out. Vectors stay out: their number says enough.
+/// The output. Vectors are left out: their number is enough.
 pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
     let whole = || recorded(&operation.output);
@@ -268,7 +268,7 @@ pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option
     }
 }
 
-/// What a person or the agent said, as the operation itself tells.
+/// Words of a person or the agent in the operation itself.
 pub(crate) fn operation_words<'a>(run: &'a Run, results: &calls::Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
     let (input, output) = (input(run, step), output(results, step));
     let words = match (step.operation.kind, is_user) {

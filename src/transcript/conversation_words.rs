@@ -1,4 +1,4 @@
-//! Whether what an agent or a chain says as a whole repeats the words of the run's conversations.
+//! Whether the input and output of an agent or a chain repeat the words of the run's conversations.
 
 use serde_json::Value;
 
@@ -104,12 +104,12 @@ impl<'a> ConversationWords<'a> {
     }
 }
 
-/// How many items a list holds, those of the lists in it counted.
+/// How many items a list has, counting those of nested lists.
 fn items(value: &Value) -> usize {
     value.as_array().map_or(1, |list| list.iter().map(items).sum())
 }
 
-/// Whether each item of a list is a message: others may stand between them.
+/// Whether each item of a list is a message: others may be between them.
 fn are_messages(value: &Value, direction: Direction) -> bool {
     match value {
         Value::Array(list) => list.iter().all(|item| are_messages(item, direction)),
@@ -117,12 +117,12 @@ fn are_messages(value: &Value, direction: Direction) -> bool {
     }
 }
 
-/// Whether messages are all that an object with these keys holds: a state may hold more beside them.
+/// Whether an object with these keys contains only messages: a state may contain more.
 fn is_alone(keys: usize, has: impl Fn(&str) -> bool) -> bool {
     keys == 1 || has("role") || has("choices")
 }
 
-/// What a message says in words: its text, else its calls.
+/// The words of a message: its text, else its calls.
 fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
     for call in &message.tool_calls {
         tell(format!("{} {}", call.name, calls::arguments_json(call)).into());

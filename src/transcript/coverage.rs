@@ -16,7 +16,7 @@ pub(crate) struct Transcript<'a> {
     pub(super) run: &'a Run,
     /// For each step, whether an entry of a conversation shows it.
     in_conversation: IdVec<StepId, bool>,
-    /// For each step, whether a tool stands around it.
+    /// For each step, whether it is inside a tool.
     inside_tool: IdVec<StepId, bool>,
     /// The steps of each scope.
     steps: IdVec<ScopeId, Vec<StepId>>,
@@ -36,7 +36,7 @@ pub(crate) struct Transcript<'a> {
 pub(crate) enum Uncovered<'a> {
     /// As a call and its result, both made of the operation.
     CallAndResult,
-    /// As the result of its call, which stands in a turn.
+    /// As the result of its call, which is in a turn.
     Result,
     /// As the result of the call with this id, by which a model passed the run on.
     HandoffResult(&'a str),
@@ -98,7 +98,7 @@ impl<'a> Transcript<'a> {
                 }
                 result.tool.or(step)
             }
-            // A message stands in a model call's input: its turn shows that call, the message does not.
+            // A message is in a model call's input: its turn shows that call, the message does not.
             EntryKind::Message(_) => step.filter(|step| self.run.steps.get(*step).is_some_and(|step| !is_model_call(step))),
         };
         if let Some(shown) = shown {
@@ -117,7 +117,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// The scopes, each with the tool step inside which its words belong: its own caller, else that of the scope around it,
-    /// which stands before it.
+    /// which comes before it.
     pub(crate) fn homes(&self) -> Vec<(ScopeId, Option<StepId>)> {
         let mut homes: IdVec<ScopeId, Option<StepId>> = IdVec::with_capacity(self.run.scopes.len());
         for scope in &self.run.scopes {
@@ -160,7 +160,7 @@ impl<'a> Transcript<'a> {
         self.answers.get(&call).copied()
     }
 
-    /// How this step is presented; `None` where a conversation or another operation shows it, or it says nothing of its own.
+    /// How this step is presented; `None` where a conversation or another operation shows it, or it has no facts.
     pub(crate) fn uncovered(&self, id: StepId) -> Option<Uncovered<'a>> {
         let step = id.of(self.run).filter(|_| !self.is_in_conversation(id))?;
         match step.operation.kind {
@@ -180,12 +180,12 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Whether the words of this step are told without it.
+    /// Whether the words of this step are written without it.
     pub(crate) fn is_repeated(&self, step: StepId) -> bool {
         self.repeated.contains(&step)
     }
 
-    /// Whether a tool stands around this step, at any distance.
+    /// Whether this step is inside a tool, at any depth.
     pub(crate) fn is_inside_tool(&self, step: StepId) -> bool {
         self.inside_tool.is_set(step)
     }
@@ -197,7 +197,7 @@ pub(crate) fn is_model_call(step: &Step) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-/// A parent stands before its children.
+/// A parent comes before its children.
 fn inside_tool(run: &Run) -> IdVec<StepId, bool> {
     let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(run.steps.len());
     for step in &run.steps {

@@ -1,4 +1,4 @@
-//! A scope's conversation as exchanges: what was said, and each call with its results beside it, whenever they came.
+//! A scope's conversation as exchanges: the messages, and each call with its results, whenever they came.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use crate::operation::{Kind, Message, ToolCall};
 use crate::run::{Entry, EntryKind, ResultEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-/// One thing that was said or done in a conversation.
+/// One message or action in a conversation.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) kind: ExchangeKind<'a>,
-    /// The operation that the piece shows, or whose input a message stands in.
+    /// The operation that the piece shows, or whose input contains the message.
     pub(crate) step: Option<StepId>,
     pub(crate) at: UnixNanos,
     /// The history was edited or cut before it.
@@ -29,7 +29,7 @@ pub(crate) struct Exchange<'a> {
 pub(crate) enum ExchangeKind<'a> {
     /// A message that came as input; no fact of its step is the message's.
     Message(&'a Message),
-    /// What a model call said.
+    /// The output of a model call.
     Turn(&'a Message),
     /// A model call without recorded words.
     SilentTurn,
@@ -53,12 +53,12 @@ pub(crate) struct ExchangeCall<'a> {
     pub(crate) call: Option<&'a ToolCall>,
     /// The tool's step, where one is known.
     pub(crate) tool: Option<StepId>,
-    /// In order; the last one holds.
+    /// In order; the last one counts.
     pub(crate) results: Vec<CallResult<'a>>,
 }
 
 impl ExchangeCall<'_> {
-    /// Whether anything but a result tells of it.
+    /// Whether anything but a result contains it.
     pub(crate) fn is_recorded(&self) -> bool {
         self.call.is_some() || self.tool.is_some()
     }
@@ -79,7 +79,7 @@ pub(crate) struct CallResult<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges<'a> {
     pub(crate) list: Vec<Exchange<'a>>,
-    /// Operations that no piece shows, but for those that say nothing of agents.
+    /// Operations that no piece shows, except those without agent facts.
     pub(crate) rest: Vec<StepId>,
     by_place: HashMap<CallPlace, (usize, usize)>,
     by_id: HashMap<Cow<'a, str>, (usize, usize)>,
@@ -209,8 +209,8 @@ impl<'a> Exchanges<'a> {
         self.list.get_mut(piece)?.calls.get_mut(at)
     }
 
-    /// Adds what no entry shows; whether it was added. A model call without words stands before the first of its tools, which may
-    /// begin before its answer has ended.
+    /// Adds what no entry shows; returns whether it was added. A model call without words comes before the first of its tools,
+    /// which may begin before its answer has ended.
     fn add_uncovered(
         &mut self,
         transcript: &Transcript<'a>,

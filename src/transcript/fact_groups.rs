@@ -1,13 +1,14 @@
-//! What documents tell in groups (`usage`, `memory`, `prompt`): each fact once, with the name of its field, for writing and for reading.
+//! Facts that documents have in groups (`usage`, `memory`, `prompt`): each fact once, with the name of its field, for writing and
+//! for reading.
 
 use serde_json::Value;
 
 use crate::document::json::{Json, Object};
 use crate::operation::{FieldValue, Group, Slot};
 
-/// Facts that stand together.
+/// A group of facts.
 pub(crate) trait FactGroup: Group {
-    /// What it says, by name.
+    /// Its facts, by name.
     fn facts(&self) -> Object<'_> {
         let mut out = Object::new();
         self.each(|name, value| {
@@ -24,14 +25,14 @@ pub(crate) trait FactGroup: Group {
         self.slot(name).is_some_and(|slot| read(slot, value))
     }
 
-    /// What it says, but for empty lists and objects.
+    /// Its facts, except empty lists and objects.
     fn filled_facts(&self) -> Object<'_> {
         let mut out = self.facts();
         out.retain(|_, value| !value.is_empty());
         out
     }
 
-    /// Takes all that a document's object says. What was said before stays where this says nothing.
+    /// Reads a document's object. Earlier facts stay if the object lacks them.
     fn read_facts(&mut self, said: &Value) {
         for (name, value) in said.as_object().into_iter().flatten() {
             self.read_fact(name, value);

@@ -1,6 +1,6 @@
-//! What an operation says beside what a format has fields for, under the names that documents use in their metadata.
+//! Facts of an operation that a format has no fields for, under the names that documents use in their metadata.
 //!
-//! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
+//! A format takes everything and removes what it has written in its own fields: so nothing is forgotten.
 
 use crate::document::json::{Json, Object};
 use crate::operation::{Document, Evaluation, Failure, Field, Kind, Operation, ToolDefinition};
@@ -9,7 +9,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::transcript::fact_groups::{self, FactGroup as _};
 
-/// Most of what an operation may say it does not say: nothing is made of that.
+/// Most of an operation's facts are absent: nothing is made of those.
 #[inline]
 fn put<'a>(out: &mut Object<'a>, key: &'static str, value: Option<impl Into<Json<'a>>>) {
     if let Some(value) = value {
@@ -52,7 +52,7 @@ pub(crate) fn silence(operation: &Operation) -> (&'static str, bool) {
     }
 }
 
-/// Facts with a place of their own among the others, or with a condition.
+/// Facts with their own place among the others, or with a condition.
 const PLACED: [Field; 26] = [
     Field::ModelRequested,
     Field::ModelResponse,
@@ -108,13 +108,13 @@ const OTHERS: [(Field, &str); Field::FACTS.len() - PLACED.len()] = {
     others
 };
 
-/// What an operation says of them.
+/// Their values in an operation.
 pub(crate) fn others(operation: &Operation) -> impl Iterator<Item = (&'static str, Json<'_>)> {
     let said = OTHERS.into_iter().filter_map(|(field, name)| Some((name, field.value(operation)?)));
     said.map(|(name, value)| (name, fact_groups::to_json(value)))
 }
 
-/// Everything that a step says, but for its name, its times, what went in and what came out.
+/// All facts of a step, except its name, times, input and output.
 pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut out = Object::with_capacity(8);
@@ -148,7 +148,7 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
 
 fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
     let operation = &step.operation;
-    // The agent's name is told where it is not the run's own agent, or is the agent itself.
+    // The agent's name is written if it is not the run's own agent, or is the agent itself.
     let agent = operation
         .agent
         .name
@@ -301,7 +301,7 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
     evaluation.facts()
 }
 
-/// Which operation, of what kind, when: for one that has no place of its own in a document.
+/// Which operation, of what kind, when: for one without its own place in a document.
 pub(crate) fn identity(step: &Step) -> Object<'_> {
     let mut out = Object::new();
     put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
@@ -347,7 +347,7 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     put(&mut out, "user_id", run.user_id.as_deref());
     put_map(&mut out, "instrumentation", instrumentation(run));
     put_map(&mut out, "resource", &run.resource);
-    // Its keys are distinct: only those that stand here already can come again.
+    // Its keys are distinct: only those that are here already can come again.
     let beside: Vec<_> = run.metadata.iter().filter(|(key, _)| !out.contains_key(key)).collect();
     for (key, value) in beside {
         out.add(key, value);

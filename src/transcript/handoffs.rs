@@ -49,7 +49,7 @@ impl<'a> HandoffCalls<'a> {
     }
 
     /// The id of the latest call of the same scope by which its model passed the run on before this handoff, to the same
-    /// agent where both say to whom.
+    /// agent if both name it.
     pub(super) fn before(&self, handoff: &Step) -> Option<&'a str> {
         let operation = &handoff.operation;
         let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());

@@ -1,4 +1,4 @@
-//! What of a conversation was there before its first model call, and what of that was said before the run.
+//! What of a conversation was there before its first model call, and what of that is from before the run.
 
 use crate::operation::{Message, Role};
 use crate::run::{Entry, EntryKind};
@@ -12,7 +12,7 @@ pub(crate) fn first_input(conversation: &[Entry]) -> usize {
         .count()
 }
 
-/// For each entry before the first turn whether it was said before this run: all up to the last assistant message and its
+/// For each entry before the first turn whether it is from before this run: all up to the last assistant message and its
 /// results, but the last user message.
 pub(crate) fn history(conversation: &[Entry]) -> Vec<bool> {
     let opening = conversation

@@ -3,7 +3,7 @@
 use crate::document::json::Text;
 use crate::hash::HashMap;
 
-/// Ids that are taken, each with the number of its last copy: thousands of equal ones are told apart.
+/// Ids that are taken, each with the number of its last copy: thousands of equal ones are made distinct.
 #[derive(Debug, Default)]
 pub(crate) struct Ids<'a>(HashMap<Text<'a>, u32>);
 

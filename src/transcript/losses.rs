@@ -59,7 +59,7 @@ impl Losses {
         self.facts.entry(name.into()).or_default().add(span);
     }
 
-    /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
+    /// The facts of an operation that the document contains. `is_told`: whether a fact that may have a place has one.
     pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
         let span = run.span_of(step);
         for (key, value) in facts::all(run, step).iter() {
@@ -77,7 +77,7 @@ impl Losses {
         }
     }
 
-    /// An operation that no turn tells of: its facts, and what goes in and comes out, but for what the turns tell too.
+    /// Reports an operation without a turn: its facts, input and output, except those that turns contain.
     pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
         self.step(turns.run, step, is_told);
         let kind = step.operation.kind;
@@ -88,7 +88,8 @@ impl Losses {
         }
     }
 
-    /// The run's question or answer, where the document has no place for it; `what` says so. Nothing is lost where a message says it.
+    /// The run's question or answer, if the document has no place for it; `what` describes it. Nothing is lost if a message
+    /// contains it.
     pub(crate) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
         let Some(utterance) = utterance else { return };
         let words = content::text(&utterance.content);
@@ -117,7 +118,7 @@ impl Losses {
         }
     }
 
-    /// A call of which the last result is told, as a call of this agent. `wrapped`: whether an object was put around its arguments.
+    /// A call whose last result is written, as a call of this agent. `wrapped`: whether an object was put around its arguments.
     pub(crate) fn call(
         &mut self,
         turns: &TurnFacts<'_>,

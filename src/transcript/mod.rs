@@ -1,4 +1,4 @@
-//! What was said, called and returned in a run, as formats present it: which operations the conversations cover, how to present the
+//! The messages, calls and results of a run, as formats present it: which operations the conversations cover, how to present the
 //! others, which calls were answered under which ids, and the parts that formats write alike.
 //!
 //! A [`Transcript`] borrows a [`Run`](crate::run::Run); it is made once a run and asked by every list of a document.
@@ -30,6 +30,6 @@ pub(crate) use coverage::{Transcript, Uncovered, is_model_call};
 pub(crate) use exchanges::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges};
 pub(crate) use history::{first_input, history};
 
-/// How deep called agents stand in one another in a document: JSON readers stop at 128 levels, and an agent takes five. Those
+/// How deep called agents are nested in a document: JSON readers stop at 128 levels, and an agent takes five. Those
 /// below are written after the others.
 pub(crate) const NESTING_LIMIT: usize = 16;

@@ -1,4 +1,4 @@
-//! A conversation by rounds: what a person said, and what was done until the person spoke again.
+//! A conversation by rounds: a person's message, and what was done until the next one.
 
 use crate::operation::{Message, Role};
 use crate::transcript::{Exchange, ExchangeKind};
@@ -7,16 +7,16 @@ use crate::transcript::{chat, content};
 /// A person's words and what followed them.
 #[derive(Debug, Default)]
 pub(crate) struct Round<'a, 'p> {
-    /// The messages of the person, or of who stands in for one; empty where an agent began without any.
+    /// The messages of the person, or of whoever acts as one; empty where an agent began without any.
     pub(crate) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
-    /// What was said and done then.
+    /// What followed.
     pub(crate) done: Vec<&'p Exchange<'a>>,
 }
 
-/// The rounds of a conversation, and what stands outside them.
+/// The rounds of a conversation, and what is outside them.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds<'a, 'p> {
-    /// What the system said, wherever it stood.
+    /// The system prompts, wherever they were.
     pub(crate) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
     pub(crate) list: Vec<Round<'a, 'p>>,
     /// Results that came as messages and answer no call.
@@ -56,12 +56,12 @@ impl<'a, 'p> Rounds<'a, 'p> {
 }
 
 impl Round<'_, '_> {
-    /// Whether all of it came as the input of a model call: it was said before the run.
+    /// Whether all of it came as the input of a model call: it is from before the run.
     pub(crate) fn is_old(&self) -> bool {
         !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
     }
 
-    /// The place in `done` of the answer: the last words, if beside them stand no calls but those that the provider answered.
+    /// The place in `done` of the answer: the last words, if they come with no calls but those that the provider answered.
     pub(crate) fn answer(&self) -> Option<usize> {
         let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
             let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());
@@ -75,7 +75,7 @@ impl Round<'_, '_> {
     }
 }
 
-/// What the assistant says in an exchange.
+/// The assistant's message of an exchange.
 pub(crate) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Message> {
     match exchange.kind {
         ExchangeKind::Turn(message) | ExchangeKind::Message(message) => Some(message),
@@ -83,7 +83,7 @@ pub(crate) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Messa
     }
 }
 
-/// The words of a run's question or answer, where no message holds them.
+/// The words of a run's question or answer, if no message contains them.
 pub(crate) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::document::json::Text<'_>> {
     let utterance = utterance.filter(|utterance| !utterance.in_conversation)?;
     Some(content::text(&utterance.content)).filter(|words| !words.trim().is_empty())

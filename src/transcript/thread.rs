@@ -15,11 +15,11 @@ use crate::transcript::{chat, content};
 /// A conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Thread<'a> {
-    /// A message stands behind the one that it follows.
+    /// A message comes after the one that it follows.
     pub(crate) nodes: Vec<Node<'a>>,
-    /// What was said and done, in order.
+    /// Messages and actions, in order.
     pub(crate) items: Vec<Item<'a>>,
-    /// Operations that nothing here tells of.
+    /// Operations that are not in the thread.
     pub(crate) rest: Vec<StepId>,
     pub(crate) losses: Vec<Loss>,
     ids: Ids<'a>,
@@ -47,7 +47,7 @@ pub(crate) struct Node<'a> {
     pub(crate) parent: Option<usize>,
     pub(crate) words: Words<'a>,
     pub(crate) at: UnixNanos,
-    /// The item that it stands in; `None` for words that only an agent or a chain holds.
+    /// The item that it is in; `None` for words that only an agent or a chain has.
     pub(crate) item: Option<usize>,
 }
 
@@ -56,9 +56,9 @@ pub(crate) struct Node<'a> {
 pub(crate) enum Words<'a> {
     /// It came as input.
     Input(&'a Message),
-    /// A model call said it.
+    /// A model call wrote it.
     Turn(&'a Message),
-    /// An operation alone tells it.
+    /// Only an operation has it.
     OfOperation { is_user: bool, text: Text<'a> },
     /// What came back from a call of its item.
     Result {
@@ -69,7 +69,7 @@ pub(crate) enum Words<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of these exchanges. `question` and `answer` stand around them: words that no message holds.
+    /// The thread of these exchanges. `question` and `answer` are around them: words that no message contains.
     pub(crate) fn of(
         run: &'a Run,
         results: &Results<'a>,
@@ -119,7 +119,7 @@ impl<'a> Thread<'a> {
         let step = exchange.step.and_then(|step| step.of(run));
         let before = match exchange.kind {
             _ if exchange.branch => self.branch(step),
-            // It stands at its time, after messages of calls that began before it ended.
+            // It is at its time, after messages of calls that began before it ended.
             ExchangeKind::SilentTurn => self.shared(step).or(self.tip),
             _ => self.tip,
         };
@@ -215,7 +215,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// What tells a message from others after the same one.
+/// What distinguishes a message from others after the same one.
 fn key(message: &Message) -> String {
     let role = match &message.role {
         Role::Developer => "system",

@@ -1,4 +1,4 @@
-//! What the turns of a run tell: an operation without a turn that says the same once more says nothing new.
+//! Facts in the turns of a run: an operation without a turn that repeats them adds nothing.
 
 use std::cell::OnceCell;
 
@@ -8,17 +8,18 @@ use crate::run::{Run, Step, Utterance};
 use crate::transcript::calls;
 use crate::transcript::conversation_words::ConversationWords;
 
-/// More definitions of one tool are not told apart: a client that writes each call another one would cost the square of their number.
+/// More definitions of one tool are not distinguished: a client that writes each call another one would cost the square of their
+/// number.
 const DEFINITIONS: usize = 16;
 
-/// What the turns of a run tell, looked up when an operation first needs it.
+/// The facts in the turns of a run, collected when an operation first needs it.
 pub(crate) struct TurnFacts<'a> {
     pub(crate) run: &'a Run,
     words: OnceCell<ConversationWords<'a>>,
     of_model_calls: OnceCell<ModelCalls<'a>>,
 }
 
-/// What the model calls of a run say of themselves.
+/// The facts of a run's model calls.
 #[derive(Default)]
 struct ModelCalls<'a> {
     agents: HashSet<&'a str>,
@@ -35,7 +36,8 @@ impl<'a> TurnFacts<'a> {
         }
     }
 
-    /// Whether a model call of the run tells this fact of an operation too, by its name in [`facts::all`](crate::transcript::facts::all).
+    /// Whether a model call of the run has this fact of an operation too, by its name in
+    /// [`facts::all`](crate::transcript::facts::all).
     pub(crate) fn tell(&self, fact: &str, step: &Step) -> bool {
         match fact {
             "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
@@ -54,7 +56,7 @@ impl<'a> TurnFacts<'a> {
         }
     }
 
-    /// What of an agent or a chain no turn tells, in words.
+    /// Descriptions of facts of an agent or a chain that no turn contains.
     pub(crate) fn untold(&self, step: &Step) -> Option<&'static str> {
         let operation = &step.operation;
         // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
@@ -99,7 +101,7 @@ fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
     step.operation.agent.name.as_deref().or_else(of_scope)
 }
 
-/// Whether what operations of this kind get and give is mostly what the turns in them say.
+/// Whether input and output of operations of this kind are mostly those of the turns in them.
 pub(crate) fn hands_on(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
 }

@@ -73,7 +73,7 @@ pub(crate) struct Beside {
     pub(crate) output: Option<String>,
 }
 
-/// Values up to this many bytes stand on one line.
+/// Values up to this many bytes are on one line.
 const SHORT: usize = 72;
 
 /// A value as people read it: text as it is, large JSON indented.

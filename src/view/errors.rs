@@ -11,7 +11,7 @@ const TRACEBACK: &str = "Traceback (most recent call last)";
 pub(crate) fn words(failure: &Failure) -> Cow<'_, str> {
     let message = failure.message.as_deref().map_or("", |message| split(message).0);
     let kind = failure.error_type.as_deref().map_or("", str::trim);
-    // `builtins.ValueError` and a message that begins with `ValueError` say the same.
+    // `builtins.ValueError` and a message that begins with `ValueError` mean the same.
     let short = kind.rsplit(['.', ':']).next().unwrap_or(kind);
     match (message, kind) {
         ("", "") => "error".into(),
@@ -35,7 +35,7 @@ fn split(message: &str) -> (&str, Option<&str>) {
     if !words.trim().is_empty() {
         return (words.trim(), Some(stack));
     }
-    // Python says what happened in the last line of a stack.
+    // In Python the last line of a stack is the message.
     let last = stack.trim_end().lines().next_back().unwrap_or(stack);
     (last.trim(), Some(stack))
 }

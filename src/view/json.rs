@@ -12,7 +12,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::{content, facts};
 use crate::withheld::is_withheld;
 
-/// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
+/// A run, its totals, and all facts of its steps. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
 /// durations ending in `_nanos` are nanoseconds.
 #[must_use]
 pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
@@ -56,7 +56,7 @@ pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
     Json::from(out).into()
 }
 
-/// One step, as it stands in the steps of its run, without its depth.
+/// One step, as it is in the steps of its run, without its depth.
 pub(crate) fn one_step(run: &Run, of: &Step) -> Value {
     let results = Results::of(run);
     let mut out = step(run, of, 0, &results);
@@ -152,7 +152,7 @@ fn groups<'a>(groups: &[Group<'a>]) -> Json<'a> {
     shown.collect()
 }
 
-/// A value without the words with which a client says that it left something out.
+/// A value without the words with which a client marks something left out.
 fn without_withheld(value: Value) -> Value {
     match value {
         Value::String(text) if is_withheld(&text) => Value::Null,
@@ -162,7 +162,7 @@ fn without_withheld(value: Value) -> Value {
     }
 }
 
-/// A log record: when, of which span, and what it says.
+/// A log record: its time, span and content.
 fn log_record(record: &LogRecord) -> Object<'_> {
     let mut out = Object::new();
     if record.when().0 > 0 {

@@ -1,7 +1,7 @@
 //! What people see of a run: an outline with times, totals, conversations, errors. The command line prints it, and
 //! the pages show it.
 //!
-//! Everything that spans say comes from others, who may mean harm: text goes through `view::text` before it is shown.
+//! All content of spans comes from others, who may be malicious: text goes through `view::text` before it is shown.
 
 pub(crate) mod compare;
 pub(crate) mod conversation;

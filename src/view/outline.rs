@@ -1,9 +1,9 @@
-//! The steps of a run that say something to people, as a tree.
+//! The steps of a run that are of interest to people, as a tree.
 
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, Step, StepId};
 
-/// One step of the outline. Rows stand in depth-first order.
+/// One step of the outline. Rows are in depth-first order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Index into [`Run::steps`].
@@ -14,7 +14,7 @@ pub(crate) struct Row {
     pub(crate) is_last: bool,
 }
 
-/// Whether a step says something to people; the children of the others move up.
+/// Whether a step is of interest to people; the children of the others move up.
 fn is_told(step: &Step) -> bool {
     !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
 }
@@ -24,7 +24,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     rows_of(run, is_told)
 }
 
-/// The outline with every step in it, also with those that say nothing of agents.
+/// The outline with every step in it, also with those without agent facts.
 pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
     rows_of(run, |_| true)
 }
@@ -32,7 +32,7 @@ pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
 fn rows_of(run: &Run, is_told: impl Fn(&Step) -> bool) -> Vec<Row> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
-    // The nearest ancestor that is shown; a parent stands before its children.
+    // The nearest ancestor that is shown; a parent comes before its children.
     let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
     for (index, step) in run.steps.enumerate() {
         let parent = step.parent.filter(|parent| *parent < index);

@@ -8,7 +8,7 @@ use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::{calls, content};
 
-/// The name that says most: the model's, the tool's, the agent's, else the span's.
+/// The most specific name: the model's, the tool's, the agent's, else the span's.
 pub(crate) fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     let operation = &step.operation;
     let name = match operation.kind {
@@ -30,7 +30,7 @@ pub(crate) fn nanos(step: &Step) -> Option<u64> {
     Some(step.ended_at?.0.saturating_sub(step.started_at.0))
 }
 
-/// Whether no span says when it happened: its times lie between those of the calls around it.
+/// Whether no span records when it happened: its times lie between those of the calls around it.
 pub(crate) fn has_derived_times(step: &Step) -> bool {
     step.observed == Observed::Messages
 }

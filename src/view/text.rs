@@ -130,7 +130,7 @@ fn duration(millis: u64) -> String {
     }
 }
 
-/// The same from nanoseconds, with microseconds where milliseconds say too little: `0 s`, `850 µs`, `3.25 ms`.
+/// The same from nanoseconds, with microseconds where milliseconds are too coarse: `0 s`, `850 µs`, `3.25 ms`.
 pub(crate) fn elapsed(nanos: u64) -> String {
     match nanos {
         0 => "0 s".to_owned(),

@@ -1,4 +1,4 @@
-//! Calls, tokens and money of a run, in all and by agent and model. What no operation says stays `None`.
+//! Calls, tokens and money of a run, in all and by agent and model. What no operation records stays `None`.
 
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation, TokenCount};
@@ -9,7 +9,7 @@ use crate::run::{Run, Step};
 pub(crate) struct Totals {
     /// Calls of language models.
     pub(crate) model_calls: u64,
-    /// Those of them that say no tokens.
+    /// Those of them that record no tokens.
     pub(crate) unmetered_calls: u64,
     /// Executions of tools.
     pub(crate) tool_calls: u64,
@@ -39,12 +39,12 @@ fn add<T: Copy>(sum: &mut Option<T>, value: Option<T>, plus: impl Fn(T, T) -> T)
     };
 }
 
-/// Whether an operation calls a model. What agents and chains say of tokens repeats the calls below them.
+/// Whether an operation calls a model. Tokens on agents and chains repeat the calls below them.
 fn calls_model(operation: &Operation) -> bool {
     matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank)
 }
 
-/// Tokens in and out of all calls of models; of a call that says them, the recorded total.
+/// Tokens in and out of all calls of models; the recorded total of a call that has one.
 pub(crate) fn tokens(run: &Run) -> Option<u64> {
     let calls = run
         .steps
@@ -64,7 +64,7 @@ pub(crate) fn cost(operation: &Operation) -> Option<f64> {
 }
 
 impl Totals {
-    /// Of all steps. Where no model call says what it costs, the run's own step may.
+    /// Of all steps. If no model call has a cost, the run's own step may.
     pub(crate) fn of(run: &Run) -> Self {
         let mut totals = Self::default();
         run.steps.iter().for_each(|step| totals.take(step));

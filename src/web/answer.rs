@@ -18,7 +18,7 @@ const FIRST: usize = 128 << 10;
 /// Bytes that go to the client at once.
 const PART: usize = 64 << 10;
 
-/// One request being answered by a thread of its own.
+/// One request being answered by its own thread.
 #[derive(Debug)]
 pub(crate) struct Answer {
     delivery: Arc<Delivery>,
@@ -47,7 +47,7 @@ impl Answer {
         self.content_type = content_type;
     }
 
-    /// That so many traces were deleted on request that would be in the answer: its head tells that.
+    /// That so many traces were deleted on request that would be in the answer: a header reports that.
     pub(crate) fn lacks_traces(&mut self, deleted: u64) {
         self.deleted = deleted;
     }
@@ -106,7 +106,7 @@ impl Answer {
         serde_json::to_writer(&mut *self, value).map_err(|error| io::Error::from(error).into())
     }
 
-    /// Ends the answer, or says why there is none.
+    /// Ends the answer, or reports why there is none.
     pub(crate) fn end(mut self, outcome: Result<(), Problem>) {
         let buffer = std::mem::take(&mut self.buffer);
         match (outcome, &self.head) {
@@ -121,7 +121,7 @@ impl Answer {
                     let _ = head.send(problem.reply());
                 }
             }
-            // Its beginning has left: that it does not end is all that can be said.
+            // Its beginning has left: that it does not end is the only possible signal.
             (Err(_), None) => self.delivery.end(false, self.reservation),
         }
     }

@@ -12,7 +12,7 @@ const SMALL_FACTOR: usize = 300;
 pub(crate) enum Purpose {
     /// Its spans as they are.
     Spans,
-    /// A document, or what a list says of it.
+    /// A document, or its entry in a list.
     Document,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn of_small(bytes: u64) -> Option<usize> {
     Some(bytes * SMALL_FACTOR)
 }
 
-/// Bytes of memory for one chunk. The factors are measured: `tests/security/reading.rs` holds them.
+/// Bytes of memory for one chunk. The factors are measured: `tests/security/reading.rs` checks them.
 pub(crate) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
     let Census {
         items,

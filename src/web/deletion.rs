@@ -18,7 +18,7 @@ use crate::store::{Beside, Deleted, Error, Unwanted};
 pub(crate) struct Deletion {
     /// What is to be deleted.
     pub(crate) what: Unwanted,
-    /// Whether the answer says only how much that is.
+    /// Whether the answer is only how much that is.
     pub(crate) dry_run: bool,
 }
 

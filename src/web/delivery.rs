@@ -50,7 +50,7 @@ pub(crate) struct Delivery {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// Bytes that were made and are not written to the client: those that wait, and those that the connection holds.
+    /// Bytes that were made and are not written to the client: those that wait, and those that the connection buffers.
     outstanding: usize,
     written: u64,
     made: Option<Made>,
@@ -247,7 +247,7 @@ impl Drop for Parts {
     }
 }
 
-/// A part that the connection holds until it is written.
+/// A part that the connection buffers until it is written.
 struct Held {
     part: Vec<u8>,
     delivery: Arc<Delivery>,

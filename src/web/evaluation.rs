@@ -1,8 +1,9 @@
-//! What people say of a run or of a step: a note, a label, a score.
+//! Judgements by people of a run or of a step: a note, a label, a score.
 //!
-//! It is stored as a span of its own below the one that it judges, in OpenInference's words (`EVALUATOR`, `evaluations.0.evaluation.*`),
-//! so every format has it as it has the judgements of programs. Its times are the end of what it judges: a note of next week does not
-//! make a run take a week. Who said it and when is in its metadata, as `annotator` and `annotated_at`.
+//! It is stored as a separate span below the one that it judges, in OpenInference's words (`EVALUATOR`,
+//! `evaluations.0.evaluation.*`), so every format has it as it has the judgements of programs. Its times are the end of what it
+//! judges: a note of next week does not make a run take a week. Its author and time are in its metadata, as `annotator` and
+//! `annotated_at`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,14 +28,14 @@ use crate::run::{Run, Step};
 use crate::span::{Resource, Scope, Span, SpanId, TraceId};
 use crate::store;
 
-/// Characters of a name, of a label and of who says it.
+/// Characters of a name, of a label and of the author.
 const SHORT: usize = 200;
 /// Bytes of a note.
 const NOTE: usize = 64 << 10;
 /// Bytes of a body: a note with the escapes of JSON or of a form, and the rest.
 pub(crate) const EVALUATION_BYTES: usize = 512 << 10;
 
-/// What is said. At least one of score, label and explanation is there.
+/// The judgement. At least one of score, label and explanation is there.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewEvaluation {
@@ -48,7 +49,7 @@ pub(crate) struct NewEvaluation {
     pub label: Option<String>,
     /// Why, or any note.
     pub explanation: Option<String>,
-    /// Who says it. Where tokens are required, the token's name stands instead.
+    /// The author. If tokens are required, the token's name replaces it.
     pub annotator: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl NewEvaluation {
         serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("the body is no evaluation: {error}")))
     }
 
-    /// Of the fields of a form, where what is empty is not said.
+    /// From the fields of a form, where empty means absent.
     pub(crate) fn from_form<'a>(fields: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> Result<Self, Problem> {
         let mut said = Self::default();
         for (name, value) in fields {
@@ -135,7 +136,7 @@ impl Web {
     ///
     /// # Errors
     ///
-    /// The answer that refuses it: it says nothing, or there is no such trace or span.
+    /// The answer that refuses it: it is empty, or there is no such trace or span.
     pub(crate) async fn evaluated(
         self: Arc<Self>,
         asked: Reading,

@@ -14,7 +14,7 @@ use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
-/// The program's version, and a number that rises when a summary of the same version says something else.
+/// The program's version, and a number that rises when a summary of the same version changes.
 const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
 
 /// One trace in a list.
@@ -31,13 +31,13 @@ pub struct Listed {
     pub session: Option<String>,
     /// Earliest start, nanoseconds since 1970.
     pub start_unix_nano: u64,
-    /// Latest end, nanoseconds since 1970; 0 if none says.
+    /// Latest end, nanoseconds since 1970; 0 if none has one.
     pub end_unix_nano: u64,
     /// How many spans came.
     pub spans: u64,
     /// How many log records came.
     pub logs: u64,
-    /// How many spans say that they failed.
+    /// How many spans failed.
     pub failed_spans: u64,
     /// Bytes in the log.
     pub bytes: u64,
@@ -48,11 +48,11 @@ pub struct Listed {
     pub summary: Summary,
 }
 
-/// What the agent did, as its run says.
+/// What the agent did, from its run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
-    /// Whether any operation of an agent stands in the trace.
+    /// Whether the trace contains any operation of an agent.
     pub agent_work: bool,
     /// The root agent's name.
     pub agent: Option<String>,
@@ -64,15 +64,15 @@ pub struct Summary {
     pub model_calls: u64,
     /// Executions of tools.
     pub tool_calls: u64,
-    /// Tokens that went into models; `None`: no call says how many.
+    /// Tokens that went into models; `None`: no call records them.
     pub input_tokens: Option<u64>,
-    /// Tokens that came out; `None`: no call says how many.
+    /// Tokens that came out; `None`: no call records them.
     pub output_tokens: Option<u64>,
-    /// US dollars; `None`: no span says how much.
+    /// US dollars; `None`: no span records it.
     pub cost_usd: Option<f64>,
     /// What the document or the client that it came from calls it, where that is no trace id.
     pub name: Option<String>,
-    /// The run's reward; `None`: no span says one.
+    /// The run's reward; `None`: no span records one.
     pub reward: Option<f64>,
     /// What was answered last, cut as the question is.
     pub answer: Option<String>,
@@ -122,7 +122,7 @@ impl Summary {
     /// The longest name of an agent or a model in the lists of them, in bytes.
     pub const NAME: usize = 256;
 
-    /// What a run says.
+    /// Reads a run.
     #[must_use]
     pub fn of(run: &Run) -> Self {
         let count = |kind: Kind| run.steps.iter().filter(|step| step.operation.kind == kind).count() as u64;
@@ -205,7 +205,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     found.into_list().map(str::to_owned).collect()
 }
 
-/// The traces that a filter holds, with what the agent did in each. That is computed once a revision.
+/// The traces that match a filter, with what the agent did in each. That is computed once a revision.
 ///
 /// # Errors
 ///

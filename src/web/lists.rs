@@ -11,7 +11,7 @@ use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
 use crate::store::{Filter, Order, SessionCursor, TraceCursor, TraceRow, Unwanted};
 
-/// Lists are this long unless the request says otherwise.
+/// Lists are this long by default.
 const USUAL: usize = 50;
 /// And never longer than this.
 const MOST: usize = 1_000;

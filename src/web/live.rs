@@ -10,7 +10,7 @@ use super::readers::Readers;
 use crate::span::TraceId;
 use crate::store::{ArrivalLimits, Position, Store};
 
-/// What came together is told together.
+/// What came together is reported together.
 const TOGETHER: Duration = Duration::from_millis(250);
 /// How often to look whether anybody still listens.
 const LOOK: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const WAITING: usize = 64;
 pub(crate) enum Came {
     /// Something for these traces.
     For(Arc<BTreeSet<TraceId>>),
-    /// More than can be told.
+    /// More than can be reported.
     Much,
 }
 

@@ -9,27 +9,28 @@
 //! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |
 //! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
 //! | `POST /api/v1/import/{format}` | stores documents of a format as spans; without a format each is recognised |
-//! | `POST /api/v1/traces/{id}/evaluations` | what a person says of a run or a step: a note, a label, a score |
+//! | `POST /api/v1/traces/{id}/evaluations` | a person's judgement of a run or a step: a note, a label, a score |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
 //! | `POST /v1/organizations/{org}/traces/{id}/blocks` | adds one block, or a list of them, to a trace |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
 //! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
 //! | `GET /api/v1/openapi.json` | all of this as an OpenAPI document |
 //!
-//! A list has 50 entries unless `limit` says otherwise, and 1000 at most. Where it has more, `next` is what `after` is set to
+//! A list has 50 entries by default, and 1000 at most. Where it has more, `next` is what `after` is set to
 //! for those behind.
 //!
 //! One document is answered as it is, several as a JSON array. `documents=array` asks for an array in any case,
 //! `documents=ndjson` (or `Accept: application/x-ndjson`) for one document a line.
 //!
-//! Of a trace that is damaged on the disk there is no document (500, `DAMAGED`) unless the request says `damaged=allow`: then
-//! it is made of what is left. Reading has threads and memory of its own ([`ReadLimits`]): 503 with `Retry-After` while others
+//! Of a trace that is damaged on the disk there is no document (500, `DAMAGED`) unless the request has `damaged=allow`: then
+//! it is made of what is left. Reading has its own threads and memory ([`ReadLimits`]): 503 with `Retry-After` while others
 //! have them, 413 for what takes more than there are.
 //!
-//! The routes stand in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
+//! The routes are in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
 //!
-//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what people say of runs takes
-//! `annotate`, what deletes `delete`, what else writes `ingest`, all others `read`; what they show is the token's project alone.
+//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`,
+//! judgements of runs take `annotate`, what deletes `delete`, what else writes `ingest`, all others `read`; what they show is the
+//! token's project alone.
 
 pub(crate) mod answer;
 mod aside;

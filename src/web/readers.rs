@@ -1,4 +1,4 @@
-//! What reading may take: threads and memory of its own, apart from receiving.
+//! What reading may use: its own threads and memory, separate from receiving.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! Answers, and what is said where there is none.
+//! Answers, and errors where there is none.
 
 use std::io;
 
@@ -190,7 +190,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "TRACE_RECORDED", message)
     }
 
-    /// A request that writes is refused before anything is known of what it says, or because it cannot be stored.
+    /// A request that writes is refused before anything is known of its content, or because it cannot be stored.
     pub(crate) fn unread(status: u16, message: String, retry: Option<u64>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
         let code = match status {

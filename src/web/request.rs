@@ -1,4 +1,4 @@
-//! What a request says.
+//! The content of a request.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::delivery::SlowClient;
 use super::reply::Problem;
 
-/// What a path says.
+/// The content of a path.
 #[derive(Debug)]
 pub struct Named<T>(
     /// Its parts, decoded.

@@ -25,7 +25,7 @@ use crate::store::Filter;
 pub struct Route {
     /// Its path, with `{names}` for what differs.
     pub path: &'static str,
-    /// The right that it takes; `None`: it is answered to anyone, and says nothing of any data.
+    /// The right that it takes; `None`: it is answered to anyone, and reveals nothing of any data.
     pub right: Option<Right>,
     /// What it answers, for the [`Web`] in the request's extensions.
     pub methods: MethodRouter,
@@ -37,7 +37,7 @@ pub const BLOCKS: &str = "/v1/organizations/{org}/traces/{trace_id}/blocks";
 /// Where documents of a format are written with POST.
 pub(crate) const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
 
-/// The same where each document tells its format.
+/// The same, with each document's format recognised.
 pub(crate) const IMPORT: &str = "/api/v1/import";
 
 /// Where people's notes, labels and scores are written with POST.

@@ -1,4 +1,4 @@
-//! What answers questions about one store, by threads of its own.
+//! Answers questions about one store, on its own threads.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -140,7 +140,7 @@ impl Web {
         let mut answer = Answer::new(&readers, &delivery, head);
         let making = Making(Arc::clone(&delivery));
         let waiting = Waiting(Some(Arc::clone(&delivery)));
-        // A thread of its own: no reader may keep a receiver's thread, or the process at its end.
+        // A separate thread: no reader may keep a receiver's thread, or the process at its end.
         let thread = std::thread::Builder::new().name("read".to_owned()).spawn(move || {
             let _held = (permit, making);
             let outcome = read(&self, &asked, &mut answer);

@@ -67,13 +67,13 @@ pub(crate) fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mu
     stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(web, id))
 }
 
-/// One object that holds both signals: `convert` reads it as it is.
+/// One object with both signals: `convert` reads it as it is.
 pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
     let stored = stored_alone(web, trace_id(id)?, Purpose::Spans, answer)?;
     Ok(json::write_trace(&stored.spans, &stored.logs, &stored.damaged, answer)?)
 }
 
-/// What a request for documents says beside the path.
+/// The parameters of a request for documents.
 pub(crate) struct Wanted {
     pub(crate) options: Options,
     sequence: Sequence,

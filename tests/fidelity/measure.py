@@ -244,7 +244,7 @@ def main():
 def tables(sums, groups, read):
     lines = []
     for group, count in sorted(groups.items()):
-        lines += [f"### {group}: {count} recordings", "", "| | recordings read | " + " | ".join(FACTS) + " | of what is told, happened |"]
+        lines += [f"### {group}: {count} recordings", "", "| | recordings read | " + " | ".join(FACTS) + " | precision |"]
         lines.append("|---" * (len(FACTS) + 3) + "|")
         for name in CONVERTERS:
             rows = sums[(group, name)]

@@ -7,7 +7,8 @@ use std::process::Command;
 use spanbridge::span::TraceId;
 
 use super::doctor::{doctor, expect};
-use super::{get, send, span, stdout, text};
+use super::{stdout, text};
+use crate::requests::{get, send, span};
 use crate::serving::{ANY_PORTS, Serving, spanbridge};
 
 /// The commands of the page in its section on backups: the first block copies, the last restores.

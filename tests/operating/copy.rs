@@ -6,7 +6,8 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Append as _, Chunk, Local, OpenOptions, Read as _};
 
-use super::{span, text};
+use super::text;
+use crate::requests::span;
 use crate::serving::spanbridge;
 
 fn options(data: &Path) -> OpenOptions {

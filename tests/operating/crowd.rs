@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{get, send, span};
+use crate::requests::{get, send, span};
 use crate::serving::Serving;
 
 #[test]

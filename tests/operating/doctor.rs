@@ -11,7 +11,8 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Administer as _, Append as _, Chunk, Local, OpenOptions};
 
-use super::{send, span, text};
+use super::text;
+use crate::requests::{send, span};
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
 
 /// The doctor's exit status and findings.

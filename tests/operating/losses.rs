@@ -9,7 +9,8 @@ use spanbridge::span::Signal;
 use spanbridge::store::{Append as _, Chunk, Local, OpenOptions};
 
 use super::doctor::{doctor, expect};
-use super::{get, span, text};
+use super::text;
+use crate::requests::{get, span};
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
 
 const TRACES: u8 = 90;

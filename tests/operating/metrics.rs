@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{get, send, span, stdout, text};
+use super::{stdout, text};
+use crate::requests::{get, send, span};
 use crate::serving::{Serving, spanbridge};
 
 /// What the text format 0.0.4 allows, strictly: metrics by name, and the samples of each by their labels.

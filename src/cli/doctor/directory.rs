@@ -1,4 +1,4 @@
-//! The data directory: is it there, whose is it, is there room, and does its file system keep what it says it wrote.
+//! The data directory: is it there, whose is it, is there room, and does its file system keep what it synced.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ const LITTLE: u64 = 1 << 30;
 /// With less, one large request may not fit.
 const TOO_LITTLE: u64 = 64 << 20;
 
-/// The file systems that say `synced` of what a crash of the machine may take, and why.
+/// The file systems that report data as synced that a crash of the machine may take, and why.
 const LIARS: &[(&str, &str)] = &[
     ("tmpfs", "it is in memory: a restart of the machine deletes it"),
     ("ramfs", "it is in memory: a restart of the machine deletes it"),
@@ -29,7 +29,7 @@ const LIARS: &[(&str, &str)] = &[
     ("fuse", "whether a sync reaches a disk depends on the program that provides it"),
 ];
 
-/// Looks at the directory, and says who writes to it.
+/// Looks at the directory, and reports who writes to it.
 pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
     let shown = directory.display();
     let Ok(data) = fs::metadata(directory) else {

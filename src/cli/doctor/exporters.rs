@@ -72,7 +72,7 @@ fn endpoint(config: &Config, (name, value, path): (&str, &str, Option<&str>), tl
     }
 }
 
-/// `0.0.0.0:4318` is reached by every name of this machine that we can tell: the loopback ones.
+/// `0.0.0.0:4318` is reached by every name of this machine that is known here: the loopback ones.
 fn reaches(asked: &str, listening: &str) -> bool {
     let of = |text: &str| text.to_socket_addrs().map(|found| found.collect::<Vec<_>>()).unwrap_or_default();
     let listening = of(listening);

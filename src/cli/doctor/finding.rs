@@ -1,4 +1,4 @@
-//! What the doctor found, and how it is told.
+//! What the doctor found, and how it is reported.
 
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use crate::cli::out::with_causes;
 use crate::store::log::{self, Fault, Lost};
 use crate::store::{self, Error, Losses, index};
 
-/// A gap in the numbers of segments that is wider is no gap: one of the files has a name of its own.
+/// A gap in the numbers of segments that is wider is no gap: one of the files has a foreign name.
 const WIDEST_GAP: u64 = 10_000;
 
 /// The losses that are kept of a store.

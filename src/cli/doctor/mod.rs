@@ -109,7 +109,7 @@ impl Doctor {
         let mut all = Vec::new();
         let mut found = Findings::of("settings");
         let config = settings::check(&self.sources, command, &mut found);
-        // Settings that cannot be used are told whatever was asked for: nothing else can be looked at.
+        // Settings that cannot be used are reported whatever was asked for: nothing else can be checked.
         if self.wants(Check::Settings) || config.is_none() {
             all.append(&mut found.list);
         }

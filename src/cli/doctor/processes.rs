@@ -1,4 +1,4 @@
-//! Which process holds a lock or a port, as Linux tells it. Where it does not, nobody is known.
+//! Which process has a lock or a port, as Linux reports it; unknown on other systems.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -27,7 +27,7 @@ fn process(id: u32) -> Process {
     Process { id, name: name.to_owned() }
 }
 
-/// Who holds the lock of a data directory. The lock is not touched: a bridge that starts now must get it.
+/// The process with the lock of a data directory. The lock is not touched: a bridge that starts now must get it.
 pub(super) fn holder(directory: &Path) -> Option<Process> {
     let locks = fs::read_to_string("/proc/locks").ok()?;
     // On some file systems a directory cannot be locked: then the file in it is.

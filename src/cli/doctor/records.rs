@@ -1,4 +1,4 @@
-//! The log, read record by record, and the index that stands beside it. Nothing is changed.
+//! The log, read record by record, and the index next to it. Nothing is changed.
 
 use std::path::Path;
 
@@ -181,7 +181,7 @@ fn unreadable(error: &Error, found: &mut Findings) {
     found.wrong(super::super::out::with_causes(error), "its spans cannot be read", mend);
 }
 
-/// Whether the index can be used, and whether it knows what the log holds.
+/// Whether the index can be used, and whether it knows what the log contains.
 pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary: &Vocabulary, found: &mut Findings) {
     let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
     let stopped = if running { "stop the server, then: " } else { "" };
@@ -235,7 +235,7 @@ pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary
     }
 }
 
-/// Traces of which the index says something else than the log.
+/// Traces for which the index differs from the log.
 fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Findings) {
     const NAMED: usize = 10;
     if !compared.traces.is_empty() {
@@ -273,12 +273,12 @@ fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Fi
     }
 }
 
-/// Records that the index knows, and that the log no longer holds: they were acknowledged.
+/// Records that the index knows, and that the log no longer contains: they were acknowledged.
 fn lost(directory: &Path, losses: &Losses, found: &mut Findings) -> Result<(), Error> {
     for (number, last) in index::last_records(directory)? {
-        // In whole segments, what stands before the last record is there too.
+        // In whole segments, everything before the last record is there too.
         let is_there = log::inspect(directory, number)?.is_some_and(|inspected| match inspected.form {
-            // That its records are not read was told already, and nothing of them is lost.
+            // That its records are not read was reported already, and none of them is lost.
             _ if inspected.head_should_say.is_some() => true,
             _ if !inspected.damaged.is_empty() => false,
             Form::Raw => last < inspected.end,

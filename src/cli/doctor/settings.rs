@@ -55,7 +55,7 @@ pub(super) fn check(sources: &Sources, command: &clap::Command, found: &mut Find
 fn certificate(config: &Config, found: &mut Findings) {
     let Some(files) = &config.security.tls else { return };
     let path = files.certificate.display();
-    // What cannot be read was told already.
+    // What cannot be read was reported already.
     let Ok((from, until)) = files.validity() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);

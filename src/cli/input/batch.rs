@@ -31,7 +31,7 @@ pub(in crate::cli) struct Batch<'r> {
     pub(in crate::cli) problems: Vec<Problem>,
     /// What carries nothing that documents are made of.
     pub(in crate::cli) notes: Vec<String>,
-    /// What the spans do not say as the documents did, by file.
+    /// What the spans do not represent as the documents did, by file.
     pub(in crate::cli) documents: Vec<(String, Note)>,
     /// Files with a problem.
     pub(in crate::cli) broken: HashSet<PathBuf>,
@@ -77,7 +77,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Reports on standard error what the spans of documents do not say as the documents did.
+    /// Reports on standard error what the spans of documents do not represent as the documents did.
     pub(in crate::cli) fn report_documents(&self) {
         let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
         // One line a kind, with the first of its notes: a document of nine steps may have dozens.
@@ -100,7 +100,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds what a file or a folder holds; `-` is standard input.
+    /// Adds the content of a file or a folder; `-` is standard input.
     pub(in crate::cli) fn read(&mut self, path: &Path) {
         let before = self.problems.len();
         if path.is_dir() {

@@ -7,7 +7,7 @@ use crate::formats::AnyFormat;
 /// What files hold.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::cli) enum From {
-    /// Each file's content tells.
+    /// Determined from each file's content.
     #[default]
     Auto,
     /// Documents of this format.

@@ -12,7 +12,7 @@ use crate::store::Chunk;
 /// About so many times a file is looked through for one message that is all of it and has to be mended.
 const WHOLE_TRIES: usize = 4;
 
-/// How many refused spans of one file are told one by one.
+/// How many refused spans of one file are reported one by one.
 const TOLD: usize = 20;
 
 impl Batch<'_> {
@@ -113,7 +113,7 @@ impl Batch<'_> {
     }
 
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
-    /// `whole`: with what stands before the text.
+    /// `whole`: with what precedes the text.
     pub(super) fn add_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
         if skipped > 0 && otlp::signal::guess(whole).is_some() {
             // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
@@ -185,7 +185,7 @@ impl Batch<'_> {
         self.problems.push(Problem::Json { file, offset, source });
     }
 
-    /// Adds a message that is this text. A file is no sender that could be told what to correct: ids that are none are derived.
+    /// Adds a message that is this text. A file is no sender that could correct anything: invalid ids are derived.
     pub(super) fn add_text(&mut self, file: &str, offset: usize, message: Message, text: &[u8]) {
         if !message.has_unusable_ids() {
             return self.add_message(file, offset, message);

@@ -1,4 +1,4 @@
-//! All that was said, in full.
+//! The whole conversation, in full.
 
 use super::line::Line;
 use super::overview::indented;

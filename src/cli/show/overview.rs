@@ -1,4 +1,4 @@
-//! What stands around the tree: whose run it was, what it was asked and answered, its totals and its errors.
+//! What is around the tree: whose run it was, its question and answer, its totals and its errors.
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
@@ -115,7 +115,7 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     lines
 }
 
-/// Calls, tokens, money, each only where something says it.
+/// Calls, tokens, money, each only if recorded.
 pub(super) fn counts(totals: &Totals) -> Vec<String> {
     let mut counts = vec![many(totals.model_calls, "model call"), many(totals.tool_calls, "tool call")];
     if let Some(tokens) = step::tokens(&totals.tokens) {
@@ -132,7 +132,7 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
     counts
 }
 
-/// Tables by agent and by model, where there is more than one or something to say of one.
+/// Tables by agent and by model, where there is more than one or one with something to show.
 pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let (agents, models) = (totals::by_agent(run), totals::by_model(run));
@@ -214,7 +214,7 @@ fn failure_lines(failure: &Failure, width: Option<usize>, full: bool) -> Vec<Str
     lines.extend(message.into_iter().map(|line| styled(&line, Style::Bad)));
     if let Some(stack) = words::stack(failure) {
         let stack: Vec<&str> = stack.lines().filter(|line| full || !line.trim().is_empty()).collect();
-        // The last lines say where it happened.
+        // The last lines show where it happened.
         let hidden = if full { 0 } else { stack.len().saturating_sub(STACK_LINES) };
         if hidden > 0 {
             lines.push(styled(

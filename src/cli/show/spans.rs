@@ -19,7 +19,7 @@ pub(super) struct Verbosity {
     pub(super) full: bool,
 }
 
-/// How wide a value may be where no terminal says.
+/// How wide a value may be without a terminal.
 const VALUE: usize = 100;
 /// Deeper than this, lines are not indented further.
 const INDENT: usize = 40;

@@ -8,11 +8,11 @@ use crate::view::outline::{self, Row};
 use crate::view::text::{columns, dollars, elapsed, one_line};
 use crate::view::{errors, step, totals};
 
-/// How wide a value may be where no terminal says.
+/// How wide a value may be without a terminal.
 const VALUE: usize = 100;
 /// How wide a name may be.
 const NAME: usize = 48;
-/// On narrower terminals, tokens are told without their parts.
+/// On narrower terminals, tokens are shown without their parts.
 const WIDE: usize = 120;
 /// Deeper than this, lines are not indented further; a third of the terminal may be less.
 const DEPTH: usize = 40;
@@ -74,7 +74,7 @@ fn branch(row: &Row, goes_on: &[bool], deepest: usize) -> String {
     if row.depth == 0 {
         return String::new();
     }
-    // The tops have no branches of their own.
+    // The tops have no branches.
     let above = goes_on.iter().skip(1).map(|goes_on| if *goes_on { "│ " } else { "  " });
     let own = if row.is_last { "└─" } else { "├─" };
     if row.depth <= deepest {

@@ -46,7 +46,7 @@ impl Where {
                 "with a server, the token selects the project; --project is for a data directory or a bucket",
             )),
             Chosen::Server(url) => self.server(url).map(Deleting::Server),
-            // Without a database of its own: each server removes it from its own.
+            // Without its own database: each server removes it from its own.
             Chosen::Bucket(url) => {
                 let options = OpenOptions {
                     session_keys: vocabulary(self.semconv())?.session_keys(),

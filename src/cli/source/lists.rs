@@ -16,7 +16,7 @@ pub(in crate::cli) struct Session {
     pub(in crate::cli) traces: u64,
     /// Start of the first.
     pub(in crate::cli) start_unix_nano: u64,
-    /// End of the last; 0 if none says.
+    /// End of the last; 0 if none has one.
     pub(in crate::cli) end_unix_nano: u64,
 }
 

@@ -66,7 +66,7 @@ impl Server {
             Ok((status, said)) => Err(Failure::Server {
                 url: url.to_owned(),
                 message: match status {
-                    // What a port says to plain HTTP where it speaks TLS.
+                    // The answer of a TLS port to plain HTTP.
                     400 if said.starts_with(SPEAKS_TLS.as_bytes()) => "the server speaks TLS on this port; write https:// in the URL",
                     404 if is_receiver(&said) => "spanbridge receives OTLP on this port; its API is on another (4319 by default)",
                     _ => "the server there is not spanbridge",
@@ -77,7 +77,7 @@ impl Server {
         }
     }
 
-    /// Asks again for a while where the bridge says that it is busy.
+    /// Asks again for a while if the bridge answers that it is busy.
     fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
         let begin = Instant::now();
         loop {
@@ -190,7 +190,7 @@ pub(in crate::cli) fn is_spanbridge(address: &str) -> bool {
     said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
 }
 
-/// Whether this is what the port for OTLP/HTTP says of a path that it does not have.
+/// Whether this is the answer of the port for OTLP/HTTP to an unknown path.
 fn is_receiver(said: &[u8]) -> bool {
     String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
 }

@@ -19,14 +19,14 @@ pub struct ExpressionError {
 pub enum Fault {
     /// Nothing is there.
     Empty,
-    /// Something else has to stand there.
+    /// Something else is expected there.
     Expected {
         /// What.
         wanted: &'static str,
     },
     /// Another language writes it so.
     Meant {
-        /// What stands for it here.
+        /// The equivalent here.
         meant: &'static str,
     },
     /// No token has this letter.
@@ -36,7 +36,7 @@ pub enum Fault {
     },
     /// A quote has no end.
     OpenQuote,
-    /// A quote stands within a word.
+    /// A quote is within a word.
     QuoteInWord,
     /// A bracket has no end.
     OpenBracket,
@@ -59,7 +59,7 @@ pub enum Fault {
         /// What it is compared with.
         wanted: String,
     },
-    /// Brackets or `not` stand too deep in one another.
+    /// Brackets or `not` are nested too deep.
     Depth {
         /// How deep they may.
         limit: usize,

@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::span::UnixNanos;
 use crate::view::totals::{self, Totals};
 
-/// Something that a run may say.
+/// A fact that a run may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// How it ended.
@@ -137,7 +137,7 @@ impl Field {
         })
     }
 
-    /// Whether a run says something of it.
+    /// Whether a run has it.
     pub(super) fn is_said(&self, run: &Run) -> bool {
         match self {
             Self::Status | Self::Start => true,
@@ -149,7 +149,7 @@ impl Field {
 }
 
 impl TextField {
-    /// What a run says.
+    /// The values of a run.
     pub(super) fn values<'a>(&'a self, run: &'a Run) -> Vec<Cow<'a, str>> {
         let operations = || run.steps.iter().map(|step| &*step.operation);
         let one = |text: Option<&'a String>| text.map(|text| text.as_str().into()).into_iter().collect();
@@ -191,7 +191,7 @@ impl TextField {
 }
 
 impl NumberField {
-    /// What a run says. What is no number is not said.
+    /// The numbers of a run. Other values are absent.
     pub(super) fn values(&self, run: &Run) -> Vec<f64> {
         let one = |number: Option<f64>| number.into_iter().collect();
         let count = |number: Option<u64>| number.map(|number| number as f64).into_iter().collect();

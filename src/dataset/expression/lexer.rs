@@ -21,7 +21,7 @@ pub(super) enum TokenKind {
     Close,
 }
 
-/// Operators of other languages, with what stands for them here. Longer ones first.
+/// Operators of other languages, with their equivalents here. Longer ones first.
 const MEANT: [(&str, &str); 8] = [
     ("===", "="),
     ("==", "="),
@@ -99,7 +99,7 @@ fn token(kind: TokenKind, start: usize, end: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// What stands in the quotes that begin here, and how many bytes it takes with them.
+/// The text in the quotes that begin here, and how many bytes it takes with them.
 fn quotation(text: &str, at: usize, quote: char) -> Result<(String, usize), ExpressionError> {
     let inside = text.get(at + 1..).unwrap_or_default();
     let mut words = String::new();

@@ -1,4 +1,4 @@
-//! Which runs: an expression over what a run says.
+//! Which runs: an expression over the facts of a run.
 //!
 //! ```text
 //! expression = all ("or" all)*
@@ -9,10 +9,10 @@
 //! ```
 //!
 //! For example `status = ok and (score.relevance >= 0.5 or tag = golden)`. A word goes up to a blank, a bracket, a quote or an
-//! operator. In quotes, `\"`, `\'` and `\\` stand for the letter after the backslash. `and`, `or`, `not` and `has` may be written in any
-//! case.
+//! operator. In quotes, `\"`, `\'` and `\\` mean the letter after the backslash. `and`, `or`, `not` and `has` may be written in
+//! any case.
 //!
-//! | field | holds | operators |
+//! | field | contents | operators |
 //! |---|---|---|
 //! | `status` | `ok`, `error` or `running` | `=` `!=` |
 //! | `agent`, `model`, `tool`, `tag` | the names of all agents, models and tools of the run; its tags | `=` `!=` `~` |
@@ -30,8 +30,8 @@
 //! * `=` compares whole texts, letter by letter. `~` compares with a pattern, where `*` is any text, `?` is any letter, and case does not
 //!   matter.
 //! * A field with several values satisfies a comparison if one of them does, and `!=` if none of them is equal.
-//! * What no span says satisfies no comparison: `reward < 1` and `reward != 1` both leave out a run without a reward. `not` turns the
-//!   answer around, so `not reward = 1` takes such a run in. `has(reward)` asks whether it is said at all.
+//! * What no span records satisfies no comparison: `reward < 1` and `reward != 1` both leave out a run without a reward. `not`
+//!   turns the answer around, so `not reward = 1` takes such a run in. `has(reward)` asks whether it is recorded at all.
 
 mod error;
 mod field;

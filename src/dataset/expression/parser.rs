@@ -9,7 +9,7 @@ use super::lexer::{Token, TokenKind, tokens};
 use super::tree::{Expression, Pattern, Relation, Sameness, Status};
 use crate::span::UnixNanos;
 
-/// Brackets and nots may stand so deep in one another.
+/// Brackets and nots may be nested so deep.
 const DEPTH_LIMIT: usize = 100;
 
 impl Expression {
@@ -37,7 +37,7 @@ impl Expression {
     }
 }
 
-/// Words of other languages where an operator has to stand, with what stands for them here.
+/// Words of other languages where an operator is expected, with their equivalents here.
 const WORDS: [(&str, &str); 7] = [
     ("is", "="),
     ("eq", "="),

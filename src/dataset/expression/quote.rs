@@ -1,6 +1,6 @@
 //! Words and quoted texts.
 
-/// Whether a letter may stand in a word without quotes.
+/// Whether a letter may be in a word without quotes.
 pub(super) fn is_word(letter: char) -> bool {
     !letter.is_whitespace() && !"()=!<>~\"'".contains(letter)
 }

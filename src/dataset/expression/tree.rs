@@ -1,4 +1,4 @@
-//! The parts of an expression, and whether it holds of a run.
+//! The parts of an expression, and whether it is true of a run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::span::UnixNanos;
 /// Which runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
-    /// Each of these holds.
+    /// All of these are true.
     All(Vec<Expression>),
-    /// One of these holds.
+    /// One of these is true.
     Any(Vec<Expression>),
     /// This does not hold.
     Not(Box<Expression>),
-    /// The run says something of this field.
+    /// The run has this field.
     Has(Field),
     /// The run's text is, or is not, this one.
     Text(TextField, Sameness, String),
@@ -27,7 +27,7 @@ pub enum Expression {
     Like(TextField, Pattern),
     /// The run's status is, or is not, this one.
     Status(Sameness, Status),
-    /// The run's number stands so to this one.
+    /// The run's number compares so to this one.
     Number(NumberField, Relation, f64),
     /// The run took so long, in nanoseconds.
     Duration(Relation, u64),
@@ -44,7 +44,7 @@ pub enum Sameness {
     Different,
 }
 
-/// How a number stands to another.
+/// How a number compares to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// `=`
@@ -64,7 +64,7 @@ pub enum Relation {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It ended, and its root says no failure.
+    /// It ended, and its root has no failure.
     Ok,
     /// It failed.
     Error,

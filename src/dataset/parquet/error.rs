@@ -32,7 +32,7 @@ pub enum ParquetError {
 ///
 /// # Errors
 ///
-/// It does not; the error says why.
+/// It does not; the error is why.
 pub fn offers(format: &AnyFormat) -> Result<(), ParquetError> {
     if cfg!(not(feature = "parquet")) {
         return Err(ParquetError::NotBuilt);

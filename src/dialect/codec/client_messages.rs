@@ -73,7 +73,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 }
 
 /// Of old events in one list those that went into the model, or those that came out: the choices, or where a client has none
-/// (Logfire, on the Responses API) what the assistant said last.
+/// (Logfire, on the Responses API) the assistant's last message.
 pub(super) fn listed_events(items: Vec<Value>, out: bool) -> Vec<Value> {
     let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
     let is_choice = |item: &Value| match name(item) {

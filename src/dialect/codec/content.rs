@@ -1,4 +1,4 @@
-//! Whether values say anything.
+//! Whether values have content.
 
 use crate::dialect::normalize;
 use crate::span::AnyValue;

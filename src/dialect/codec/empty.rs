@@ -1,10 +1,10 @@
-//! Values that say nothing.
+//! Values without content.
 
 use serde_json::Value;
 
 use crate::withheld::is_withheld;
 
-/// Whether a value says nothing: null, empty text, or the text with which a client says that it left the value out.
+/// Whether a value has no content: null, empty text, or a client's text for a value that it left out.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

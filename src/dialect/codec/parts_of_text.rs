@@ -16,7 +16,7 @@ pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
     }
 }
 
-/// Words that stand before a tool's name in the name of a span, and behind it.
+/// Words before and after a tool's name in the name of a span.
 const BEFORE_TOOL: &[&str] = &[
     "execute_tool",
     "execute tool",
@@ -59,7 +59,7 @@ pub(super) fn is_unknown(text: &str) -> bool {
         .any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// An answer as one message; `None` where no calls stand behind the words.
+/// An answer as one message; `None` if no calls follow the words.
 pub(super) fn words_then_calls(text: &str) -> Option<Value> {
     let (words, calls) = text.rsplit_once("Tool calls: ")?;
     let calls = python::read(calls).filter(Value::is_array)?;

@@ -35,8 +35,8 @@ pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> T
     }
 }
 
-/// The first of several objects that stand one after the other: a client put parallel calls into one (BeeAI). The others
-/// are told by the next request.
+/// The first of several consecutive objects: a client put parallel calls into one (BeeAI). The others
+/// are in the next request.
 fn first_of_several(text: &str) -> Option<Value> {
     let several: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
     let several = several

@@ -47,7 +47,7 @@ impl Builder {
         match content {
             Value::String(text) => self.text(text),
             _ if self.message.role == Role::Tool => self.tool_content(content),
-            // A part that is the bare name of its class says nothing (Splunk's langchain).
+            // A part that is the bare name of its class has no content (Splunk's langchain).
             Value::Array(items) => items
                 .iter()
                 .filter(|item| !matches!(item.as_str(), Some("ToolCall" | "ToolCallResponse")))
@@ -85,7 +85,7 @@ impl Builder {
         if let Some(piece) = parts::written(text) {
             return self.piece(piece);
         }
-        // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
+        // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is a message's text.
         if text.trim_start().starts_with('[')
             && let Some(Value::Array(items)) = mend::parse(text)
             && !items.is_empty()
@@ -152,7 +152,7 @@ impl Builder {
         let place = self.message.tool_calls.len();
         match call.id.as_deref() {
             Some(id) => match self.by_id.get(id).and_then(|known| self.message.tool_calls.get(*known)) {
-                // A client tells a call among the parts and among the calls.
+                // A client records a call among the parts and among the calls.
                 Some(known) if !is_other_call(known, &call) => return,
                 // A model gave one id to two calls.
                 Some(_) => {}

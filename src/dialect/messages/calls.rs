@@ -11,7 +11,7 @@ use crate::operation::{Message, ToolCall, ToolCallId};
 /// What clients call the tool of a call.
 const NAMES: &[&str] = &["name", "toolName", "tool_name", "tool.name", "tool_function"];
 
-/// What arguments are called where nothing around a call says that it is one.
+/// Names of arguments where nothing around a call marks it as one.
 const BARE_ARGUMENTS: &[&str] = &["tool_arguments", "tool_args", "tool.args", "tool_input"];
 
 /// Whether an object without a role or a type is a call by its members: `{tool_id, tool_name, tool_arguments}` (Monocle),
@@ -77,7 +77,7 @@ fn is_nameless(named: &Map<String, Value>, call: &Map<String, Value>) -> bool {
     named.get("name").and_then(Value::as_str) == Some("") && id(call).is_some()
 }
 
-/// The calls that a client wrote, as JSON, where a tool's result stands.
+/// The calls that a client wrote, as JSON, in place of a tool's result.
 pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
     if !text.trim_start().starts_with('[') || !text.contains("\"function\"") || !text.contains("\"arguments\"") {
         return None;

@@ -1,4 +1,4 @@
-//! Messages that a client wrote as its framework's own objects, of which the class says who speaks (Pydantic AI, AutoGen).
+//! Messages that a client wrote as its framework's own objects, whose class determines the role (Pydantic AI, AutoGen).
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
     }
     if map.get("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
         let results = map.get("content")?.as_array()?.iter();
-        // Where one is no object, the message is not what its class says.
+        // Where one is no object, the message is not of that class.
         return results.map(|given| Some(result(given.as_object()?, "call_id"))).collect();
     }
     None
@@ -49,7 +49,7 @@ fn part(part: &Value) -> Option<(&str, &Map<String, Value>)> {
     Some((map.get("part_kind")?.as_str()?, map))
 }
 
-/// What one side said in a row is one message.
+/// Consecutive parts of one side are one message.
 fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     let mut answer: Option<Builder> = None;

@@ -1,4 +1,4 @@
-//! Where messages stand: lists, request bodies, response bodies, generations.
+//! Containers of messages: lists, request bodies, response bodies, generations.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,11 @@ use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
 use crate::withheld::is_printed_object;
 
-/// How deep lists, objects and JSON texts may stand in one another. Seen: a dozen. A JSON text in a JSON text begins anew to nest
-/// as deep as the parser allows, and the stack has to hold all of it.
+/// How deep lists, objects and JSON texts may be nested. Seen: a dozen. A JSON text in a JSON text begins anew to nest
+/// as deep as the parser allows, and all of it must fit on the stack.
 const DEEPEST: u8 = 128;
 
-/// Where a value stands.
+/// Where a value is.
 #[derive(Clone, Copy)]
 struct Context {
     direction: Direction,
@@ -215,7 +215,7 @@ fn pair_of_role(items: &[Value]) -> Option<Message> {
     Some(Message::text(role, words.as_str()))
 }
 
-/// A message that is its role's only member, or a call alone, in a JSON text of its own (Monocle).
+/// A message that is its role's only member, or a call alone, in its own JSON text (Monocle).
 fn open_alone(item: &Value) -> Option<Value> {
     let text = item.as_str().filter(|text| text.starts_with('{'))?;
     let opened: Value = serde_json::from_str(text).ok()?;
@@ -433,7 +433,7 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     if messages.len() < 2 {
         return messages;
     }
-    // An exchange, not choices: what comes behind a result was said after it.
+    // An exchange, not choices: what follows a result was written after it.
     let is_exchange = messages.iter().any(|message| message.role == Role::Tool);
     if is_exchange && messages.first().is_some_and(|first| first.role == Role::Assistant) {
         return messages;
@@ -476,7 +476,7 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     out
 }
 
-/// Whether a message continues the answer before it, whatever that holds: items come as thought, text, calls.
+/// Whether a message continues the answer before it, whatever that contains: items come as thought, text, calls.
 fn continues(message: &Message) -> bool {
     !message.has_words() && !message.tool_calls.is_empty() || message.is_blank()
 }
@@ -498,7 +498,7 @@ fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Opti
     Some(messages)
 }
 
-/// A thought that stands as a message of its own (role `thinking`) joined to the message after it, or before.
+/// A thought that is a separate message (role `thinking`), joined to the message after it, or before.
 pub(in crate::dialect) fn merge_thinking(messages: Vec<Message>) -> Vec<Message> {
     let is_thought = |message: &Message| matches!(&message.role, Role::Other(word) if word == "thinking" || word == "reasoning");
     if !messages.iter().any(is_thought) {

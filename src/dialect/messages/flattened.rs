@@ -1,4 +1,4 @@
-//! Messages that stand in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`),
+//! Messages in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`),
 //! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
 
 use super::arguments;
@@ -10,7 +10,7 @@ use crate::span::AnyValue;
 /// Members of one message.
 #[derive(Default)]
 struct Members<'a> {
-    /// Whether they stand below `message.`, as OpenInference writes them.
+    /// Whether they are below `message.`, as OpenInference writes them.
     wrapped: bool,
     role: Option<&'a str>,
     content: Option<&'a str>,
@@ -22,7 +22,7 @@ struct Members<'a> {
 
 #[derive(Default)]
 struct Call<'a> {
-    /// Whether they stand below `tool_call.`, and name and arguments below `function.`.
+    /// Whether they are below `tool_call.`, and name and arguments below `function.`.
     wrapped: bool,
     id: Option<&'a str>,
     name: Option<&'a str>,
@@ -30,7 +30,7 @@ struct Call<'a> {
 }
 
 /// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
-/// `None` where that is for the tree to say.
+/// `None` if only the tree can determine that.
 pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut list: Keyed<u32, Members<'_>> = Keyed::default();
     for (key, value) in group {
@@ -178,7 +178,7 @@ mod tests {
     ];
 
     proptest! {
-        /// The short way and the tree tell the same, wherever the short way tells anything.
+        /// The short way and the tree give the same, wherever the short way gives anything.
         #[test]
         fn same_as_the_tree(
             picks in proptest::collection::vec(

@@ -2,7 +2,7 @@
 //! OTel GenAI parts, OpenInference's flattened form, LangChain constructors, Vercel model messages, Bedrock blocks,
 //! Genkit and Agent Framework contents.
 //!
-//! The shape is told by the members of the JSON value, never by the client: the same shape comes from many clients.
+//! The members of the JSON value determine the shape, never the client: the same shape comes from many clients.
 
 mod arguments;
 mod builder;
@@ -53,7 +53,7 @@ pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>
     Some(messages)
 }
 
-/// Whether a message had something to say, and its client left it out; what is left out goes.
+/// Whether a message had content that its client left out; removes the placeholders.
 pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
     let withheld = message
         .parts
@@ -65,7 +65,7 @@ pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
 /// Whether anything is left of a message without what its client withheld.
 fn says_something(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
-    // A trace holds a message once for each model call that was given it. Most have one part, and room for four.
+    // A trace contains a message once for each model call that was given it. Most have one part, and room for four.
     message.parts.shrink_to_fit();
     message.tool_calls.shrink_to_fit();
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()

@@ -8,7 +8,7 @@ use super::member::{first, text};
 use super::{arguments, calls, classes, parts};
 use crate::operation::{Message, Part, Role, ToolCall};
 
-/// One recorded message object into messages: tool results inside a message become messages of their own.
+/// One recorded message object into messages: tool results inside a message become separate messages.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
     if let Some(Value::Object(inner)) = map.get("message")
         && !map.contains_key("content")
@@ -169,7 +169,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             opaque: Map::new(),
         });
     }
-    // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` holds as text.
+    // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` has as text.
     if builder.message.role == Role::Tool
         && let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
     {
@@ -204,7 +204,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             builder.call(arguments::call(None, name, arguments));
         }
     }
-    // AutoGen and Cohere keep the words beside the calls in a member of their own.
+    // AutoGen and Cohere keep the words next to the calls in a separate member.
     if !builder.message.has_words()
         && let Some(words) = map.get("thought").or_else(|| map.get("tool_plan")).and_then(Value::as_str)
         && !words.trim().is_empty()
@@ -227,7 +227,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     out
 }
 
-/// A tool's answer in a user's clothes, as Anthropic and Bedrock take it: `content` is the answer, `contents` what else was said.
+/// A tool's answer in a user message, as Anthropic and Bedrock expect it: `content` is the answer, `contents` the rest.
 fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
     let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.contains_key("tool_calls"))?;
     let mut rest = map.clone();
@@ -245,7 +245,7 @@ fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>>
     Some(out)
 }
 
-/// A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
+/// A person's decision is in a message of role tool (Vercel AI SDK): it is no tool's answer.
 fn is_decision(map: &Map<String, Value>) -> bool {
     let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
     let items = map.get("content").and_then(Value::as_array);

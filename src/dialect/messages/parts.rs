@@ -13,7 +13,7 @@ use crate::operation::{Message, Part, Role, ToolCall};
 
 /// What one block is.
 pub(super) enum Piece {
-    /// Something said.
+    /// Content.
     Part(Part),
     /// A request to run a tool.
     Call(ToolCall),
@@ -34,7 +34,7 @@ const RESULT_WRAPPERS: [&str; 5] = [
     "tool_call_result",
 ];
 
-/// Members that say what a block with a `type` holds.
+/// Members with the content of a block with a `type`.
 const CONTENT: [&str; 12] = [
     "text",
     "uri",
@@ -151,7 +151,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "tool_response" => Piece::Result(Box::new(result(map))),
         "function" if map.get("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
-        // What stands for earlier turns: nobody said it.
+        // A replacement for earlier turns: nobody's words.
         "compaction" => thought(None, &Map::from_iter([("data".to_owned(), Value::Object(map.clone()))])),
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
@@ -164,7 +164,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
     }
 }
 
-/// What was said, in words: beside the sound's bytes, or one level down.
+/// The transcript in words: next to the sound's bytes, or one level down.
 pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
     let holders = ["audio", "input_audio", "output_audio"];
     let inner = holders.iter().find_map(|key| map.get(*key).and_then(Value::as_object));
@@ -336,7 +336,7 @@ fn result(map: &Map<String, Value>) -> Message {
         ],
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
-    // Haystack: the call itself stands in the result.
+    // Haystack: the call itself is in the result.
     if let Some(Value::Object(origin)) = map.get("origin") {
         message.tool_call_id = message.tool_call_id.or_else(|| text(origin, &["id"]));
         message.name = message.name.or_else(|| text(origin, &["tool_name"]));

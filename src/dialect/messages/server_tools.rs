@@ -1,5 +1,5 @@
 //! Server tools: the provider runs them while the model answers. Items of OpenAI's Responses, OTel GenAI's `server_tool_call`,
-//! Gemini's code. One item holds the call and its result.
+//! Gemini's code. One item contains the call and its result.
 
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ pub(super) fn item(kind: &str, map: &Map<String, Value>) -> Option<ToolCall> {
     Some(call(text(map, &["call_id", "id"]), name, map))
 }
 
-/// OTel GenAI's part: the payload holds the item without its id and name.
+/// OTel GenAI's part: the payload is the item without its id and name.
 pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
     let name = text(map, &["name"]);
     match map.get("server_tool_call") {
@@ -45,7 +45,7 @@ pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
     }
 }
 
-/// Members that say something about the call, and are no arguments.
+/// Members about the call that are no arguments.
 const ABOUT: &[&str] = &[
     "id",
     "call_id",

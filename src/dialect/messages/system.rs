@@ -1,4 +1,4 @@
-//! The system prompt that stands apart from the messages.
+//! The system prompt outside the messages.
 
 use serde_json::Value;
 

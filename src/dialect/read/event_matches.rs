@@ -15,7 +15,7 @@ impl<'a> Reader<'a> {
             return list;
         }
         let conditions = Conditions::of(self.rules, self.span);
-        // Each with its place among the events, or behind them among the log records: a clock may stand still.
+        // Each with its place among the events, or after them among the log records: times may be equal.
         let mut messages: Vec<(&'a Rule, Vec<(usize, EventView<'a>)>)> = Vec::new();
         let mut take = |(index, rule): (usize, &'a Rule), (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
             if !conditions.hold(index) {
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
             };
             list.extend(raw.map(|raw| EventMatch { rule, raw }));
         };
-        // Of several events the last one holds, but the first token is the first.
+        // Of several events the last one wins, but the first token is the first.
         for (index, rule) in self.rules.event_rules() {
             let Location::Event(pattern) = &rule.location else { continue };
             let matching = self.events.iter().enumerate().filter(|(_, event)| fits(pattern, event.name));

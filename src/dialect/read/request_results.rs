@@ -4,7 +4,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
 use crate::operation::{Kind, Message, Operation, Role};
 
-/// Gives a model call the messages of its whole request, where those that were recorded lack results which stand there.
+/// Gives a model call the messages of its whole request, if those that were recorded lack results that are there.
 pub(super) fn complete(operation: &mut Operation) {
     let Some(list) = operation
         .input_messages

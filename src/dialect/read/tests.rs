@@ -197,7 +197,7 @@ fn a_text_is_whole_whoever_looked_at_a_part() {
     }
 }
 
-/// A span that is read for the last time gives its texts away, and says the same.
+/// A span that is read for the last time gives its texts away, and reads the same.
 #[test]
 fn what_is_taken_is_what_is_read() {
     let (object, list) = ("{\"question\": \"Where?\"}", "[\"Here.\"]");
@@ -244,7 +244,7 @@ fn what_is_taken_is_what_is_read() {
 }
 
 proptest! {
-    /// What was read before says nothing about what is read now: plans are told apart by scope and keys, values never stand in them.
+    /// Earlier reads do not influence later ones: plans are cached by scope and keys and contain no values.
     #[test]
     fn earlier_spans_do_not_matter(
         picks in proptest::collection::vec((any::<bool>(), proptest::collection::vec((select(KEYS), select(VALUES)), 0..8)), 1..12),

@@ -29,7 +29,7 @@ impl Whole {
                 Some(value) => value.into(),
                 None => codec::recorded(text),
             },
-            // A model call's is long, and its messages say it once more.
+            // A model call's is long, and its messages repeat it.
             Some((key, text)) if !is_call && rare.may_be_in(&text) => {
                 let mut mended = Mended::default();
                 let value = normalize::open_json_noting(&text, Ends::Cut, &mut mended);

@@ -41,11 +41,11 @@ named! {
         RoleLines = "role_lines",
         /// One message an event; the role is in the event's name.
         MessageEvent = "message_event",
-        /// Messages whose calls and results stand in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).
+        /// Messages whose calls and results are in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).
         ToolMarks = "tool_marks",
         /// A title line, then texts in brackets (Spring AI's log bodies).
         BracketedTexts = "bracketed_texts",
-        /// One text that holds all messages.
+        /// One text with all messages.
         PlainText = "plain_text",
         /// Text before the first slash.
         BeforeSlash = "before_slash",
@@ -55,18 +55,18 @@ named! {
         CommaSeparated = "comma_separated",
         /// ISO 8601 text or the event's own time.
         Time = "time",
-        /// As `json`, and any JSON text where the sibling key `<..>.mime_type` says `application/json`.
+        /// As `json`, and any JSON text if the sibling key `<..>.mime_type` is `application/json`.
         ByMime = "by_mime",
         /// As `json`, but never a JSON Schema: several clients write arguments under the schema's key.
         NotSchema = "not_schema",
         /// The last word of a text.
         LastWord = "last_word",
-        /// The name of a span that tells of one event of an operation, `tool.lookup.start-2`, without the event; as the name of a tool
-        /// without its number, too.
+        /// The name of a span that records one event of an operation, `tool.lookup.start-2`, without the event; as the name of a
+        /// tool without its number, too.
         EventSpan = "event_span",
         /// The class in the dotted name of a method: `Travel` in `com.acme.Travel.answer`.
         ClassOfMethod = "class_of_method",
-        /// A list of old GenAI events as JSON text: inputs, or the choices; without one, what the assistant said last.
+        /// A list of old GenAI events as JSON text: inputs, or the choices; without one, the assistant's last message.
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",

@@ -13,7 +13,7 @@ use crate::span::AnyValue;
 pub(super) enum Encoded {
     /// One value.
     One(AnyValue),
-    /// One text that holds JSON.
+    /// One text of JSON.
     JsonText(String),
     /// Several keys below a prefix: what follows the prefix, and the value.
     Many(Vec<(String, AnyValue)>),
@@ -25,7 +25,7 @@ pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
         && text.is_empty()
         && !rule.field.keeps_empty()
     {
-        // An attribute without text says nothing; the whole output, which may hold the empty result, comes later.
+        // An attribute without text has no meaning; the whole output, which may be the empty result, comes later.
         return None;
     }
     let value = match *fact {
@@ -70,7 +70,7 @@ fn json(value: &Value) -> Encoded {
     }
 }
 
-/// A value whose sibling says whether it is JSON.
+/// A value whose sibling marks it as JSON or not.
 fn by_mime(value: &Value) -> Encoded {
     match value {
         Value::String(text) if !looks_like_json(text) => Encoded::One(text.as_str().into()),

@@ -1,4 +1,4 @@
-//! What an operation says for each field.
+//! The fact of an operation for each field.
 
 use crate::dialect::rule::Field;
 use crate::operation::{FieldValue, Kind, Message, Operation, Role};
@@ -11,11 +11,11 @@ pub(super) enum Fact<'a> {
     /// Messages, the first of which is the system prompt.
     WithSystem(&'a [Message]),
     System(&'a Message),
-    /// That many entries stand below a prefix.
+    /// So many entries are below a prefix.
     Entries(u64),
 }
 
-/// The fact; `None` if the operation does not say it, or another field says it.
+/// The fact; `None` if the operation does not have it, or another field writes it.
 pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
     Some(match field {
         Field::InputMessages => match operation.input_messages.as_deref()? {
@@ -32,7 +32,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::HandoffFrom => Fact::Value(agent(operation, Field::StateOldValue)?),
         Field::HandoffTo => Fact::Value(agent(operation, Field::StateNewValue)?),
         Field::StateOldValue | Field::StateNewValue if agent(operation, field).is_some() => return None,
-        // The span's status and exception event say the rest.
+        // The span's status and exception event have the rest.
         Field::FailureType => Fact::Value(FieldValue::Text(operation.failure.as_ref()?.error_type.as_deref()?)),
         // Other ways to record a field have no value.
         field => Fact::Value(field.value(operation)?),
@@ -47,7 +47,7 @@ fn agent(operation: &Operation, state: Field) -> Option<FieldValue<'_>> {
     }
 }
 
-/// The system prompt, where a key of its own can hold it: one first message of plain texts with others behind it, and no other
+/// The system prompt, if a separate key can hold it: one first message of plain texts with others behind it, and no other
 /// like it.
 fn system(messages: &[Message]) -> Option<&Message> {
     let is_prompt = |message: &&Message| matches!(message.role, Role::System | Role::Developer);

@@ -3,7 +3,7 @@
 use crate::operation::Failure;
 use crate::span::{Attributes, Event, Status, UnixNanos};
 
-/// The span's status, and the exception event that holds what a status has no place for: the type and the stack trace
+/// The span's status, and the exception event for what a status has no place for: the type and the stack trace
 /// (OpenTelemetry's semantic conventions, "Recording exceptions on spans").
 #[must_use]
 pub fn status_and_exception(failure: &Failure, time: UnixNanos) -> (Status, Option<Event>) {

@@ -6,7 +6,7 @@ use super::fact::first_is_system;
 use crate::operation::message::Media;
 use crate::operation::{Document, Message, Part, Role, ToolCall, ToolDefinition};
 
-/// The messages without a system prompt that stands in `gen_ai.system_instructions`.
+/// The messages without a system prompt that is in `gen_ai.system_instructions`.
 pub(super) fn after_system(list: &[Message]) -> &[Message] {
     match list.split_first() {
         Some((_, rest)) if first_is_system(list) => rest,
@@ -23,7 +23,7 @@ pub(super) fn messages(list: &[Message]) -> Value {
     Value::Array(list.iter().map(message).collect())
 }
 
-/// What a memory holds as records (`gen-ai-memory-records.json`), where it is told in another form.
+/// The content of a memory as records (`gen-ai-memory-records.json`), if it was recorded in another form.
 pub(super) fn records(told: &Value) -> Option<Value> {
     let is_record = |value: &Value| value.get("content").is_some();
     let record = |value: &Value| {
@@ -114,7 +114,7 @@ fn call(call: &ToolCall) -> Value {
         let _ = out.insert("id".to_owned(), id.into());
     }
     let _ = out.insert("name".to_owned(), call.name.as_str().into());
-    // The text where it says more than the value.
+    // The text if it has more than the value.
     let written = call.arguments.as_ref().map(Value::to_string);
     let arguments = match &call.arguments_text {
         Some(text) if written.as_ref() != Some(text) => Some(Value::from(text.as_str())),

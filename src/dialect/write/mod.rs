@@ -2,10 +2,10 @@
 //!
 //! The keys come from the same tables: a rule in `semconv/` that is marked with `write` is an [`InverseRule`]. What the chosen
 //! vocabulary has no key for is written under a key of `semconv/spanbridge`, else under one of the other vocabulary, so that
-//! nothing an operation says is left out. Law: reading what was written gives the operation again (`tests/write.rs` names the
+//! no fact of an operation is left out. Law: reading what was written gives the operation again (`tests/write.rs` names the
 //! few facts that come back in another form).
 //!
-//! An operation's name and failure are no attributes of their own: a span has a name, a status and exception events for them
+//! An operation's name and failure are no attributes: a span has a name, a status and exception events for them
 //! ([`status_and_exception`]).
 
 mod encode;
@@ -47,13 +47,13 @@ impl Vocabulary {
         match self {
             Self::OpenInference => &[OPENINFERENCE],
             Self::GenAi => &[GEN_AI],
-            // What the second vocabulary lacks stands there already.
+            // What the second vocabulary lacks is there already.
             Self::Both => &[OPENINFERENCE, &["gen_ai"]],
         }
     }
 }
 
-/// Writes operations in one vocabulary. It holds the tables; make it once.
+/// Writes operations in one vocabulary. It contains the tables; make it once.
 #[derive(Debug, Clone)]
 pub struct AttributeWriter {
     vocabulary: Vocabulary,
@@ -119,7 +119,7 @@ pub(crate) fn rules_for(field: Field) -> impl Iterator<Item = &'static InverseRu
     inverse_rules().filter(move |rule| rule.field == field)
 }
 
-/// The fields in the order in which they are written: whole inputs and outputs come after what has a name of its own, since
+/// The fields in the order in which they are written: whole inputs and outputs come after what has its own name, since
 /// both may want `input.value`.
 fn fields() -> impl Iterator<Item = Field> {
     const LAST: [Field; 3] = [Field::Input, Field::Output, Field::RawResponse];
@@ -171,7 +171,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether what a word says beside the kind is what the operation says: `create_memory` also means that something was added.
+    /// Whether what a word means besides the kind agrees with the operation: `create_memory` also means that something was added.
     fn agrees(&self, key: &str, word: &str) -> bool {
         self.further(key).all(|rule| match rule.word(word) {
             Some(meaning) => matches!(fact::of(self.operation, rule.field), Some(Fact::Value(FieldValue::Text(said))) if said == meaning),
@@ -235,7 +235,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether reading this map under this key would find more than the operation says.
+    /// Whether reading this map under this key would find more than the operation has.
     fn says_more(&self, key: &str, map: &serde_json::Map<String, Value>) -> bool {
         let mut rules = self.further(key).filter(|rule| !rule.paths.is_empty()).peekable();
         if rules.peek().is_none() {
@@ -248,12 +248,12 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Parameters under keys of their own, as far as the dialect has them; the rest as one map.
+    /// Parameters under their own keys, as far as the dialect has them; the rest as one map.
     fn parameters(&mut self, parameters: &serde_json::Map<String, Value>) {
         let own_keys = self.dialects.first() == Some(&"gen_ai");
         let mut rest = serde_json::Map::new();
         for (name, value) in parameters {
-            // An attribute without a value says nothing.
+            // An attribute without a value has no meaning.
             let says_nothing = value.is_null() || value.as_str() == Some("");
             if !own_keys || says_nothing || !self.named(Field::Parameter, name, value) {
                 let _ = rest.insert(name.clone(), value.clone());
@@ -264,7 +264,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// One member of a map that has a key of its own; whether it has.
+    /// Writes a member of a map that has its own key; returns whether it has.
     fn named(&mut self, field: Field, name: &str, value: &Value) -> bool {
         let has_name = |rule: &&'static InverseRule| rule.words.iter().any(|(ours, _)| *ours == name);
         match self.rules(field).into_iter().find(has_name) {
@@ -273,7 +273,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Writes a fact under a rule's key; `false` if the key cannot hold it, or holds something else.
+    /// Writes a fact under a rule's key; `false` if the key cannot hold it, or has another value.
     fn write(&mut self, rule: &InverseRule, fact: &Fact<'_>) -> bool {
         if let Fact::Value(FieldValue::Map(map)) = fact
             && self.says_more(rule.key, map)

@@ -25,7 +25,7 @@ impl Keys {
         }
     }
 
-    /// Any JSON value, one attribute a leaf. Empty lists and maps are JSON text: a key cannot say that it has none below it.
+    /// Any JSON value, one attribute a leaf. Empty lists and maps are JSON text: a key cannot express that it has none below it.
     fn flatten(&mut self, at: &str, value: &Value, depth: usize) {
         match value {
             Value::Object(map) if !map.is_empty() && depth < MAX_DEPTH && map.keys().all(|key| is_segment(key)) => {

@@ -1,4 +1,4 @@
-//! What several fields of an operation say together.
+//! What several fields of an operation mean together.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
 impl OperationBuilder<'_> {
-    /// The operation, with what several fields say together.
+    /// The operation, with what several fields mean together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
         self.finish_usage();
         self.finish_cost();
@@ -78,7 +78,7 @@ impl OperationBuilder<'_> {
         (self.operation, self.beside)
     }
 
-    /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay
+    /// A model's output in several messages is one answer, or several that it was asked for. An agent's messages stay
     /// as they are: they are turns.
     fn finish_answers(&mut self) {
         if self.operation.kind == Kind::Llm
@@ -89,7 +89,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Calls that stand apart from the answer belong to it, unless it has calls of its own.
+    /// Calls outside the answer belong to it, unless it has calls of its own.
     fn finish_output_calls(&mut self) {
         let calls = std::mem::take(&mut self.output_calls);
         let list = self.operation.output_messages.get_or_insert_default();
@@ -106,7 +106,7 @@ impl OperationBuilder<'_> {
         let _ = self.operation.output_messages.take_if(|list| list.is_empty());
     }
 
-    /// Calls without an id, or with their item's, where the provider's body holds the call's own.
+    /// Calls without an id, or with their item's, if the provider's body has the call's own.
     fn finish_call_ids(&mut self) {
         fn pairs<'v>(value: &'v Value, depth: usize, out: &mut HashMap<&'v str, &'v str>) {
             match value {
@@ -191,7 +191,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Thoughts, words and calls that only the provider's body holds: clients leave them out of the messages.
+    /// Thoughts, words and calls that only the provider's body has: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
@@ -229,7 +229,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// Arguments that a client tells by their places, where the tool's parameters name them.
+    /// Arguments that a client records by position, where the tool's parameters name them.
     fn finish_arguments(&mut self) {
         let Some(tool) = self.operation.tool.as_deref_mut() else { return };
         let (Some(Value::Array(list)), Some(Value::Object(schema))) = (&mut tool.arguments, &tool.parameters) else {
@@ -261,7 +261,7 @@ impl OperationBuilder<'_> {
             let parts = input.saturating_add(cached).saturating_add(usage.output.unwrap_or(0));
             usage.total = usage.total.filter(|total| *total >= parts);
         }
-        // The total tells whether the parts are counted inside input and output.
+        // The total shows whether the parts are counted inside input and output.
         let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
             return;
         };
@@ -280,7 +280,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// A cost that is told in parts alone.
+    /// A cost that is recorded only in parts.
     fn finish_cost(&mut self) {
         let cost = &mut self.operation.cost;
         if let (None, Some(input), Some(output)) = (cost.total, cost.input, cost.output) {
@@ -320,7 +320,7 @@ impl OperationBuilder<'_> {
             let is_bare = named.eq_ignore_ascii_case("error") || failure.error_type.as_ref() == Some(named);
             failure.message = Some(match failure.message.filter(|words| !words.trim().is_empty()) {
                 Some(words) if is_bare || named.contains(words.as_str()) || words.contains(named.as_str()) => words,
-                // The status names the failure, the exception says what was wrong.
+                // The status names the failure, the exception describes it.
                 Some(words) => format!("{named}: {words}"),
                 None => named.clone(),
             });

@@ -146,7 +146,7 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What stands under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
+/// The value under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
 fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
     let value = given.get("value").unwrap_or(given);
     let label = match value {

@@ -45,7 +45,7 @@ pub(super) fn write(slot: Slot<'_>, value: &mut Value) -> bool {
             Evaluation::add(list, evaluations(value));
             true
         }
-        // What was said is read by code of its own.
+        // Messages are read by other code.
         Slot::Recorded(_) | Slot::Conversation(_) | Slot::Messages(_) => false,
     }
 }

@@ -17,7 +17,7 @@ use crate::span::{SpanId, UnixNanos};
 impl OperationBuilder<'_> {
     /// Writes a value into the rule's field; whether it was of use.
     ///
-    /// Most fields take any value of their type; the others have code of their own here.
+    /// Most fields take any value of their type; the others are special cases here.
     pub(super) fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let operation = &mut self.operation;
         match rule.field {
@@ -128,7 +128,8 @@ impl OperationBuilder<'_> {
                 }
                 other => operation.metadata.insert("metadata".to_owned(), std::mem::take(other)).is_none(),
             },
-            // A kind is read before all fields, a moment is no value, and what stands beside another value says nothing itself.
+            // A kind is read before all fields, a moment is no value, and what accompanies another value has no meaning of its
+            // own.
             Field::Kind | Field::FirstTokenTime | Field::Beside => false,
             field => {
                 let slot = field.slot(operation);
@@ -138,7 +139,7 @@ impl OperationBuilder<'_> {
         }
     }
 
-    /// One fact that has no field of its own, named by the rule.
+    /// One fact that has no field, named by the rule.
     fn named_metadata(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let Raw::Value(key, _) = raw else { return false };
         let Some((_, name)) = rule.values.iter().find(|(word, _)| word == key) else {
@@ -207,7 +208,7 @@ impl OperationBuilder<'_> {
         set(&mut tool.result, out.value)
     }
 
-    /// The result of a tool that stands on its agent's span.
+    /// The result of a tool on its agent's span.
     fn child_result(&mut self, value: &Value) -> bool {
         let Some(tool) = value.get("tool.name").and_then(Value::as_str) else {
             return false;

@@ -23,7 +23,7 @@ use crate::transcript::{content, facts};
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
 
-/// One set of all runs; none where nothing was said.
+/// One set of all runs; none if the runs contain no messages.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
     let (mut losses, mut names, mut cases) = (Losses::new(&PLACED), Ids::default(), Vec::new());
     let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
@@ -62,7 +62,7 @@ impl<'a> Assembly<'a, '_> {
         let run = self.run;
         let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
         while let Some((_, mut scopes)) = self.scopes.pop_first() {
-            // The run's answer is the last response, whatever stands beside its agents.
+            // The run's answer is the last response, whichever conversations lie outside its agents.
             scopes.sort_by_key(|scope| !is_aside(scope));
             for scope in scopes {
                 let conversation = self.conversation(scope);

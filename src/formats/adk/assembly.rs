@@ -20,18 +20,18 @@ pub(super) struct Assembly<'a, 'l> {
     pub(super) run: &'a Run,
     /// Calls, responses and words as lists instead of events.
     pub(super) lists: bool,
-    /// Called agents as cases of their own instead of events.
+    /// Whether called agents are separate cases instead of events.
     pub(super) cases: bool,
     pub(super) results: Results<'a>,
     pub(super) transcript: Transcript<'a>,
     pub(super) turns: TurnFacts<'a>,
-    /// Conversations that nothing tells of yet, by the tool that called the agent.
+    /// Conversations not written yet, by the tool that called the agent.
     pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) losses: &'l mut Losses,
 }
 
 impl<'a> Assembly<'a, '_> {
-    /// What stands outside the rounds of an agent.
+    /// What lies outside the rounds of an agent.
     pub(super) fn outside_rounds(&mut self, id: ScopeId, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
         let author = (!rounds.list.is_empty()).then(|| self.author(id, None));
         for exchange in &rounds.strays {
@@ -52,7 +52,7 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// What the system said to each agent.
+    /// The system prompts of each agent.
     pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Exchange<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
         let mut known = HashSet::default();
         let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
@@ -84,7 +84,7 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
-/// Whether a change of state is all that a step says.
+/// Whether a step contains only a change of state.
 fn is_told_state(step: &Step) -> bool {
     let operation = &step.operation;
     let says_more = operation.input.is_some() || operation.output.is_some() || operation.input_messages.is_some();

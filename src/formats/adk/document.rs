@@ -44,7 +44,7 @@ pub(crate) struct Invocation<'a> {
     /// `role`, `parts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) final_response: Option<Content<'a>>,
-    /// What stood between.
+    /// What happened in between.
     pub(crate) intermediate_data: Intermediate<'a>,
     /// Seconds since 1970.
     pub(crate) creation_timestamp: f64,
@@ -53,7 +53,7 @@ pub(crate) struct Invocation<'a> {
     pub(crate) app_details: Object<'a>,
 }
 
-/// What stood between question and answer.
+/// What happened between question and answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Intermediate<'a> {

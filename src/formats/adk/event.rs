@@ -66,8 +66,8 @@ pub(super) fn call<'a>(id: Text<'a>, name: &'a str, arguments: Object<'a>) -> Ob
     Object::from([("function_call", call.into())])
 }
 
-/// A function's response, which is an object: ADK itself writes other results as `result`, errors as `error`. The flag says whether
-/// one was put around.
+/// A function's response, which is an object: ADK itself writes other results as `result`, errors as `error`. The flag is whether
+/// the result was wrapped.
 pub(super) fn response<'a>(id: Text<'a>, name: &'a str, value: Json<'a>, failure: Option<&'a Failure>) -> (Object<'a>, bool) {
     let (value, wrapped) = match value {
         Json::Object(object) => (object, false),
@@ -125,7 +125,7 @@ fn is_readable(count: &u64) -> bool {
     i64::try_from(*count).is_ok()
 }
 
-/// Counts that an event does not tell.
+/// Counts that an event has no field for.
 pub(super) fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
     let counts = [
         ("usage.input", usage.input, usage.input),

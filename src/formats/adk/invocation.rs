@@ -1,4 +1,4 @@
-//! An invocation under construction: what is said and called between a question and its answer, as events.
+//! An invocation under construction: the messages and calls between a question and its answer, as events.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Assembly<'a, '_> {
-    /// The answer that only an agent or chain holds; the words that stood there become an event.
+    /// The answer that only an agent or chain has; the previous final words become an event.
     pub(super) fn answer(&mut self, draft: &mut Draft<'a>, id: ScopeId, words: Text<'a>) {
         let new = event::content("model", vec![event::text(words)]);
         if let Some(before) = draft.answer.replace(new.clone()).filter(|before| *before != new) {
@@ -56,7 +56,7 @@ impl<'a> Assembly<'a, '_> {
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         let own = exchange.step.and_then(|step| step.of(run)).filter(|_| !is_message);
         if let Some(own) = own {
-            // A call tells of what it ran.
+            // A call describes what it ran.
             if exchange.kind != ExchangeKind::Unasked {
                 let author = self.author(id, Some(exchange));
                 self.step(own, &author, None);
@@ -112,7 +112,7 @@ impl<'a> Assembly<'a, '_> {
         if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
             draft.events.push(event);
         }
-        // The responses of one event's calls stand in one event, but for those between which an agent speaks.
+        // The responses of one event's calls are in one event, but for those between which an agent speaks.
         let mut responses = Vec::new();
         for (called, response) in answered {
             if !called.is_empty() {
@@ -136,7 +136,7 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// The conversation of an agent that a tool called, as events of its own.
+    /// The conversation of an agent that a tool called, as separate events.
     fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
@@ -163,7 +163,7 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// What the events of an operation do not tell of it. `asked`: the call that it ran.
+    /// The losses of an operation: what its events do not contain. `asked`: the call that it ran.
     fn step(&mut self, step: &'a Step, author: &str, asked: Option<&ExchangeCall<'a>>) {
         let is_model_call = asked.is_none() && crate::transcript::is_model_call(step);
         let turns = &self.turns;

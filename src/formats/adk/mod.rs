@@ -7,14 +7,14 @@
 //! | conversation of an agent | an eval case |
 //! | a user message and what followed; earlier history too | an invocation |
 //! | user message; else the agent's input | `user_content` |
-//! | last message without calls; the answer that only an agent or chain holds | `final_response` |
+//! | last message without calls; the answer that only an agent or chain has | `final_response` |
 //! | words and calls before | `intermediate_data.invocation_events`: one event per model call, with `author`, `usage_metadata`, `model_version` |
 //! | reasoning | a part with `thought` |
 //! | tool's result, whenever it arrived | `function_response` in the event after the one with its call |
 //! | model call of the final response | an event without content |
 //! | tool, retrieval, memory that no model asked for | `function_call` and `function_response` |
-//! | agent that a tool called | events of its own author between call and response |
-//! | conversation of a judge or a guardrail | a case of its own |
+//! | agent that a tool called | events with the agent as author, between call and response |
+//! | conversation of a judge or a guardrail | a separate case |
 //! | system prompts, offered tools | `app_details`: the prompts in the case's first invocation of the run |
 //! | name of the run's agent, person | `session_input`: `app_name`, `user_id` |
 //! | changes of state | `session_input.state` before the first of each key, `final_session_state` after the last |
@@ -25,7 +25,7 @@
 //! | `adk.intermediate=events` | `InvocationEvents` (the default) |
 //! | `adk.intermediate=lists` | `IntermediateData`: `tool_uses`, `tool_responses`, `intermediate_responses`; readers before 1.13 know only these |
 //! | `adk.subagents=events` | called agents in the events of the caller (the default) |
-//! | `adk.subagents=cases` | called agents as cases of their own |
+//! | `adk.subagents=cases` | called agents as separate cases |
 //!
 //! ADK's metric `tool_trajectory_avg_score` compares all calls of `intermediate_data`, in which `AgentTool` leaves out what the
 //! called agent does: for it, write `adk.subagents=cases`.
@@ -39,7 +39,7 @@
 //!
 //! Times (except the start of each invocation), cost, parameters, errors together with a result that is not text, earlier
 //! results of a call, other choices, opaque reasoning, rewards and judgements, the resource, operations outside the
-//! conversation, the tokens of an agent or a chain, and what it gets or gives that no turn tells.
+//! conversation, the tokens of an agent or a chain, and inputs and outputs of it that no turn contains.
 //! Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
 //! `result`, and an error as `error`, as ADK does. A call id that already exists in the case gets a number appended. With
 //! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.

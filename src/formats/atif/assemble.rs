@@ -1,4 +1,4 @@
-//! A run to trajectories: which conversations make which, and what stands around their steps.
+//! A run to trajectories: which conversations make which, and the facts around their steps.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::transcript::conversation_words::ConversationWords;
 use crate::transcript::facts;
 use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, Transcript};
 
-/// The run's trajectory, and those of sub-agents that are documents of their own.
+/// The run's trajectory, and those of sub-agents that are separate documents.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
     let transcript = Transcript::of(run);
     let scopes = transcript.scopes_by_home();
@@ -41,11 +41,11 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
     assembly.fill(&mut main, &own, 0);
     assembly.aside_trajectories(&mut main, &aside);
-    // Agents whose calling tool is told nowhere speak after the others.
+    // Agents whose calling tool is not in the document come after the others.
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
     }
-    // A step of its own may have said it.
+    // A separate step may contain it.
     let is_said = |words: &Utterance| {
         let last = main.steps.last().filter(|last| last.source == "agent");
         last.and_then(|last| last.message.as_str())
@@ -70,7 +70,7 @@ pub(super) struct Assembly<'a, 'o> {
     pub(super) results: Results<'a>,
     words: ConversationWords<'a>,
     transcript: Transcript<'a>,
-    /// Conversations that no trajectory tells of yet, by the tool that called the agent.
+    /// Conversations that are in no trajectory yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     /// Documents of sub-agents; `None` while one is written.
     files: Vec<Option<Assembled<Trajectory<'a>>>>,
@@ -89,7 +89,7 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// One exchange as a step. What an operation tells once more is no step.
+    /// One exchange as a step. What an operation only repeats is no step.
     fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, depth: usize) {
         let (run, own) = (self.run, exchange.step.and_then(|step| step.of(self.run)));
         if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
@@ -138,7 +138,7 @@ impl<'a> Assembly<'a, '_> {
                 ("arguments", arguments.into()),
             ]);
             let tool = asked.tool.and_then(|tool| tool.of(run));
-            // An operation of its own is told whole by its step.
+            // The step of a separate operation has all its facts.
             let about = tool.filter(|_| asked.call.is_some() || asked.tool != exchange.step);
             call.add_filled("extra", about.map(|tool| step::extra(run, tool)));
             step.tool_calls.push(call);
@@ -180,7 +180,7 @@ impl<'a> Assembly<'a, '_> {
         let mode = self.options.get("atif.subagents");
         for scope in aside {
             let one = std::slice::from_ref(scope);
-            // Where nothing else is told they are what the trajectory is about.
+            // Without other steps they are the subject of the trajectory.
             if mode == Some("inline") || draft.steps.is_empty() {
                 self.fill(draft, one, 0);
             } else {
@@ -228,7 +228,7 @@ impl<'a> Assembly<'a, '_> {
         Some(Object::from([("trajectory_id", id.into())]))
     }
 
-    /// An operation that no step tells of.
+    /// An operation without a step.
     fn operation(&self, draft: &mut Draft<'a>, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
         let operation = &step.operation;
@@ -246,8 +246,8 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
-/// The conversations of each agent that a tool called: agents with spans of their own, which it called side by side, have
-/// trajectories of their own. What stands within an agent goes with it.
+/// The conversations of each agent that a tool called: agents with separate spans, which it called in parallel, have
+/// separate trajectories. What is inside an agent goes with it.
 fn side_by_side(run: &Run, scopes: &[ScopeId]) -> Vec<Vec<ScopeId>> {
     let mut out: Vec<Vec<ScopeId>> = Vec::new();
     let mut places: HashMap<ScopeId, usize> = HashMap::default();

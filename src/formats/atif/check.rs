@@ -1,4 +1,4 @@
-//! The rules that all readers of ATIF share: the models with their types, and what stands where.
+//! The rules that all readers of ATIF share: the models with their types, and the order of parts.
 
 use std::collections::HashSet;
 

@@ -63,7 +63,7 @@ pub(crate) struct Step<'a> {
     /// Tokens and money; empty for a model call without counts, which readers take for one by this key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metrics: Option<Object<'a>>,
-    /// The agent said this before the run: no target of training.
+    /// The agent's words from before the run: no target of training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) is_copied_context: Option<bool>,
     /// 1 for a model call, 0 for work that no model asked for.

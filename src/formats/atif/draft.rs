@@ -42,7 +42,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What a trajectory without steps says of its operations.
+    /// Takes the operations of a trajectory without steps.
     pub(super) fn take_silent(&mut self, silent: Self) {
         self.losses.extend(silent.losses);
         self.subagents.extend(silent.subagents);
@@ -88,7 +88,7 @@ impl<'a> Draft<'a> {
         let about = facts::filled(about.map(|(key, value)| (key, value.as_ref().into())));
         agent.add_filled("extra", about);
         let mut sums = Object::new();
-        // Where no model call says what it took, its agent may.
+        // If no model call records tokens and cost, its agent may.
         let is_outer = scope.is_some_and(|scope| scope.called_by.is_none());
         let agents = if is_outer { run.metered_agents() } else { Vec::new() };
         let of_agents =

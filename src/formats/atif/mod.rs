@@ -11,9 +11,9 @@
 //! | failed tool, earlier results | `extra` of the result: `is_error`, `error`, `earlier_results` |
 //! | tool that no model asked for; retrieval, memory, handoff on its own | a step with `llm_call_count: 0`; `extra.kind` unless it is a tool |
 //! | assistant message that was input | a step with `is_copied_context` |
-//! | question or answer that only an agent or chain holds | first step, last step |
+//! | question or answer that only an agent or chain has | first step, last step |
 //! | sub-agent called by a tool | a trajectory, and `subagent_trajectory_ref` of the result |
-//! | conversation of a judge or a guardrail | a trajectory beside the others, which no result names |
+//! | conversation of a judge or a guardrail | a separate trajectory, which no result names |
 //! | tokens, cost, token ids, log probabilities | `metrics`; sums in `final_metrics` (cost with sub-agents, tokens without) |
 //! | start, end, place in the tree | `extra.invocation`, `extra.ancestry` under NeMo's names |
 //! | rewards, evaluations, parameters, other choices, all else | `extra` of the step |
@@ -25,19 +25,20 @@
 //! | option | |
 //! |---|---|
 //! | `atif.subagents=embed` | in `subagent_trajectories` (the default) |
-//! | `atif.subagents=files` | as documents of their own (for Scout), named as `convert --output` names those of one trace |
+//! | `atif.subagents=files` | as separate documents (for Scout), named as `convert --output` names those of one trace |
 //! | `atif.subagents=inline` | as steps after the one that called them, with `extra.agent` (for Docent) |
 //! | `atif.media=text` | images and sounds that are recorded inline as marked text (as without it) |
-//! | `atif.media=files` | as files in `media/` beside the document: what `convert --output` and `export --output` write unless told otherwise |
+//! | `atif.media=files` | as files in `media/` next to the document: what `convert --output` and `export --output` write by
+//! default |
 //!
 //! # The way back
 //!
-//! Versions 1.0 to 1.8 are read. `extra.ancestry` and `extra.invocation` say ids, parents and times; without them an operation ended at
-//! the step's `timestamp`, and what is not said is marked as unknown. Copied context went into model calls and is no operation; where it
-//! stands after a model call the conversation begins anew. Results without `source_call_id` answer calls by their position; in a step
-//! without calls they are words that the next model call was given. The command line reads the files that a document names from its
-//! folder: continuations go on with its steps, sub-agents are embedded. A document without `trajectory_id` is told from others by its
-//! words.
+//! Versions 1.0 to 1.8 are read. `extra.ancestry` and `extra.invocation` have ids, parents and times; without them an operation
+//! ended at the step's `timestamp`, and missing times are marked as unknown. Copied context is input of model calls and no
+//! operation; where it follows a model call the conversation begins anew. Results without `source_call_id` answer calls by their
+//! position; in a step without calls they are words that the next model call was given. The command line reads the files that a
+//! document names from its folder: continuations go on with its steps, sub-agents are embedded. A document without
+//! `trajectory_id` is distinguished from others by its words.
 //!
 //! # What is lost
 //!

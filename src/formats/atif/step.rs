@@ -13,7 +13,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind};
 use crate::transcript::{chat, content, facts};
 
-/// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
+/// Facts with their own field in a step, beside `tool_definitions`, which the agent has.
 const PLACED: [&str; 8] = [
     "model",
     "usage",
@@ -34,7 +34,7 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> St
     }
 }
 
-/// Words that an agent or a chain alone holds.
+/// Words that only an agent or a chain has.
 pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
     let mut step = new(
         source,
@@ -46,7 +46,7 @@ pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &
     step
 }
 
-/// The step of an exchange, without its calls; `None` where it says nothing.
+/// The step of an exchange, without its calls; `None` if it is empty.
 pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, exchange: &Exchange<'a>) -> Option<Step<'a>> {
     let own = exchange.step.and_then(|step| step.of(run));
     let span = own.and_then(|own| own.span_id);
@@ -209,7 +209,7 @@ fn ancestry<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     out
 }
 
-/// Where an operation stands, when it ran, and what it says beside the fields of its step.
+/// The parents, times and other facts of an operation that have no field in its step.
 pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     let mut out = Object::from([("ancestry", ancestry(run, step).into())]);
     let mut invocation = Object::new();
@@ -227,7 +227,7 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     invocation.add_filled("framework", run.agent.framework.as_deref());
     out.add("invocation", invocation);
     let is_model_call = crate::transcript::is_model_call(step);
-    // The id of its call stands in the step.
+    // The id of its call is in the step.
     let is_tool = step.operation.kind == Kind::Tool;
     let mut all = facts::all(run, step);
     all.retain(|key, _| !(is_tool && key == "tool_call_id" || is_model_call && PLACED.contains(&key)));

@@ -6,14 +6,14 @@ use super::error::DisassembleError;
 use crate::document::shape::{kind_of, shown};
 use crate::span::UnixNanos;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub(in crate::formats) struct At<'a> {
     pub(in crate::formats) value: &'a Value,
     pub(in crate::formats) path: String,
     /// The same place as a JSON pointer.
     pub(in crate::formats) pointer: String,
-    /// The same place, counted from where the document's trace begins: the same wherever the document stands. Ids come from it.
+    /// The same place, counted from where the document's trace begins: the same wherever the document is. Ids come from it.
     pub(in crate::formats) own: String,
     format: &'static str,
 }
@@ -29,7 +29,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A value that is read as a document of its own, at a place below this one.
+    /// A value that is read as a separate document, at a place below this one.
     pub(in crate::formats) fn below<'v>(&self, place: &str, value: &'v Value) -> At<'v> {
         At {
             value,
@@ -74,7 +74,7 @@ impl<'a> At<'a> {
         self.get(key).filter(|at| !at.value.is_null())
     }
 
-    /// A member that must stand there.
+    /// A required member.
     pub(in crate::formats) fn need(&self, key: &str) -> Result<Self, DisassembleError> {
         self.get(key).ok_or_else(|| self.refuse(format!("`{key}` is missing")))
     }
@@ -106,7 +106,7 @@ impl<'a> At<'a> {
             .ok_or_else(|| self.refuse(format!("expected text, found {}", kind_of(self.value))))
     }
 
-    /// A whole number, 12.0 too; `None` where no `i64` holds it.
+    /// A whole number, 12.0 too; `None` if it does not fit an `i64`.
     #[expect(clippy::cast_possible_truncation, reason = "it is small, and has no fraction")]
     pub(in crate::formats) fn integer(&self) -> Result<Option<i64>, DisassembleError> {
         const EXACT: f64 = 9e15;
@@ -116,12 +116,12 @@ impl<'a> At<'a> {
         Ok(self.value.as_i64().or_else(small))
     }
 
-    /// The object in a member; an empty one where nothing or null stands there.
+    /// The object in a member; an empty one if it is missing or null.
     pub(in crate::formats) fn object_of(&self, key: &str) -> Result<Map<String, Value>, DisassembleError> {
         Ok(self.some(key).map(|at| at.object().cloned()).transpose()?.unwrap_or_default())
     }
 
-    /// The text of a member, if it stands there and is not null.
+    /// The text of a member, if it is present and not null.
     pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
         self.some(key).map(|at| at.text()).transpose()
     }

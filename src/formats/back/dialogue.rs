@@ -1,5 +1,5 @@
-//! A conversation of an agent while a document is read: what was said, what the next model call is given beside it, and calls that
-//! wait for their results.
+//! A conversation of an agent while a document is read: the messages so far, additional input of the next model call, and calls
+//! that wait for their results.
 
 use serde_json::Value;
 
@@ -40,12 +40,12 @@ impl Dialogue {
         }
     }
 
-    /// Somebody else than the model said it.
+    /// Adds a message that is not the model's.
     pub(in crate::formats) fn hear(&mut self, message: Message, at: &At<'_>) {
         self.unheard.push((message, at.own.clone()));
     }
 
-    /// What a system says to the next model call, before all that this one hears beside it.
+    /// Adds a system prompt of the next model call, before its other input.
     pub(in crate::formats) fn instruct(&mut self, prompt: Message, at: &At<'_>) {
         self.unheard.insert(0, (prompt, at.own.clone()));
     }
@@ -55,14 +55,14 @@ impl Dialogue {
         self.waiting = Waiting::default();
     }
 
-    /// The model said it before the run: no operation says it.
+    /// Adds a message that the model wrote before the run; it has no operation.
     pub(in crate::formats) fn said_before(&mut self, message: Message, story: &mut Story) {
         self.take_in(story);
         self.waiting.add(&message.tool_calls, None);
         story.history(self.history).push(message);
     }
 
-    /// A model call, which was given all that was said so far. Its place in the story.
+    /// Adds a model call whose input is the conversation so far, and returns its index.
     pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, story: &mut Story) -> usize {
         self.take_in(story);
         let said = operation.output_messages.as_deref().and_then(<[Message]>::first).cloned();
@@ -89,7 +89,7 @@ impl Dialogue {
         self.waiting.has(id)
     }
 
-    /// The operation that runs the first call of the last message that waits for its result, and of which this holds. It is told now.
+    /// The operation that runs the first waiting call of the last message for which `holds` is true. It is added now.
     pub(in crate::formats) fn running_tool(&mut self, at: &At<'_>, holds: impl Fn(&ToolCall) -> bool, story: &mut Story) -> Option<usize> {
         let agent = self.agent;
         let open = self.waiting.next(holds)?;

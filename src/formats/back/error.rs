@@ -17,7 +17,7 @@ pub enum DisassembleError {
     },
     /// No format, or more than one, looks like this.
     Unrecognised {
-        /// What stands there instead.
+        /// What was found instead.
         detail: String,
     },
     /// Spans cannot be made of this format's documents.

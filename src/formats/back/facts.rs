@@ -28,7 +28,7 @@ fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     fits
 }
 
-/// Whether the operation now says this.
+/// Whether the operation now has this fact.
 fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> bool {
     if let Some((field, _)) = Field::FACTS.iter().find(|(_, name)| *name == key) {
         return fact(*field, value, operation);

@@ -22,7 +22,7 @@ pub(in crate::formats) struct Heard {
     messages: usize,
 }
 
-/// A conversation, and how far the spans written so far tell it.
+/// A conversation, and how much of it the spans written so far contain.
 #[derive(Debug, Default)]
 struct History {
     messages: Vec<Message>,
@@ -34,11 +34,11 @@ struct History {
 struct Told {
     by: SpanId,
     given: usize,
-    /// With what it said, where that is the message that follows.
+    /// Including its answer, if that is the next message.
     with_answer: usize,
 }
 
-/// What the span of a model call tells of what it was given.
+/// The part of a model call's input that its span contains.
 #[derive(Debug, PartialEq)]
 pub(super) struct Given {
     pub(super) continues: Option<Continuation>,
@@ -53,18 +53,18 @@ impl Histories {
         id
     }
 
-    /// What was said so far. Messages that a model call was given stay as they are.
+    /// The messages so far. Those that a model call was given do not change.
     pub(super) fn of(&mut self, id: HistoryId) -> &mut Vec<Message> {
         &mut self.0.entry(id).or_default().messages
     }
 
-    /// All that was said so far.
+    /// The whole conversation so far.
     pub(super) fn heard(&mut self, history: HistoryId) -> Heard {
         let messages = self.of(history).len();
         Heard { history, messages }
     }
 
-    /// What the next span tells: the spans come in the order in which a trace has them, so that a call goes on with one before it.
+    /// The input for the next span. Spans must come in the order of the trace, so that a call continues one before it.
     pub(super) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
         let History { messages, told } = self.0.entry(heard.history).or_default();
         let kept = told.map_or(0, |told| told.with_answer.min(heard.messages));
@@ -81,7 +81,7 @@ impl Histories {
                 with_answer: heard.messages + usize::from(is_answer),
             });
         }
-        // No other span tells them.
+        // No other span contains them.
         let new = messages.get_mut(kept..heard.messages).unwrap_or_default();
         Given {
             continues,
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::operation::Role;
 
-    /// Whatever calls were given, and in whatever order they ran, all spans together tell each message once.
+    /// Whatever the input of calls and their order, all spans together contain each message once.
     #[test]
     fn each_message_is_told_once() {
         let said = |number| Message::text(Role::User, format!("m{number}"));

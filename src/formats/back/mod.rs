@@ -3,8 +3,8 @@
 //! Each format has a reader ([`Story`]s of its documents: operations with their times and parents); `dialect/write` turns the
 //! operations into attributes. So an imported document is stored like any other trace, and can be exported in every format.
 //!
-//! What a model call was given is told once: its span goes on with the conversation of the call that was given most before it
-//! ([`Continuation`](crate::dialect::Continuation)), and has only what is new.
+//! The input of model calls is written once: the span of a call continues the conversation of the earlier call with the most
+//! input ([`Continuation`](crate::dialect::Continuation)), and has only what is new.
 //!
 //! A document is restored from its spans field for field. Without the [`remainder`] it still has the same messages, calls,
 //! results and agents. Reading a document twice gives the same spans with the same ids.

@@ -1,4 +1,4 @@
-//! What a model said, where a document has it as one value with the rest beside it: the other direction of
+//! The output of a model, if a document has it as one value next to other fields: the other direction of
 //! `io::chat_and_reasoning`.
 
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
-//! What reading a document leaves to say.
+//! Notes from reading a document.
 
 use serde::Serialize;
 
-/// One thing that the spans do not say as the document did.
+/// One thing that the spans do not represent as the document did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Note {
@@ -23,7 +23,7 @@ pub enum NoteKind {
     Coerced,
     /// It names nothing, so it was attached by its position.
     ByPosition,
-    /// A time is missing; a stand-in was put there and marked.
+    /// A time is missing; a substitute was set and marked.
     TimeUnknown,
     /// An id could not be used and was derived.
     IdDerived,
@@ -31,10 +31,10 @@ pub enum NoteKind {
     Joined,
     /// A file that it names is not read.
     FileMissing,
-    /// The same key stands behind it in the same object: of the values the last one is read, this one is lost.
+    /// The same key comes again later in the object: the last value is read, this one is lost.
     KeyRepeated,
-    /// Another document before it has the same id: what both say at one place is kept once.
+    /// Another document before it has the same id: where both have a value for one place, only one is kept.
     SameId,
-    /// Spans have no words for it: it stands in the root's `spanbridge.<format>` attribute and no other format shows it.
+    /// Spans cannot represent it: it is in the root's `spanbridge.<format>` attribute and no other format shows it.
     Beside,
 }

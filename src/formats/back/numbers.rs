@@ -1,5 +1,5 @@
-//! Integers beyond 64 bits. A [`Value`] holds the nearest double instead; the digits are kept here, by that double, and where one
-//! double stands for several integers, by their places.
+//! Integers beyond 64 bits. A [`Value`] has the nearest double instead; the digits are kept here, by that double, and where one
+//! double represents several integers, by their places.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,9 +11,9 @@ use serde_json::{Map, Number, Value};
 /// The digits of integers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::formats) struct Numbers {
-    /// By the JSON text of the double that stands for them.
+    /// By the JSON text of the double that represents them.
     digits: BTreeMap<String, String>,
-    /// Doubles that stand for several numbers.
+    /// Doubles that represent several numbers.
     ambiguous: BTreeSet<String>,
     /// Those of ambiguous doubles, by their JSON pointer.
     places: BTreeMap<String, String>,
@@ -40,7 +40,7 @@ impl Numbers {
         let mut this = Self::default();
         this.add_text(text);
         if !this.ambiguous.is_empty() {
-            // A key that stands twice has one value less: then no place is known.
+            // A repeated key means one value less: then no place is known.
             let mut all = Vec::new();
             places(value, String::new(), &mut all);
             let tokens: Vec<&str> = Tokens(text.as_bytes()).collect();
@@ -53,9 +53,9 @@ impl Numbers {
         this
     }
 
-    /// The numbers with a fraction or an exponent that have more digits than a double holds.
+    /// The numbers with a fraction or an exponent that have more digits than fit a double.
     pub(in crate::formats) fn rounded(text: &str) -> impl Iterator<Item = &str> {
-        // A double holds 15 digits, whichever they are, and up to 17 where they are those of a double.
+        // A double keeps 15 digits, whichever they are, and up to 17 where they are those of a double.
         let digits = |token: &str| {
             let mantissa = token.split(['e', 'E']).next().unwrap_or_default();
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -68,7 +68,7 @@ impl Numbers {
     pub(in crate::formats) fn add_text(&mut self, text: &str) {
         let mut others = BTreeSet::new();
         for token in Tokens(text.as_bytes()) {
-            // Doubles below this do not stand for an integer that is too large; most numbers end here.
+            // Doubles below this do not represent an integer that is too large; most numbers end here.
             let is_small = token.len() < 18 && token != "-0" && !token.contains(['e', 'E']);
             let Some(double) = Some(token).filter(|_| !is_small).and_then(as_double) else {
                 continue;
@@ -102,7 +102,7 @@ impl Numbers {
         self.ambiguous.extend(other.ambiguous.iter().cloned());
     }
 
-    /// The places below this pointer, as pointers of what stands there.
+    /// The places below this pointer, relative to it.
     pub(in crate::formats) fn take_places(&mut self, other: &Self, below: &str) {
         // Those below follow one another.
         let from = format!("{below}/");
@@ -111,7 +111,7 @@ impl Numbers {
         self.places.extend(places.filter_map(inner));
     }
 
-    /// Those that stand in this value. `as_it_came`: the places are those of this value.
+    /// Those in this value. `as_it_came`: the places are those of this value.
     pub(in crate::formats) fn of_value(&self, value: &Value, as_it_came: bool) -> Self {
         let mut found = Self::default();
         if self.digits.is_empty() {
@@ -167,20 +167,20 @@ impl Numbers {
         kept.map(|(double, digits)| (double.as_str(), digits.as_str()))
     }
 
-    /// The doubles that stand for several numbers, and whether the places of these are known.
+    /// The doubles that represent several numbers, and whether the places of these are known.
     pub(in crate::formats) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
         let placed: HashSet<String> = self.places.values().filter_map(|digits| as_double(digits)).collect();
         self.ambiguous.iter().map(move |double| (double.as_str(), placed.contains(double)))
     }
 
-    /// As they stand in the attribute: pointers begin with a slash, doubles do not.
+    /// The JSON form in the attribute: pointers begin with a slash, doubles do not.
     pub(super) fn to_json(&self) -> Map<String, Value> {
         let kept = self.kept().map(|(double, digits)| (double.to_owned(), digits.into()));
         let placed = self.places.iter().map(|(place, digits)| (place.clone(), digits.as_str().into()));
         kept.chain(placed).collect()
     }
 
-    /// What an attribute says of them; anybody can send it, so that only digits of that very double are taken.
+    /// Reads the attribute. Anybody can send one, so only digits of that very double are accepted.
     pub(super) fn from_json(kept: &Value) -> Self {
         let mut this = Self::default();
         for (key, digits) in kept.as_object().into_iter().flatten() {
@@ -197,7 +197,7 @@ impl Numbers {
     }
 }
 
-/// How many numbers stand in a value.
+/// How many numbers a value contains.
 fn count(value: &Value) -> usize {
     match value {
         Value::Object(map) => map.values().map(count).sum(),
@@ -269,7 +269,7 @@ fn after_text(mut bytes: &[u8]) -> &[u8] {
 pub(in crate::formats) struct Exact<'a> {
     value: &'a Value,
     numbers: &'a Numbers,
-    /// Where the value stands, if places are known.
+    /// The place of the value, if places are known.
     place: String,
 }
 

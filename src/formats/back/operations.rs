@@ -9,7 +9,7 @@ use super::story::Story;
 use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
 use crate::span::UnixNanos;
 
-/// Operations told beside an event: inside of it where it is a tool, else beside it under the agent.
+/// Reads operations attached to an event: they go inside it if it is a tool, else next to it under the agent.
 pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
     for (number, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let Some(map) = item.as_object() else { continue };

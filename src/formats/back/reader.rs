@@ -13,5 +13,5 @@ pub(in crate::formats) type Reader = fn(&At<'_>) -> Result<Vec<Story>, Disassemb
 /// Joins the files that a document names to one document; `None` where it names none that can be had.
 pub(in crate::formats) type Gather = fn(&Value, &mut Beside<'_>, &mut Vec<Note>) -> Option<Value>;
 
-/// A document that another one names: what it holds, or why it cannot be had.
+/// A document that another one names: its content, or why it is not available.
 pub type Beside<'b> = dyn FnMut(&str) -> Result<Value, String> + 'b;

@@ -1,4 +1,4 @@
-//! What a document says of the run as a whole: the other direction of `facts::of_run`.
+//! Facts of the whole run in a document: the other direction of `facts::of_run`.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::story::Story;
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 
-/// Gives what a document's metadata say to the root and the resource. Why the run failed is what its span says, where that is a
+/// Moves a document's metadata to the root and the resource. The failure of the run goes to the span that failed, if that is a
 /// model call or a tool that was read before.
 pub(in crate::formats) fn read(mut facts: Map<String, Value>, story: &mut Story) {
     for key in ["otel.trace_id", "instrumentation", "framework_version"] {

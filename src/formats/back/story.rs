@@ -26,17 +26,17 @@ pub(in crate::formats) struct Draft {
     pub(in crate::formats) operation: Box<Operation>,
     pub(in crate::formats) start: Option<UnixNanos>,
     pub(in crate::formats) end: Option<UnixNanos>,
-    /// How long it took, in nanoseconds, where the document says no more.
+    /// How long it took, in nanoseconds, if the document has no times.
     pub(in crate::formats) duration: Option<u64>,
     /// It cannot have begun before this one ended.
     pub(in crate::formats) after: Option<usize>,
-    /// The document says that it has not ended.
+    /// Whether the document marks it as not ended.
     pub(in crate::formats) running: bool,
     /// What a model was given: the operation's own input is written with it.
     heard: Option<Heard>,
 }
 
-/// A document of one trace, and the spans that say what it says. The first draft is the root.
+/// A document of one trace and its spans under construction. The first draft is the root.
 #[derive(Debug)]
 pub(in crate::formats) struct Story {
     format: &'static str,
@@ -49,7 +49,7 @@ pub(in crate::formats) struct Story {
     mends: Vec<(String, Value)>,
     /// Integers beyond 64 bits.
     pub(in crate::formats) numbers: Numbers,
-    /// The key that holds the list, where the document is an object around it.
+    /// The key of the list, where the document is an object around it.
     pub(in crate::formats) wrap: Option<&'static str>,
     /// The choices that the document's form asks for.
     pub(in crate::formats) options: Vec<(String, String)>,
@@ -115,7 +115,7 @@ impl Story {
         };
         let operation = Operation {
             kind: Kind::Agent,
-            // The document tells of an agent, and maybe not of its name.
+            // The document describes an agent, maybe without a name.
             name: "agent".to_owned(),
             ..Operation::default()
         };
@@ -160,7 +160,7 @@ impl Story {
         self.id_of(recorded, &at.own, &at.path)
     }
 
-    /// The same for what stands at no place of its own.
+    /// The same for something without its own place.
     pub(in crate::formats) fn id(&mut self, recorded: Option<&str>, own: &str) -> SpanId {
         self.id_of(recorded, own, own)
     }
@@ -207,14 +207,14 @@ impl Story {
         self.drafts.len() - 1
     }
 
-    /// Adds a model call that was given all that was said so far in a conversation; its place in the list.
+    /// Adds a model call whose input is the conversation so far; returns its index.
     pub(in crate::formats) fn add_model_call(&mut self, id: SpanId, parent: usize, operation: Operation, history: HistoryId) -> usize {
         let index = self.add(id, parent, operation);
         self.hears(index, history);
         index
     }
 
-    /// An operation was given all that was said so far in a conversation.
+    /// Records that the input of an operation is the conversation so far.
     pub(in crate::formats) fn hears(&mut self, index: usize, history: HistoryId) {
         let heard = self.histories.heard(history);
         if let Some(draft) = self.drafts.get_mut(index) {
@@ -222,12 +222,12 @@ impl Story {
         }
     }
 
-    /// A conversation in which nothing was said yet.
+    /// Begins an empty conversation.
     pub(in crate::formats) fn begin_history(&mut self) -> HistoryId {
         self.histories.begin()
     }
 
-    /// What was said so far in a conversation.
+    /// The messages so far in a conversation.
     pub(in crate::formats) fn history(&mut self, id: HistoryId) -> &mut Vec<Message> {
         self.histories.of(id)
     }
@@ -250,7 +250,7 @@ impl Story {
         }
     }
 
-    /// What the document does not say of times is put where the order of the list has it, and marked.
+    /// Gives operations without times the times that follow from the order of the list, and marks them.
     fn settle_times(&mut self) {
         self.forget_impossible_times();
         let known = self.drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
@@ -309,7 +309,7 @@ impl Story {
         }
     }
 
-    /// Times that none of the run can have had, where others are known: their places in the list say more.
+    /// Times that none of the run can have had, where others are known: the order of the list is better evidence.
     fn forget_impossible_times(&mut self) {
         let times = |draft: &Draft| [draft.start, draft.end];
         if self.drafts.iter().flat_map(times).flatten().any(|time| time >= EARLIEST) {
@@ -320,7 +320,7 @@ impl Story {
         }
     }
 
-    /// For each draft without times the next known start in the list, and how many such drafts stand before it.
+    /// For each draft without times the next known start in the list, and how many such drafts come before it.
     fn until_known(&self) -> Vec<Option<(UnixNanos, u64)>> {
         let mut next: Option<(UnixNanos, u64)> = None;
         let mut out = vec![None; self.drafts.len()];
@@ -343,7 +343,7 @@ impl Story {
                 *latest = [*latest, draft.end].into_iter().flatten().max();
             }
         };
-        // What stands before its parent is not settled again.
+        // A draft before its parent is not settled again.
         for (index, draft) in self.drafts.iter().enumerate() {
             if let Some(above) = draft.parent.filter(|above| *above > index) {
                 hold(&mut inside, draft, above);
@@ -403,10 +403,10 @@ impl Story {
         let resource = Arc::new(resource);
         let scope = Arc::default();
         let given = self.given();
-        // The spans have what was said.
+        // The spans have the messages.
         self.histories = Histories::default();
         let drafts = std::mem::take(&mut self.drafts);
-        // A list of their own: one that is made in place has the drafts' room.
+        // A new list: one that is collected in place keeps the drafts' capacity.
         let mut spans = Vec::with_capacity(drafts.len());
         for (draft, given) in drafts.into_iter().zip(given) {
             let mut operation = draft.operation;
@@ -437,7 +437,7 @@ impl Story {
         spans
     }
 
-    /// What the span of each draft tells of what a model was given.
+    /// For each draft, the input that its span contains.
     fn given(&mut self) -> Vec<Option<Given>> {
         let mut order: Vec<usize> = (0..self.drafts.len()).collect();
         // As a trace has its spans.

@@ -8,9 +8,9 @@ use crate::operation::ToolCall;
 #[derive(Debug)]
 pub(in crate::formats) struct Open {
     pub(in crate::formats) call: ToolCall,
-    /// The model call that made it; none where it stands in what the model was given.
+    /// The model call that made it; none if it was part of the model's input.
     pub(in crate::formats) caller: Option<usize>,
-    /// The operation that runs it, where one is told before its result.
+    /// The operation that runs it, if it is read before its result.
     pub(in crate::formats) tool: Option<usize>,
 }
 
@@ -77,7 +77,7 @@ impl Waiting {
         places.into_iter().any(|place| self.calls.get(*place).is_some_and(Option::is_some))
     }
 
-    /// The first call of the last message that waits, and of which this holds; the calls before it are not asked about again.
+    /// The first call of the last message that waits, for which `holds` is true; the calls before it are not tested again.
     pub(super) fn next(&mut self, holds: impl Fn(&ToolCall) -> bool) -> Option<&mut Open> {
         let is_next = |slot: &Option<Open>| slot.as_ref().is_some_and(|open| holds(&open.call));
         while self.calls.get(self.first_to_run).is_some_and(|slot| !is_next(slot)) {

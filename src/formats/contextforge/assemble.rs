@@ -110,7 +110,7 @@ fn parents(run: &Run, shown: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepI
         .collect()
 }
 
-/// The group in which operations without a step stand in metadata.
+/// The group in which operations without a step are in metadata.
 fn group(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Agent | Kind::AgentCreate => "agents",
@@ -124,7 +124,7 @@ fn group(kind: Kind) -> Option<&'static str> {
     })
 }
 
-/// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
+/// The run's metadata. The facts of operations without a step are with the nearest ancestor that is one, else here.
 fn run_metadata<'a>(
     run: &'a Run,
     results: &Results<'a>,

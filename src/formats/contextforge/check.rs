@@ -259,7 +259,7 @@ fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], is_over: bool, 
     }
 }
 
-/// What the page demands and the package leaves out where it says nothing: the result of a tool that did not fail, and the entity of
+/// What the page demands and the package leaves out if empty: the result of a tool that did not fail, and the entity of
 /// a write without the newer fields.
 fn lacking(step: &Map<String, Value>, is_over: bool) -> Option<(&'static str, &'static str)> {
     let has = |name: &str| step.get(name).is_some_and(|value| !value.is_null());
@@ -274,7 +274,7 @@ fn lacking(step: &Map<String, Value>, is_over: bool) -> Option<(&'static str, &'
     }
 }
 
-/// The step with the fields that its aliases stand for.
+/// The step with its aliases replaced by field names.
 fn with_plain_names(step: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     if !ALIASES.iter().any(|(alias, _)| step.contains_key(*alias)) {
         return Cow::Borrowed(step);

@@ -1,4 +1,4 @@
-//! ContextForge's own types: a run, its steps, and what stands in them.
+//! ContextForge's own types: a run, its steps, and their contents.
 //!
 //! Field names, order and optional fields are the page's.
 
@@ -312,7 +312,7 @@ impl Body<'_> {
     }
 }
 
-/// The page's aliases for OpenTelemetry data: key, then the field that it stands for.
+/// The page's aliases for OpenTelemetry data: key, then the field.
 pub(super) const ALIASES: [(&str, &str); 4] = [
     ("openinference.span.kind", "step_type"),
     ("llm.model_name", "model"),

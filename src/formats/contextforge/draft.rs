@@ -3,7 +3,7 @@
 use super::document::Step as Written;
 use crate::span::UnixNanos;
 
-/// Where a step stands among those of one time: words before the call that they go into, the answer at the end.
+/// The order of a step among those of one time: words before the call that they go into, the answer at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Before,

@@ -1,4 +1,4 @@
-//! What people said as steps `user_input`, and the last answer as the step `final_output`.
+//! Words of people as steps `user_input`, and the last answer as the step `final_output`.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::transcript::ids::Ids;
 
 struct Inputs<'a, 'm> {
     list: Vec<Draft<'a>>,
-    /// What steps of their own tell that people said, and how often: a conversation that says it too is not told again.
+    /// Words of people that have a separate step, and how often: they are not written again from a conversation.
     own: HashMap<String, usize>,
     ids: &'m mut Ids<'a>,
     losses: &'m mut Vec<Loss>,
@@ -51,7 +51,7 @@ impl<'a> Inputs<'a, '_> {
     }
 }
 
-/// The question, not after the `first` step, and what people said later in conversations that are not a sub-agent's.
+/// The question, not after the `first` step, and later words of people in conversations that are not a sub-agent's.
 pub(super) fn user_inputs<'a>(
     run: &'a Run,
     first: Option<UnixNanos>,
@@ -100,7 +100,7 @@ pub(super) fn user_inputs<'a>(
     inputs.list
 }
 
-/// The question with the pictures that its message holds beside it.
+/// The question with the pictures in the same message.
 fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Words<'a>> {
     let mut words = words_of(content)?;
     if let Some(message) = message.filter(|message| message.has_media()) {
@@ -118,15 +118,15 @@ fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Word
     Some(words)
 }
 
-/// What people said in one conversation in this run.
+/// Words of people in one conversation of this run.
 struct Conversation<'a> {
-    /// The message that holds the question, if one here does.
+    /// The message with the question, if it is here.
     question: Option<&'a Message>,
     /// The others.
     messages: Vec<&'a Entry>,
 }
 
-/// Per top-level conversation what users said in this run: in the conversation that holds the question what came after
+/// Per top-level conversation the users' words in this run: in the conversation with the question what came after
 /// it and pictures without words that came with it, in any other what came after the history that its first model call
 /// brought along.
 fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
@@ -163,7 +163,7 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
     out
 }
 
-/// The user message that is the question, else the first that holds it.
+/// The user message that is the question, else the first that contains it.
 fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
     let holds = |entry: &Entry, whole: bool| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => {
@@ -180,7 +180,7 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
 /// The last answer; one with pictures as the model gave it.
 pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<'a>> {
     let utterance = run.answer.as_ref()?;
-    // A step of the agent's own tells it.
+    // The agent has its own step for it.
     let is_it = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.get() == Some(&utterance.content);
     let own = run
         .steps

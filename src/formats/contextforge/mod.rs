@@ -24,7 +24,7 @@
 //!
 //! # What is lost
 //!
-//! Nanoseconds (times keep microseconds). Vectors. The provider's response where messages say the same. Spans without
+//! Nanoseconds (times keep microseconds). Vectors. The provider's response if messages have the same content. Spans without
 //! agent operations: their children are placed under the next step above. Arguments that are not an object become
 //! `{"input": value}`. Every other change of type or value that the format requires is reported as a loss.
 

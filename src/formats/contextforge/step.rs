@@ -18,7 +18,7 @@ pub(super) struct Made<'a> {
     pub(super) metadata: Object<'a>,
 }
 
-/// A step that is being made: everything it says stands in the metadata until a field takes it.
+/// A step that is being made: all its facts are in the metadata until a field takes them.
 pub(super) struct Making<'a, 'm> {
     pub(super) run: &'a Run,
     pub(super) results: &'m calls::Results<'a>,
@@ -43,7 +43,7 @@ pub(super) fn make<'a>(
         metadata: facts::all(run, step),
         losses,
     };
-    // Judgements stand together in the run's metadata.
+    // Judgements are in the run's metadata.
     making.metadata.remove("evaluations");
     let body = match operation.kind {
         Kind::Llm => making.llm_call(),
@@ -92,7 +92,7 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
     }))
 }
 
-/// What a person said in an operation of its own.
+/// The words of a person in a separate operation.
 pub(super) fn user_words(operation: &Operation) -> Option<Words<'_>> {
     let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
     joined_words(messages)

@@ -60,7 +60,7 @@ fn has(losses: &[Loss], what: &str, reason: LossReason) -> bool {
 fn the_example_of_the_page() {
     let (document, losses) = document(&samples::trip_planner());
     let mut example: Value = serde_json::from_str(include_str!("example.json")).unwrap();
-    // What the spans say beside it stands in the metadata.
+    // Other facts of the spans are in the metadata.
     for call in [1, 4] {
         example["steps"][call]["metadata"]["span_name"] = "ChatOpenAI".into();
         example["steps"][call]["metadata"]["prompt"] = json!({"id": "planner"});

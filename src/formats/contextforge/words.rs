@@ -1,4 +1,4 @@
-//! What a person or an agent said, as text.
+//! Words of a person or an agent, as text.
 
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ pub(super) fn media_marks(message: &Message) -> String {
     message.parts.iter().filter_map(mark).collect::<Vec<_>>().join("\n")
 }
 
-/// What all messages say together.
+/// The words of all messages together.
 pub(super) fn joined_words<'a>(messages: Option<&[Message]>) -> Option<Words<'a>> {
     let joined = joined(messages);
     let words = message_words(&joined)?;

@@ -156,7 +156,7 @@ impl<'a> AgentConversation<'a> {
                 "agent" => value.as_str() == agent,
                 _ => turns.tell(key, step),
             };
-            // With the call of the tool around it, which stands in no tool itself.
+            // With the call of the tool around it, which is in no tool itself.
             let is_told_search = |tool: &StepId| interaction::is_search(step) && exchanges.rest.binary_search(tool).is_err();
             if step.inside_tool.as_ref().is_some_and(is_told_search) {
                 losses.step(run, step, |key, value| key == "error" || is_told(key, value));
@@ -166,8 +166,8 @@ impl<'a> AgentConversation<'a> {
         }
     }
 
-    /// A question and an answer that no message from this place on holds. What is left of them comes back.
-    /// `is_of_run`: the question is the run's, whatever its models were told.
+    /// Adds a question and an answer that no message from this place on contains. Returns what is left of them.
+    /// `is_of_run`: the question is the run's, whatever its models were given.
     fn outside(
         &mut self,
         from: usize,
@@ -224,7 +224,7 @@ impl<'a> AgentConversation<'a> {
         self.losses.finish()
     }
 
-    /// All that was said as one round: the run's question and its answer.
+    /// The whole conversation as one round: the run's question and its answer.
     fn one(mut self, run: &'a Run) -> Self {
         let mut whole = Interaction::default();
         for interaction in self.interactions {
@@ -255,7 +255,7 @@ impl<'a> AgentConversation<'a> {
         out
     }
 
-    /// A case a round. What was said before the run stands with the first one.
+    /// A case a round. Words from before the run are with the first one.
     fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Case<'a>>> {
         let metadata = self.metadata(run);
         let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.interactions)

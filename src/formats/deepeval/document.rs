@@ -1,4 +1,4 @@
-//! DeepEval's own types, under the names that its dataset readers take without being told.
+//! DeepEval's own types, under the names that its dataset readers accept by default.
 
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ pub(crate) struct Single<'a> {
 pub(crate) struct Conversation<'a> {
     /// Each once in a run.
     pub(crate) name: Text<'a>,
-    /// What the conversation is about, never empty: by it readers tell a conversation from a single case.
+    /// What the conversation is about, never empty: readers use it to distinguish a conversation from a single case.
     pub(crate) scenario: Text<'a>,
     /// In order.
     pub(crate) turns: Vec<Turn<'a>>,
@@ -65,12 +65,12 @@ pub(crate) struct Conversation<'a> {
     pub(crate) additional_metadata: Object<'a>,
 }
 
-/// What one side said.
+/// The words of one side.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Turn<'a> {
     /// `user` or `assistant`.
     pub(crate) role: Text<'a>,
-    /// Words; empty where nothing was said. Readers refuse null.
+    /// Words; empty if there were none. Readers refuse null.
     pub(crate) content: Text<'a>,
     /// Calls before the words.
     #[serde(skip_serializing_if = "Vec::is_empty")]

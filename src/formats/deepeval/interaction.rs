@@ -18,7 +18,7 @@ use crate::transcript::rounds::Round;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 
-/// What a run's cases are told with.
+/// What a run's cases are written from.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     pub(super) turns: TurnFacts<'a>,
@@ -55,7 +55,7 @@ pub(super) struct Interaction<'a> {
     agent: Option<&'a str>,
     pub(super) input: Option<Text<'a>>,
     pub(super) output: Option<Text<'a>>,
-    /// Other words that stand beside no call.
+    /// Other words without a call.
     pub(super) earlier: Vec<Text<'a>>,
     pub(super) tools: Vec<Object<'a>>,
     pub(super) retrieved: Vec<Text<'a>>,
@@ -68,7 +68,7 @@ pub(super) struct Interaction<'a> {
     pub(super) cost: Option<f64>,
     pub(super) from: Option<UnixNanos>,
     pub(super) to: Option<UnixNanos>,
-    /// It was said before the run.
+    /// Whether it is from before the run.
     pub(super) is_old: bool,
     pub(super) span: Option<SpanId>,
 }
@@ -117,7 +117,7 @@ impl<'a> Interaction<'a> {
         losses.branch(exchange, span);
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         if let Some(own) = own.filter(|_| !is_message) {
-            // A call tells of what it ran.
+            // A call describes what it ran.
             if exchange.kind != ExchangeKind::Unasked || is_search(own) {
                 self.step(source, own, None, losses);
             }
@@ -254,7 +254,7 @@ impl<'a> Interaction<'a> {
         self.input.is_none() && self.output.is_none() && [self.tools.len(), self.earlier.len(), self.retrieved.len()] == [0; 3]
     }
 
-    /// What a round without words and calls would have told.
+    /// Reports what is lost with a round without words and calls.
     pub(super) fn lost(&self, losses: &mut Losses) {
         let left = [("model", self.models.is_empty()), ("reasoning", self.thoughts.is_empty())];
         for (fact, _) in left.into_iter().filter(|(_, is_empty)| !is_empty) {
@@ -351,7 +351,7 @@ pub(super) fn join<'a>(before: &mut Option<Text<'a>>, after: Text<'a>) {
     }
 }
 
-/// Whether two texts say the same.
+/// Whether two texts are the same.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.trim() == other.trim()
 }

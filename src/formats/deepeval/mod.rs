@@ -3,9 +3,9 @@
 //!
 //! | run | test case (`LLMTestCase`) |
 //! |---|---|
-//! | round of an agent's conversation: a user message and what followed | a case; a sub-agent's rounds are cases of their own |
+//! | round of an agent's conversation: a user message and what followed | a case; a sub-agent's rounds are separate cases |
 //! | user message; else the agent's input | `input` |
-//! | last message without calls; the answer that only an agent or chain holds | `actual_output`, null where nothing was answered |
+//! | last message without calls; the answer that only an agent or chain has | `actual_output`, null where nothing was answered |
 //! | recorded ideal, on which the operations agree | `expected_output` of the last case of the first conversation |
 //! | call of a tool, also one that no model asked for | `tools_called`: `name`, `input_parameters`, `output` (the last result) |
 //! | failed tool without a result | output `Error: ...` |
@@ -13,7 +13,8 @@
 //! | retrieval and reranking, also inside a tool | `retrieval_context`: the documents' texts, each once |
 //! | tokens and cost of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
 //! | trace, session, agent, models, system prompts, offered tools | `additional_metadata` |
-//! | words before the last ones, reasoning without calls, what was said before the run | `additional_metadata`: `earlier_outputs`, `reasoning`, `history` |
+//! | words before the last ones, reasoning without calls, the history from before the run | `additional_metadata`:
+//! `earlier_outputs`, `reasoning`, `history` |
 //! | the case before in the same conversation | `additional_metadata.follows` |
 //! | resource, person, failure | `additional_metadata.run` of the run's first case |
 //!
@@ -24,19 +25,19 @@
 //! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one per conversation of an agent |
 //! | `deepeval.expected=run` | `expected_tools` is what the run called, `expected_output` what it answered where no ideal is recorded: a good run as a regression test |
 //!
-//! One file holds single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
+//! One file has single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
 //!
 //! # Limits of the readers
 //!
-//! The JSON reader keeps `input`, `actual_output`, and, where it is told their names, `tools_called` and `retrieval_context`;
-//! it drops counts, cost, names and metadata. The JSONL reader keeps all but `completion_time`. Neither can tell a tool's error
-//! from its result.
+//! The JSON reader keeps `input`, `actual_output`, and, if given their names, `tools_called` and `retrieval_context`;
+//! it drops counts, cost, names and metadata. The JSONL reader keeps all but `completion_time`. Neither can distinguish a tool's
+//! error from its result.
 //!
 //! # What is lost
 //!
 //! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
 //! queries and scores of retrievals, rewards and judgements, operations outside the conversation, what an agent or a chain gets or
-//! gives that no turn tells. Pictures, sounds and files become marked text. A run without messages and calls gives no case.
+//! gives that no turn contains. Pictures, sounds and files become marked text. A run without messages and calls gives no case.
 
 mod assemble;
 pub(in crate::formats) mod back;

@@ -1,4 +1,4 @@
-//! The types that Inspect's reader demands, and what has to stand behind what.
+//! The types that Inspect's reader demands, and the order of events.
 
 use std::collections::HashSet;
 

@@ -40,7 +40,7 @@ pub(crate) struct EvalSample<'a> {
     pub(crate) target: Text<'a>,
     /// The conversation as it was at the end.
     pub(crate) messages: Vec<Object<'a>>,
-    /// What the last model call said.
+    /// The output of the last model call.
     #[serde(skip_serializing_if = "Object::is_empty")]
     pub(crate) output: Object<'a>,
     /// Judgements, by name.

@@ -15,18 +15,18 @@ use crate::transcript::thread::Item;
 use crate::transcript::{CallResult, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId, StepId};
 use crate::transcript::{calls, chat, facts};
 
-/// Facts with a place of their own in a model event.
+/// Facts with their own field in a model event.
 const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
 
 /// The list of events under construction.
 pub(super) struct Events<'a, 't> {
     threads: &'t Threads<'a>,
     run: &'a Run,
-    /// Conversations that no event tells of yet, by the tool that called the agent.
+    /// Conversations that are in no event yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) list: Vec<Object<'a>>,
     pub(super) losses: Vec<Loss>,
-    /// What the last model call of an outermost agent said.
+    /// The output of the last model call of an outermost agent.
     pub(super) output: Object<'a>,
     /// The spans that are open.
     open: Vec<Text<'a>>,
@@ -68,7 +68,7 @@ impl<'a, 't> Events<'a, 't> {
         }
     }
 
-    /// The rest: agents whose calling tool is told nowhere, and why the run failed.
+    /// The rest: agents whose calling tool is in no event, and why the run failed.
     pub(super) fn finish(&mut self) {
         while let Some((_, left)) = self.scopes.pop_first() {
             left.into_iter().for_each(|scope| self.scope(scope, 1));
@@ -124,7 +124,7 @@ impl<'a, 't> Events<'a, 't> {
                 self.operation(earlier);
             }
             self.item(pooled, at, item, depth);
-            // Messages that no model read stand in no model event.
+            // Messages that no model read are in no model event.
             if let Some(node) = item.node.filter(|node| !is_call(item) && pooled.is_untold(*node, depth == 0)) {
                 let mut event = self.event("info", item.exchange.at);
                 event.add("source", "message");
@@ -143,7 +143,7 @@ impl<'a, 't> Events<'a, 't> {
         self.list.push(event);
     }
 
-    /// What an agent or a chain says: its words only where the conversations do not hold them.
+    /// The facts of an agent or a chain: its words only if the conversations do not contain them.
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = Object::new();
         if self.threads.words.untold(&step.operation).is_some() {
@@ -159,7 +159,7 @@ impl<'a, 't> Events<'a, 't> {
         match exchange.kind {
             ExchangeKind::Message(_) => {}
             ExchangeKind::Turn(_) | ExchangeKind::SilentTurn => {
-                // What no span tells of was said before the run.
+                // What is in no span is from before the run.
                 step.into_iter().for_each(|step| self.model(pooled, item, step, depth));
             }
             ExchangeKind::Unasked if step.is_none() => {
@@ -248,7 +248,7 @@ impl<'a, 't> Events<'a, 't> {
         self.scores(step);
     }
 
-    /// A tool that ran, or runs. `id`: that of the call, and of the message that holds the result.
+    /// A tool that ran, or runs. `id`: that of the call, and of the message with the result.
     fn tool(
         &mut self,
         asked: &ExchangeCall<'a>,
@@ -301,7 +301,7 @@ impl<'a, 't> Events<'a, 't> {
         below.into_iter().for_each(|scope| self.scope(scope, depth + 1));
     }
 
-    /// Judgements that an operation holds.
+    /// The judgements of an operation.
     fn scores(&mut self, step: &'a Step) {
         for evaluation in &step.operation.evaluations {
             let Some(score) = message::score(evaluation) else { continue };
@@ -313,7 +313,7 @@ impl<'a, 't> Events<'a, 't> {
         }
     }
 
-    /// An operation that no model call and no tool tells of.
+    /// An operation that no model call and no tool contains.
     fn operation(&mut self, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
         let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);

@@ -55,7 +55,7 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
     message
 }
 
-/// A message that a model call's output holds beside the first one.
+/// A message of a model call's output after the first one.
 pub(super) fn of_choice<'a>(source: &'a Message) -> Object<'a> {
     let mut more = Object::new();
     let mut message = of_message(source, &Role::Assistant, Text::default(), &mut more);
@@ -118,7 +118,7 @@ fn part(part: &Part) -> Object<'_> {
     }
 }
 
-/// A picture, a sound, a film or a file. One without an address or bytes, or of another type, stands as it was recorded.
+/// A picture, a sound, a film or a file. One without an address or bytes, or of another type, stays as it was recorded.
 fn of_media(media: &Media) -> Object<'_> {
     let url = media.url();
     let mime = media.mime_type.as_deref().unwrap_or_default();
@@ -180,7 +180,7 @@ pub(super) fn eval_error(failure: &Failure) -> Object<'_> {
     ])
 }
 
-/// A judgement; `None` where it says neither a number nor a word.
+/// A judgement; `None` if it has neither a number nor a word.
 pub(super) fn score(evaluation: &crate::operation::Evaluation) -> Option<Object<'_>> {
     let value = match (evaluation.score.filter(|score| score.is_finite()), &evaluation.label) {
         (Some(score), _) => Json::from(score),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::document::json::{Json, Object, Text};
 use crate::operation::{Cost, Operation, TokenCount, ToolDefinition};
 
-/// Parameters that have a field of their own, with their other names.
+/// Parameters that have their own field, with their other names.
 const CONFIG: [(&str, &[&str], Wanted); 12] = [
     ("temperature", &["temperature"], Wanted::Number),
     ("top_p", &["top_p"], Wanted::Number),
@@ -48,7 +48,7 @@ impl Wanted {
     }
 }
 
-/// The parameters with a field of their own, and the others.
+/// The parameters with their own field, and the others.
 pub(super) fn config(parameters: &Map<String, Value>) -> (Object<'_>, Object<'_>) {
     let (mut config, mut others) = (Object::new(), Object::new());
     for (key, value) in parameters {
@@ -73,7 +73,7 @@ pub(super) fn tool_choice(parameters: &Map<String, Value>) -> Json<'_> {
     }
 }
 
-/// A tool. Readers refuse schemas whose fields have other types than theirs: such a one stands in the options, whole.
+/// A tool. Readers refuse schemas whose fields have other types than theirs: such a schema is in the options, whole.
 pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
     let description = tool.description.as_deref().unwrap_or_default();
     let mut out = Object::from([("name", (&tool.name).into()), ("description", description.into())]);

@@ -1,4 +1,4 @@
-//! The threads of all scopes. Their messages stand in one pool, and model events name them by their places there.
+//! The threads of all scopes. Their messages are in one pool, and model events refer to them by index.
 
 use super::message;
 use crate::document::json::{Json, Object, Text};
@@ -18,7 +18,7 @@ pub(super) struct Threads<'a> {
     by_scope: IdVec<ScopeId, PooledThread<'a>>,
 }
 
-/// A scope's thread, whose messages stand in the pool.
+/// A scope's thread, whose messages are in the pool.
 pub(super) struct PooledThread<'a> {
     pub(super) thread: Thread<'a>,
     /// The place of its first message.
@@ -34,7 +34,7 @@ pub(super) struct PooledThread<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// `main`: the scopes around whose conversations the run's question and answer stand.
+    /// `main`: the scopes whose conversations get the run's question and answer.
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
         let mut by_scope = IdVec::with_capacity(run.scopes.len());
@@ -140,7 +140,7 @@ impl<'a> PooledThread<'a> {
         }
     }
 
-    /// Whether a message came in that stands in no model event and, at the end of an outermost conversation, not there either.
+    /// Whether an input message is in no model event and not at the end of an outermost conversation either.
     pub(super) fn is_untold(&self, node: usize, is_outermost: bool) -> bool {
         let is_read = self.read.get(node).copied().unwrap_or_default();
         let stays = self.stays.get(node).copied().unwrap_or_default();
@@ -156,7 +156,7 @@ impl<'a> PooledThread<'a> {
         Some(message::of_node(run, &self.thread, node, self.id(run, at)))
     }
 
-    /// The id of the message that holds the result of a call.
+    /// The id of the message with the result of a call.
     pub(super) fn result_id(&self, run: &Run, item: usize, call: usize) -> Option<Text<'a>> {
         self.results.get(&(item, call)).map(|at| self.id(run, *at))
     }

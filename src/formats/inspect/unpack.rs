@@ -1,4 +1,4 @@
-//! The container that Inspect writes, as the JSON text of a log. Samples stand in files of their own: one, or a folder of parts
+//! The container that Inspect writes, as the JSON text of a log. Samples are in separate files: one, or a folder of parts
 //! (`sample.json` with lists of events, messages and calls, and texts by their number).
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::format::{May, UnpackError};
 
-/// What a file of the container holds, and where its bytes are.
+/// The kind of a file in the container, and where its bytes are.
 struct Packed<'a> {
     bytes: &'a [u8],
     method: CompressionMethod,

@@ -91,7 +91,7 @@ struct Assembly<'a, 'o> {
     options: &'o Options,
     facts: &'o Facts<'a>,
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
-    /// Sub-agents' lists that are documents of their own.
+    /// Sub-agents' lists that are separate documents.
     own: Vec<(List<'a, 'o>, Object<'a>)>,
     main: List<'a, 'o>,
 }
@@ -115,7 +115,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             scopes::write(run, facts, scope, &mut main);
         }
         this.call_agents(&mut main, 0);
-        // Agents whose calling tool is told nowhere speak after the others.
+        // Agents whose calling tool is in no event come after the others.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
                 scopes::write(run, facts, scope, &mut main);
@@ -243,8 +243,8 @@ fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
     }
 }
 
-/// For each step the last event that tells of it, with its list, else of the nearest step around it; else the last of the first list,
-/// since a judgement of the whole run stands with it.
+/// For each step the last event that contains it, with its list, else of the nearest step around it; else the last of the first
+/// list, since a judgement of the whole run is with it.
 fn places(run: &Run, lists: &[Finished<'_>]) -> IdVec<StepId, Option<(usize, usize)>> {
     let mut events: IdVec<StepId, Option<(usize, usize)>> = IdVec::filled(None, run.steps.len());
     for (number, list) in lists.iter().enumerate() {
@@ -285,7 +285,7 @@ fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Anno
     }
 }
 
-/// Every tool that was offered to a model whose turn stands here, once.
+/// Every tool that was offered to a model whose turn is here, once.
 fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();

@@ -98,7 +98,7 @@ static FUNCTION: Record = Record {
     others: None,
 };
 
-/// A list of events, a row with them, a request to push several, or what a row says of those after it.
+/// A list of events, a row with them, a request to push several, or a row of metadata for those after it.
 pub(super) const DOCUMENT: Shape = Either(&[List(&EVENT), Of(&ROW), Of(&PUSH), Of(&ABOUT)]);
 
 const EVENT: Shape = OneOf(&EVENTS);
@@ -146,7 +146,7 @@ static EVENTS: Variants = Variants {
     ],
 };
 
-/// Each is a trace of its own, or a row of a file of several.
+/// Each is a separate trace, or a row of a file of several.
 pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let is_alone = documents.len() == 1;
     let mut rows = Rows {

@@ -81,7 +81,7 @@ pub(super) fn of_result<'a>(result: Json<'a>, failure: Option<&Failure>) -> Text
     }
 }
 
-/// What a step says beside its event's own fields, for the event's metadata.
+/// What a step has besides its event's own fields, for the event's metadata.
 pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let mut out = Object::with_capacity(8);
     if let Some(span) = step.span_id {

@@ -1,4 +1,4 @@
-//! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
+//! A list of events under construction: call ids once, each call one output, every event with the steps it represents.
 
 use super::content;
 use super::document::{Function, Message, ToolCall};
@@ -13,13 +13,13 @@ use crate::run::{Entry, EntryKind, ResultEntry, Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::{calls, content as step_content};
 
-/// An event and what it tells of.
+/// An event and the steps it represents.
 #[derive(Debug, Default)]
 pub(super) struct Draft<'a> {
     /// Without its metadata.
     pub(super) event: Message<'a>,
     pub(super) metadata: Object<'a>,
-    /// Steps that the event tells of.
+    /// Steps that the event represents.
     pub(super) steps: Vec<StepId>,
     /// When.
     pub(super) at: UnixNanos,
@@ -36,7 +36,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A call that stands in the list.
+/// A call in the list.
 struct Bound<'a> {
     id: Text<'a>,
     name: Text<'a>,
@@ -68,13 +68,13 @@ pub(super) struct List<'a, 'o> {
     offered: Json<'a>,
     /// Operations that found no event yet.
     pub(super) unsettled: Vec<StepId>,
-    /// What events tell, for the first so many of them.
+    /// The texts in events, for the first so many of them.
     pub(super) heard: (HashSet<Text<'a>>, usize),
-    /// The event that tells of a step, or one that it replaced.
+    /// The event of a step, or one that it replaced.
     telling: HashMap<StepId, usize>,
-    /// The steps that events tell of, without those that were told since the last look.
+    /// The steps with an event, without those added since the last look.
     pub(super) told: Added,
-    /// The steps that events told of since the last look.
+    /// The steps that got an event since the last look.
     pub(super) told_since: Vec<StepId>,
     /// The events that took the place of others.
     replaced: HashMap<usize, usize>,
@@ -131,7 +131,7 @@ impl<'a, 'o> List<'a, 'o> {
         });
     }
 
-    /// Notes that an event tells of a step.
+    /// Records the event of a step.
     fn tell_of(&mut self, step: Option<StepId>, event: usize) {
         if let Some(step) = step {
             self.telling.insert(step, event);
@@ -139,7 +139,7 @@ impl<'a, 'o> List<'a, 'o> {
         }
     }
 
-    /// The latest event that tells of a step.
+    /// The latest event of a step.
     pub(super) fn teller(&mut self, step: StepId) -> Option<usize> {
         let first = self.telling.get(&step).copied()?;
         let mut last = first;
@@ -227,7 +227,7 @@ impl<'a, 'o> List<'a, 'o> {
 
     pub(super) fn turn_metadata(&mut self, step: &'a Step) -> Object<'a> {
         let mut metadata = content::metadata(self.run, step);
-        // Offered tools are told with the first turn that has them.
+        // Offered tools are written with the first turn that has them.
         if let Some(tools) = metadata.get("tool_definitions") {
             if *tools == self.offered || self.options.is("invariant.tools", "event") {
                 metadata.remove("tool_definitions");
@@ -252,7 +252,7 @@ impl<'a, 'o> List<'a, 'o> {
         (value, metadata)
     }
 
-    /// The calls of a message; one that stands in the list already is not told again.
+    /// The calls of a message; one that is in the list already is not written again.
     fn calls(&mut self, caller: Option<StepId>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Option<Vec<ToolCall<'a>>> {
         let mut out = Vec::with_capacity(message.tool_calls.len());
         let mut repeated: Vec<Json<'a>> = Vec::new();
@@ -298,17 +298,17 @@ impl<'a, 'o> List<'a, 'o> {
         (!out.is_empty()).then_some(out)
     }
 
-    /// Whether an event tells of a step.
+    /// Whether a step has an event.
     pub(super) fn tells_of(&self, step: StepId) -> bool {
         self.telling.contains_key(&step)
     }
 
-    /// Whether a call with this recorded id stands in the list.
+    /// Whether a call with this recorded id is in the list.
     pub(super) fn is_bound(&self, recorded: &str) -> bool {
         self.bound.contains_key(recorded)
     }
 
-    /// Whether this very call stands in the list.
+    /// Whether this very call is in the list.
     pub(super) fn stands(&self, recorded: &str, name: &str, arguments: &Object<'a>) -> bool {
         let known = self.bound.get(recorded);
         known.is_some_and(|known| known.name == name && known.arguments == *arguments)

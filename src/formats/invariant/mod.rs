@@ -4,7 +4,7 @@
 //! | run | event |
 //! |---|---|
 //! | new message of the conversation | `{role, content}` |
-//! | what a model said | `assistant`, with all its calls; `metadata` has span id, model, tokens, reasoning |
+//! | model's turn | `assistant`, with all its calls; `metadata` has span id, model, tokens, reasoning |
 //! | tool's result | `tool`, after its call, by end time; JSON values as compact text |
 //! | failed tool | content `Error: ...` if there is no result, `metadata.error` |
 //! | tool that no model asked for; retrieval, memory, handoff on its own | a call marked `metadata.synthesized`, and its output |
@@ -12,7 +12,7 @@
 //! | call id that already exists | same call: the last result, earlier ones in `metadata.earlier_results`; another call: a new id |
 //! | sub-agent called by a tool | `metadata.subagent` {agent, span_id, events} of the tool's output |
 //! | model call without recorded words | `assistant` with null content |
-//! | question or answer that only an agent or chain holds | `user` first, `assistant` last |
+//! | question or answer that only an agent or chain has | `user` first, `assistant` last |
 //! | person's answer or input | `user` |
 //! | judgements | `metadata.evaluations`; annotations in a row or push body |
 //! | guardrail, embedding, state and the like | `metadata.operations` of the event around, else of the next |
@@ -22,7 +22,7 @@
 //! | `invariant.container=array` | a plain array (the default); several on one stream are traces one after another, no file for Explorer, which takes the metadata of a list's first event for the list's |
 //! | `invariant.container=jsonl` | one annotated row: `{messages, annotations, metadata}` |
 //! | `invariant.container=push` | the body of a push request; `invariant.dataset=NAME` names the data set |
-//! | `invariant.subagents=own` | sub-agents' events in lists of their own |
+//! | `invariant.subagents=own` | sub-agents' events in separate lists |
 //! | `invariant.reasoning=prepend` | reasoning before the content, too |
 //! | `invariant.tools=event` | offered tools as an event at the beginning |
 //!

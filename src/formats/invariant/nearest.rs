@@ -3,7 +3,7 @@
 use crate::hash::HashMap;
 use crate::run::{IdVec, Run, StepId};
 
-/// Where each step and the steps in it stand when a step is counted before those in it: a step and all that is in it are one
+/// The index of each step and the steps in it, when a step is counted before those in it: a step and all that is in it are one
 /// range.
 pub(super) struct Ranges {
     /// The first place and the one after the last, for each step.
@@ -16,7 +16,7 @@ impl Ranges {
     pub(super) fn of(run: &Run) -> Self {
         let parent = |id: StepId| run.steps.get(id)?.parent.filter(|above| *above < id);
         let count = run.steps.len();
-        // How many steps a step is, with those in it: a step stands after its parent.
+        // How many steps a step is, with those in it: a step comes after its parent.
         let mut sizes: IdVec<StepId, usize> = IdVec::filled(1, count);
         for id in run.steps.ids().rev() {
             let size = sizes.get(id).copied().unwrap_or(1);
@@ -24,7 +24,7 @@ impl Ranges {
                 *around += size;
             }
         }
-        // Where the next step in each step stands, and the next one in none.
+        // The index of the next step in each step, and of the next one in none.
         let mut next: IdVec<StepId, usize> = IdVec::filled(0, count);
         let mut next_root = 0;
         let (mut of, mut steps) = (IdVec::with_capacity(count), vec![None; count]);
@@ -41,7 +41,7 @@ impl Ranges {
     }
 }
 
-/// The steps that were added: a segment tree over the ranges. Each node holds the innermost added step whose range has the
+/// The steps that were added: a segment tree over the ranges. Each node has the innermost added step whose range has the
 /// node in it, by its first place: of the ranges around one place, the innermost begins last.
 #[derive(Default)]
 pub(super) struct Added(HashMap<usize, usize>);

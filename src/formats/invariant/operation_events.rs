@@ -16,7 +16,7 @@ use crate::transcript::{calls, content as step_content};
 const FOUND: [&str; 3] = ["results", "scores", "total_available"];
 
 impl<'a> List<'a, '_> {
-    /// Words that only an agent, a chain or a person's own operation tells of.
+    /// Words that only an agent, a chain or a person's own operation has.
     pub(super) fn words(&mut self, role: &'static str, content: Json<'a>, index: StepId, at: UnixNanos) {
         let is_null = content.is_null();
         let text = content.into_text();
@@ -36,7 +36,7 @@ impl<'a> List<'a, '_> {
         self.push(event, metadata, Some(index), at);
     }
 
-    /// A person's words or answer that an operation tells of, with what else it says.
+    /// A person's words or answer in an operation, with its other facts.
     pub(super) fn operation_words(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         self.words(role, content, index, step.end_or_start());
@@ -130,7 +130,7 @@ impl<'a> List<'a, '_> {
         (arguments, false)
     }
 
-    /// A call and its output for an operation that stands on its own.
+    /// A call and its output for an operation without one.
     pub(super) fn pair(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         let call_id: Text<'a> = match step.span_id {
@@ -146,7 +146,7 @@ impl<'a> List<'a, '_> {
             name: None,
         };
         self.output(Some(index), step.end_or_start(), result, false);
-        // The call holds the rest.
+        // The call has the rest.
         if let Some(draft) = self.drafts.last_mut() {
             let memory = draft.metadata.remove("memory");
             draft.metadata.remove("state");
@@ -165,7 +165,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// The output of a call that stands in a turn, where no entry of the conversation tells of it.
+    /// The output of a call in a turn, if no entry of the conversation contains it.
     pub(super) fn asked_output(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         match calls::call_id(self.run, step).filter(|id| self.is_bound(id)) {
@@ -174,7 +174,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// The output of a call that stands in the list, as this operation tells it.
+    /// The output of a call in the list, from this operation.
     pub(super) fn answer(&mut self, index: StepId, call_id: &'a str) {
         let Some(step) = self.step(Some(index)) else { return };
         let result = match step.operation.kind {
@@ -191,7 +191,7 @@ impl<'a> List<'a, '_> {
         self.output(Some(index), step.end_or_start(), result, false);
     }
 
-    /// A result whose call nobody recorded gets one, if its tool is known. Returns whether a call stands.
+    /// A result whose call nobody recorded gets one, if its tool is known. Returns whether there is a call.
     pub(super) fn lone_call(&mut self, call_id: &Text<'a>, tool: Option<StepId>, name: Option<&'a str>, at: UnixNanos) -> bool {
         if let Some(index) = tool {
             self.lone_calls(&[(call_id.clone(), index)], "call");
@@ -213,7 +213,7 @@ impl<'a> List<'a, '_> {
         true
     }
 
-    /// Calls that stand one after another without a result between them: one event.
+    /// Consecutive calls without a result between them: one event.
     pub(super) fn call_entries(&mut self, entries: &[&'a CallEntry]) {
         let list: Vec<(Text<'a>, StepId)> = entries.iter().map(|entry| ((&entry.call_id).into(), entry.tool)).collect();
         self.lone_calls(&list, "call");

@@ -1,4 +1,4 @@
-//! Operations without an event: what they say goes to `operations` in the metadata of the event around them.
+//! Operations without an event: their facts go to `operations` in the metadata of the event around them.
 
 use super::list::List;
 use crate::document::json::{Json, Object, Text, trimmed};
@@ -7,7 +7,7 @@ use crate::run::{Step, StepId};
 use crate::transcript::{calls, facts};
 
 impl<'a> List<'a, '_> {
-    /// What operations without an event say goes to the event around them, else to the one that follows in time.
+    /// The facts of operations without an event go to the event around them, else to the one that follows in time.
     pub(super) fn settle(&mut self, steps: &[StepId]) {
         self.hear();
         for &index in steps {
@@ -23,7 +23,7 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// What the operations of a list without events say.
+    /// Takes the operations of a list without events.
     pub(super) fn settle_silent(&mut self, list: Self) {
         self.losses.extend(list.losses);
         self.settle(&list.unsettled);
@@ -39,8 +39,8 @@ impl<'a> List<'a, '_> {
         self.teller(nearest)
     }
 
-    /// What an operation without an event says; `None` if that is nothing. Agents and chains hand on the words of their
-    /// conversations: what an event tells already is not told again.
+    /// The facts of an operation without an event; `None` if there are none. Agents and chains hand on the words of their
+    /// conversations: what an event contains already is not written again.
     fn around(&self, step: &'a Step) -> Option<Object<'a>> {
         if matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             return None;
@@ -59,7 +59,7 @@ impl<'a> List<'a, '_> {
         })
     }
 
-    /// Takes note of what the latest events tell.
+    /// Records the texts of the latest events.
     fn hear(&mut self) {
         let (heard, until) = &mut self.heard;
         for draft in self.drafts.iter().skip(*until) {
@@ -80,7 +80,7 @@ impl<'a> List<'a, '_> {
         *until = self.drafts.len();
     }
 
-    /// What stands outside of this list: the question, the answer, the call that made an agent run.
+    /// Texts outside this list: the question, the answer, the call that made an agent run.
     fn outside(&self, step: &Step) -> Vec<Text<'a>> {
         let run = self.run;
         let mut out = Vec::new();

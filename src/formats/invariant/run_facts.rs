@@ -31,7 +31,7 @@ impl<'a> Facts<'a> {
         self.ranges.get_or_init(|| Ranges::of(self.run))
     }
 
-    /// What the conversations tell of tools' results.
+    /// The tools' results in the conversations.
     pub(super) fn results(&self) -> &Results<'a> {
         &self.results
     }

@@ -1,4 +1,4 @@
-//! Which conversations make which list of events, and where operations stand that no conversation tells of.
+//! Which conversations make which list of events, and where operations go that no conversation contains.
 
 use super::list::List;
 use super::run_facts::Facts;
@@ -10,7 +10,7 @@ use crate::span::UnixNanos;
 use crate::transcript::content;
 use crate::transcript::{ScopeId, StepId, Uncovered, is_model_call};
 
-/// How an operation that no conversation tells of becomes events.
+/// How an operation outside the conversations becomes events.
 fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
     let utterances = [&run.question, &run.answer];
     if utterances.into_iter().flatten().any(|utterance| utterance.step == id) && !is_model_call(step) {
@@ -21,7 +21,7 @@ fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Un
     (!is_nested).then_some(lone)
 }
 
-/// A tool that runs, or waits for a person: it has a call but no output whose metadata could hold what it says.
+/// A tool that runs, or waits for a person: it has a call but no output whose metadata could contain its facts.
 fn is_open_tool(step: &Step) -> bool {
     step.operation.kind == Kind::Tool && (step.ended_at.is_none() || step.operation.interrupt.is_some())
 }
@@ -31,7 +31,7 @@ enum Item<'a> {
     Alone(StepId, Uncovered<'a>),
 }
 
-/// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
+/// Writes a scope's conversation, and at their place in it the operations that it does not contain.
 pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &mut List<'a, '_>) {
     let transcript = &facts.transcript;
     let own = transcript.steps_of(scope);
@@ -97,7 +97,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
     list.settle(&without);
 }
 
-/// Results that stand together are ordered by their time.
+/// Orders adjacent results by their time.
 fn results_by_time(entries: &mut [&Entry]) {
     let is_result = |entry: &&Entry| matches!(entry.kind, EntryKind::Result(_));
     for block in entries.chunk_by_mut(|a, b| is_result(a) && is_result(b)) {
@@ -108,8 +108,8 @@ fn results_by_time(entries: &mut [&Entry]) {
     }
 }
 
-/// Where operations stand among entries: after the words that begin the conversation, then by time. What was looked up
-/// serves the turn that follows: it stands after the words that this turn answers.
+/// Where operations go among entries: after the words that begin the conversation, then by time. What was looked up
+/// serves the turn that follows: it comes after the words that this turn answers.
 struct Places {
     /// How many entries there are.
     count: usize,
@@ -153,7 +153,7 @@ fn peaks(entries: &[&Entry], is_meant: impl Fn(&Entry) -> bool) -> Vec<(UnixNano
     peaks
 }
 
-/// What a person or the agent said, as the operation itself tells.
+/// Words of a person or the agent in the operation itself.
 fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {

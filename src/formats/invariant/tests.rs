@@ -80,7 +80,7 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 fn the_example_of_the_page() {
     let (events, losses) = events(&samples::trip_planner());
     let mut example: Value = serde_json::from_str(include_str!("example.json")).unwrap();
-    // What the spans say beside it stands in the metadata.
+    // Other facts of the spans are in the metadata.
     for (at, latency, input, output) in [(2, 1200, 82, 41), (5, 650, 150, 33)] {
         let metadata = &mut example[at]["metadata"];
         metadata["span_name"] = "ChatOpenAI".into();

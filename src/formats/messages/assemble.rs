@@ -19,7 +19,7 @@ use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
 use crate::transcript::{content, facts};
 
-/// Facts that a row has a place for, or that are reported where they stand.
+/// Facts that a row has a place for, or that are reported elsewhere.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
 
 /// The rows of all runs.
@@ -33,7 +33,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
                 None => homeless.extend(losses),
             }
         }
-        // What no row tells of is told with the run's first one.
+        // Losses outside all rows are reported with the run's first row.
         if let Some(first) = rows.get_mut(first) {
             first.losses.extend(homeless);
         }
@@ -47,7 +47,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     rows
 }
 
-/// A run's rows, each with its losses; no row where neither a model nor the agent said anything.
+/// A run's rows, each with its losses; no row if neither a model nor the agent has words.
 fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
     let turns = TurnFacts::of(run);
@@ -160,7 +160,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         (row, losses)
     }
 
-    /// A scope's conversation. `asked`: what the agent was asked, where no message may say so; it comes back where none needed it.
+    /// A scope's conversation. `asked`: what the agent was asked, if no message may contain it; returned if none needed it.
     fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) -> Option<Text<'a>> {
         let mut asked = asked.filter(|words| !words.trim().is_empty());
         let mut has_question = false;
@@ -262,7 +262,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         (messages.is_empty() || self.spoke == Some(caller) && is_inside()).then_some(caller)
     }
 
-    /// Calls of a model call that recorded none: the tools' spans tell what it asked for.
+    /// Calls of a model call that recorded none: the tools' spans show what it asked for.
     fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
         if self.caller != Some(caller) {
             if self.spoke != Some(caller) {
@@ -280,7 +280,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     fn answer(&mut self, answer: &'a Utterance) {
         let words = content::text(&answer.content);
         let step = self.run.steps.get(answer.step);
-        // An explicit final output stands at the end; what an agent makes of a model's words is no turn of that conversation.
+        // An explicit final output comes at the end; what an agent makes of a model's words is no turn of that conversation.
         let is_explicit = step.is_some_and(|step| step.operation.kind == Kind::FinalOutput);
         let takes = self.row.awaits_assistant() || is_explicit && self.row.has_words() && !self.row.ends_with(&words);
         if !words.trim().is_empty() && takes {
@@ -344,7 +344,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
         let is_target = is_turn && !self.has_failed(exchange);
         let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
-        // The provider ran the tools while the model spoke: their results stand before the words.
+        // The provider ran the tools while the model spoke: their results come before the words.
         let is_served = !exchange.calls.is_empty() && exchange.calls.iter().all(ran) && !content.trim().is_empty();
         let (content, answer) = if is_served {
             (Text::default(), Some(content))

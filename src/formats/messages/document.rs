@@ -26,7 +26,7 @@ pub(crate) struct Row<'a> {
 }
 
 /// The trace that a row is from, and its agent's span, in hex as OTLP/JSON has them; absent with `messages.origin=none`, and the span
-/// also where none tells of the agent.
+/// also if the agent has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Origin {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(crate) struct ChatMessage<'a> {
     pub(crate) trainable: Option<bool>,
 }
 
-/// The key that tells a trainer to leave a message out.
+/// The key that excludes a message from training.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mark {
     /// None: every message of the assistant is a target.

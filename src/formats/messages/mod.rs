@@ -3,17 +3,17 @@
 //!
 //! | run | row |
 //! |---|---|
-//! | conversation of an agent | a row; a sub-agent's conversation is a row of its own, never a part of its caller's |
+//! | conversation of an agent | a row; a sub-agent's conversation is a separate row, never a part of its caller's |
 //! | system or developer message | `system`, once and first |
 //! | user message | `user` |
-//! | what a model said | `assistant`: `content`, never null, with all its calls |
+//! | model's turn | `assistant`: `content`, never null, with all its calls |
 //! | reasoning in words | `reasoning_content` (flavour `trl`) |
 //! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name` |
 //! | tools that the provider ran during the model call | calls, results, then the words |
 //! | failed tool without a result | content `Error: ...` |
 //! | tools that the model calls of the row were offered | `tools`, each once, in OpenAI's function form |
 //! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`, see `messages.mark`), so it is not trained on |
-//! | question that only an agent or chain holds | `user`, where the row has none before the first answer |
+//! | question that only an agent or chain has | `user`, where the row has none before the first answer |
 //!
 //! | option | |
 //! |---|---|
@@ -51,7 +51,7 @@
 //! A row that starts with an assistant message, or in which a user message follows results, is written and reported:
 //! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it.
 //!
-//! Where a model call has no recorded output, but the spans of its tools tell what it asked for, the row has a message with these
+//! Where a model call has no recorded output, but the spans of its tools show what it asked for, the row has a message with these
 //! calls. Where the row would not end with the assistant's words, it ends with the agent's answer. Both are reported as synthesized. A
 //! run with neither gives no row.
 //!
@@ -59,14 +59,15 @@
 //!
 //! Each row becomes a trace with the roles, words, calls and results that it has: both flavours, `messages` or `prompt` with
 //! `completion`, tools as a list or as text. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
-//! `prompt`, are context: no model call said them. A result without a call id answers the first call that waits. Keys beside these
-//! come back in `messages` only, `trace_id` and `span_id` too: the row's new trace has an id of its own, so it joins no trace that is stored. Two rows that are the same in every value are one trace.
+//! `prompt`, are context: they are no model call's output. A result without a call id answers the first call that waits. Keys
+//! beside these come back in `messages` only, `trace_id` and `span_id` too: the row's new trace has an id of its own, so it joins
+//! no trace that is stored. Two rows that are the same in every value are one trace.
 //!
 //! # What is lost
 //!
 //! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
 //! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning,
-//! operations outside of conversations and what an agent or a chain gets or gives that no message holds are one loss each.
+//! operations outside of conversations and what an agent or a chain gets or gives that no message contains are one loss each.
 //! Pictures, sounds and files become marked text.
 
 mod assemble;

@@ -101,7 +101,7 @@ impl<'a> RowBuilder<'a> {
         });
     }
 
-    /// What the assistant says.
+    /// Adds an assistant message.
     pub(super) fn assistant(&mut self, content: Text<'a>, thoughts: Option<Text<'a>>, is_target: bool, span: Option<SpanId>) {
         let count = self.messages.len();
         self.say("assistant", content, span);
@@ -162,7 +162,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// Whether anything but the system's prompt was said.
+    /// Whether there is any message but the system's prompt.
     pub(super) fn has_words(&self) -> bool {
         self.messages.iter().any(|message| message.role != "system")
     }
@@ -176,13 +176,13 @@ impl<'a> RowBuilder<'a> {
                 .is_some_and(|last| last.role != "assistant" && last.role != "system")
     }
 
-    /// Whether the last words are these, said by the assistant.
+    /// Whether the last message is the assistant's, with these words.
     pub(super) fn ends_with(&self, words: &str) -> bool {
         let last = self.messages.last().filter(|_| self.open.is_empty());
         last.is_some_and(|last| last.role == "assistant" && last.content.trim() == words.trim())
     }
 
-    /// Results stand right after their calls, one a call.
+    /// Results come right after their calls, one a call.
     fn answer(&mut self, span: Option<SpanId>) {
         for call in std::mem::take(&mut self.open) {
             if call.result.is_none() {
@@ -198,7 +198,7 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// The row, which ends with the assistant; `None` where it says nothing.
+    /// The row, which ends with the assistant; `None` if it is empty.
     pub(super) fn finish(mut self, tools: Json<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
         for call in std::mem::take(&mut self.open).iter().filter(|call| call.result.is_some()) {
             self.lose(

@@ -15,7 +15,7 @@ use crate::transcript::fact_groups::FactGroup as _;
 
 impl<'a> BlockWriter<'a, '_> {
     /// Writes judgements, guardrails and operations without a block to the blocks of this list. The outermost list also takes what
-    /// has no stream of its own.
+    /// has no stream.
     pub(super) fn annotate_list(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         let all = || run.steps.ids().collect();
@@ -46,7 +46,7 @@ impl<'a> BlockWriter<'a, '_> {
                 None => messages.at(stream, step.end_or_start()).or(list.last_message),
             };
             let Some(place) = near.filter(|place| list.block(*place).is_some()) else {
-                // A model call that only its agent's span tells of is that span's.
+                // A model call that only its agent's span contains belongs to that span.
                 let teller = step.parent.filter(|_| step.operation.kind == Kind::Llm);
                 let span = step.span_id.or_else(|| self.span(teller?));
                 self.lose(span, described(step), LossReason::NoPlace);
@@ -63,7 +63,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// The root's facts stand with the run's.
+    /// The root's facts are with the run's.
     fn whole_run(&mut self, list: &List<'_>, outermost: bool) {
         let Some((index, step)) = self.run.root.and_then(|root| Some((root, self.run.steps.get(root)?))) else {
             return;
@@ -74,14 +74,14 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// What an agent or a chain says as a whole and no block does.
+    /// Reports facts of an agent or a chain that no block has.
     pub(super) fn untold(&mut self, step: &Step) {
         if let Some(what) = self.words.untold(&step.operation) {
             self.lose(step.span_id, format!("{}: {what}", described(step)), LossReason::NoPlace);
         }
     }
 
-    /// What a block's own operation says of it comes first, then what others say, at last what is said of the whole.
+    /// Judgements of a block's own operation come first, then those of others, at last those of the whole.
     fn judgements(&mut self, list: &mut List<'a>, steps: &[(StepId, ScopeId)]) {
         let run = self.run;
         let around = Around::of(list);
@@ -99,7 +99,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// An operation without a block of its own, in short. What repeats the conversation is left out, and said so.
+    /// An operation without a block of its own, in short. What repeats the conversation is left out, with a note.
     fn around(&mut self, step: &'a Step) -> Object<'a> {
         let operation = &step.operation;
         let mut map = Object::new();
@@ -164,7 +164,7 @@ impl<'a> BlockWriter<'a, '_> {
         if !reward.is_null() && !rewarded {
             block.annotate_extra("reward", reward.clone());
         }
-        // The whole run's are told with the run.
+        // The whole run's are written with the run.
         if !training.is_empty() && !whole {
             if trained {
                 block.push_extra("trainings", training);

@@ -38,7 +38,7 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
         let mut writer = BlockWriter::new(run, plan, limits, inline);
         writer.write(&mut list, *skip);
         losses.append(&mut writer.losses);
-        // Blocks do not change once they are there: what is known only at the end stands on the last one, at the end.
+        // Blocks do not change once they are there: facts known only at the end are on the last one.
         let last = list.of_run().last().map(|(place, _)| place);
         match last.filter(|_| run.ended_at.is_some()).and_then(|last| list.block(last)) {
             Some(block) => block.annotate("run", facts::run(run)),
@@ -70,7 +70,7 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
         let signatures: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
-        // What stands between the entries would be skipped with them.
+        // Entries in between would be skipped with them.
         if !signatures.starts_with(&before) || signatures.len() == before.len() {
             return None;
         }

@@ -106,7 +106,7 @@ impl<'a> BlockWriter<'a, '_> {
         Some(place)
     }
 
-    /// A call that only the tool's span tells of.
+    /// A call that only the tool's span contains.
     pub(super) fn lone_call(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a CallEntry, at: UnixNanos) {
         let Some(step) = self.step(entry.tool) else { return };
         let span = step.span_id;

@@ -1,4 +1,4 @@
-//! What a block's metadata say of the operation behind it.
+//! The facts of an operation in a block's metadata.
 
 use crate::document::json::{Json, Object};
 use crate::operation::{Kind, Operation, ToolDefinition, Training};
@@ -25,7 +25,7 @@ pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     map
 }
 
-/// All that an operation says beside its words and what its payload tells, which is not in `about`.
+/// All facts of an operation except its words and what its payload contains; `about` has the subject.
 pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, about: Object<'a>) -> Object<'a> {
     let operation = &step.operation;
     let mut map = details(run, step);
@@ -74,7 +74,7 @@ pub(super) fn details<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     map
 }
 
-/// What an operation is about: by its kind its payload may tell some of it.
+/// What an operation is about: depending on its kind, its payload may contain some of it.
 pub(super) fn about(operation: &Operation) -> Object<'_> {
     let mut map = Object::new();
     if let Some(state) = &operation.state {
@@ -93,7 +93,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map.add_filled("vector_count", operation.vector_count);
     if let Some(memory) = &operation.memory {
         let mut told = memory.filled_facts();
-        // What is read from a memory may be told as a search too.
+        // What is read from a memory may be recorded as a search too.
         for (own, of_search) in [("query", "query"), ("results", "documents")] {
             if told
                 .get(own)
@@ -112,7 +112,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
         let server = if operation.kind == Kind::Tool { "server" } else { "mcp_server" };
         map.add_filled(server, tool.mcp_server.as_ref());
     }
-    // Where messages may be the input or the output, they are told as such.
+    // Where messages may be the input or the output, they are written as such.
     if !content::has_messages_for_input(operation.kind) {
         map.add_filled("input_messages", operation.input_messages.as_deref().map(content::chats));
     }
@@ -122,7 +122,7 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map
 }
 
-/// Takes out what an operation's name, input and output tell already.
+/// Takes out what an operation's name, input and output contain already.
 pub(super) fn take_repeated(about: &mut Object<'_>, name: &str, input: &Json<'_>, output: &Json<'_>) {
     if !about.is_empty() {
         about.retain(|key, value| match key {
@@ -213,7 +213,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
     ])
 }
 
-/// What the operation that stands for the whole run says beside its words. A block of its own says it elsewhere.
+/// Facts of the operation that represents the whole run, except its words; with its own block they are elsewhere.
 fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     if !stands_for_run(operation.kind) {
@@ -240,7 +240,7 @@ fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     told
 }
 
-/// Whether a root of this kind is told as the run.
+/// Whether a root of this kind represents the run.
 pub(super) fn stands_for_run(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }

@@ -20,7 +20,7 @@ pub(super) struct Draft<'a> {
     pub(super) at: UnixNanos,
     /// The step that made it; `None` for what went into a model call.
     pub(super) author: Option<StepId>,
-    /// The stream it stands in.
+    /// The stream it is in.
     pub(super) stream: ScopeId,
     /// For a result: the draft of its call.
     pub(super) call: Option<usize>,

@@ -13,7 +13,7 @@ use crate::span::{SpanId, UnixNanos};
 use crate::transcript::content;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// What a message says. Nothing for blank text.
+    /// Writes a message. Nothing for blank text.
     pub(super) fn message(
         &mut self,
         list: &mut List<'a>,
@@ -166,7 +166,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// The message that something without one of its own hangs under, and why.
+    /// The parent message of something without its own message, and why.
     pub(super) fn parent(
         &mut self,
         list: &mut List<'a>,

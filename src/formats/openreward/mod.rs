@@ -17,7 +17,7 @@
 //! | call id that is taken in the trace | prefixed with the agent's name or the span id, the recorded one in `metadata.call_id` |
 //! | retrieval, rerank, memory, handoff on its own | TOOL_CALL and TOOL_RESULT, `call_id` the span id, the operation in `raw` (`Synthesized`) |
 //! | handoff that a model's `transfer_to_x` call describes | that call |
-//! | question or answer that only an agent or a chain holds | MESSAGE at the start or the end |
+//! | question or answer that only an agent or a chain has | MESSAGE at the start or the end |
 //! | a person's answer to an interrupt | MESSAGE user, the prompt in `metadata.interrupt` |
 //! | sub-agent | `metadata.subagent` {agent, span_id, blocks} of the call's TOOL_RESULT, or of the TOOL_CALL without one; a list where one call started several |
 //! | rewards, scores | `extra.reward`, `extra.evaluations`, `extra.training` of the judged block |
@@ -25,7 +25,8 @@
 //! | model, tokens, cost, parameters, offered tools | `metadata.model_call` of the turn's first block; the response in `raw` |
 //! | the run: agent, session, user, resource, failure; facts of the root operation, its reward and reference output | `metadata.run` of the last block, once the run has ended |
 //! | operations without a block: agent, chain, embedding, prompt, state | `metadata.around` of the latest MESSAGE before their end |
-//! | what else an operation says: model, tokens, memory, state, failure | `metadata` of its block, under the names of its fields |
+//! | other facts of an operation: model, tokens, memory, state, failure | `metadata` of its block, under the names of its fields
+//! |
 //! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the one before is put 1 µs after it; exact times in `metadata.time` |
 //!
 //! The messages of an agent's first model call carry the agent's start: they were there when it began.

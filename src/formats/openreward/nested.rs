@@ -22,7 +22,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Notes a sub-agent that has no place here because too many stand around it.
+    /// Notes a sub-agent that has no place here because too many are around it.
     fn is_too_deep(&mut self, scope: ScopeId) -> bool {
         let too_deep = self.depth > NESTING_LIMIT;
         if too_deep {
@@ -51,7 +51,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// Sub-agents that stand after their call's turn.
+    /// Sub-agents that come after their call's turn.
     pub(super) fn flush(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>) {
         for scope in std::mem::take(&mut talk.pending) {
             self.stream(list, scope, 0);

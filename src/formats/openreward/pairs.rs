@@ -1,4 +1,4 @@
-//! Operations that no conversation tells of, as a tool call with its result.
+//! Operations outside the conversations, as a tool call with its result.
 
 use super::facts::{self, documents, filled};
 use crate::document::json::{Json, Object};
@@ -15,11 +15,11 @@ pub(super) struct Pair<'a> {
     pub(super) output: Json<'a>,
     /// The operation's own words.
     pub(super) raw: Object<'a>,
-    /// What the operation is about beside what call and result tell.
+    /// Facts of the operation that call and result do not contain.
     pub(super) beside: Object<'a>,
 }
 
-/// The pair that stands for a step.
+/// The pair that represents a step.
 pub(super) fn pair(step: &Step) -> Pair<'_> {
     let operation = &step.operation;
     let mut beside = facts::about(operation);
@@ -139,7 +139,7 @@ fn handoff<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>
     (arguments, output)
 }
 
-/// Takes out what is told elsewhere.
+/// Removes what is written elsewhere.
 fn take(facts: &mut Object<'_>, told: &[&str]) {
     if !facts.is_empty() {
         facts.retain(|key, _| !told.contains(&key));

@@ -1,4 +1,4 @@
-//! What is written where: the conversations of a run, and between their entries what only spans tell of.
+//! What is written where: the conversations of a run, and between their entries operations that only spans have.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) enum Item<'a> {
     },
     /// A call and its result made of one operation.
     Pair(StepId),
-    /// Words that no model call holds.
+    /// Words that no model call contains.
     Words {
         /// `user` or `assistant`.
         role: &'static Role,
@@ -110,7 +110,7 @@ impl<'a> Plan<'a> {
         steps
     }
 
-    /// Operations that no conversation tells of, at their time in the stream of their scope.
+    /// Operations outside the conversations, at their time in the stream of their scope.
     fn add_lone_operations(&mut self, run: &'a Run, openings: &IdVec<ScopeId, usize>) {
         let transcript = Transcript::of(run);
         let mut lone: HashMap<ScopeId, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The question and the answer that only an agent or a chain holds, at the start and the end.
+    /// The question and the answer that only an agent or a chain has, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
         let outer = |utterance: &'a crate::run::Utterance, role: &'static Role| Item::Words {
             role,
@@ -189,9 +189,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Items with those that stand alone before the first one that is later, but not before the first `least` ones.
+/// Inserts lone items before the first one that is later, but not before the first `least` ones.
 fn merged<'a>(run: &Run, items: Vec<Item<'a>>, least: usize, mut lone: Vec<(UnixNanos, Item<'a>)>) -> Vec<Item<'a>> {
-    // Stable: of two at one time the one that stands first in the run stays first.
+    // Stable: of two at one time the first in the run stays first.
     lone.sort_by_key(|(at, _)| *at);
     let mut out = Vec::with_capacity(items.len() + lone.len());
     let mut lone = lone.into_iter().peekable();
@@ -237,7 +237,7 @@ fn first_scope(run: &Run) -> Option<ScopeId> {
 /// For each scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
 fn hosts(run: &Run, first: Option<ScopeId>) -> IdVec<ScopeId, ScopeId> {
     let speaks = |scope: &Scope| !scope.conversation.is_empty() || scope.called_by.is_some();
-    // A scope stands behind the one around it.
+    // A scope comes after the one around it.
     let mut above: IdVec<ScopeId, Option<ScopeId>> = IdVec::with_capacity(run.scopes.len());
     let mut tops: IdVec<ScopeId, ScopeId> = IdVec::with_capacity(run.scopes.len());
     let mut hosts = IdVec::with_capacity(run.scopes.len());

@@ -60,7 +60,7 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// What an execution without a result says, on the block of its call. On a model's call it stands as an operation beside.
+    /// Writes an execution without a result on the block of its call. On a model's call it is an operation in `around`.
     pub(super) fn tell_on_call(&mut self, list: &mut List<'a>, tool: StepId, call: usize) {
         let Some(step) = self.step(tool).filter(|_| self.covered.insert(tool)) else {
             return;
@@ -132,7 +132,7 @@ impl<'a> BlockWriter<'a, '_> {
         let _ = self.push_outcome(list, stream, call, pair.output, failed, Some(index), at, metadata);
     }
 
-    /// What was given back, else why nothing was: then what was given before stands beside it.
+    /// The result, else the failure: then earlier results are in the metadata.
     #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
     fn push_outcome(
         &mut self,
@@ -213,7 +213,7 @@ impl<'a> BlockWriter<'a, '_> {
     }
 }
 
-/// What an execution is about, but for what its call and its result tell.
+/// The facts of an execution that its call and its result do not contain.
 fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operation: &'a Operation) -> Object<'a> {
     let mut about = facts::about(operation);
     let Some(block) = list.block(call) else { return about };
@@ -245,7 +245,7 @@ fn error(failure: &Failure) -> Json<'_> {
     Object::from([("error", failure.text().into())]).into()
 }
 
-/// Whether a result that no execution stands behind is one that the call has already.
+/// Whether a result without an execution is one that the call has already.
 fn retold(list: &mut List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     list.outputs(call).contains(&output.to_string())

@@ -30,7 +30,7 @@ impl<'a> SubAgentCalls<'a> {
         self.by_place.get(&place).into_iter().flatten().copied()
     }
 
-    /// By the stream in which the call stands, and its id.
+    /// By the stream of the call, and its id.
     pub(super) fn by_id(&self, stream: ScopeId, id: &str) -> impl Iterator<Item = StepId> {
         let of_stream = self.by_id.get(&stream).and_then(|ids| ids.get(id));
         of_stream.into_iter().flatten().copied()

@@ -1,4 +1,4 @@
-//! The text of a message, and what cannot be said in text.
+//! The text of a message, and what text cannot express.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(super) struct Words<'a> {
     pub(super) raw: Option<Json<'a>>,
 }
 
-/// What a message says.
+/// The words of a message.
 pub(super) fn words(message: &Message) -> Words<'_> {
     if !message.has_media() {
         let mut text = content::content(message);

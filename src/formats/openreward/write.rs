@@ -24,18 +24,18 @@ pub(super) struct BlockWriter<'a, 'p> {
     pub(super) run: &'a Run,
     pub(super) plan: &'p Plan<'a>,
     pub(super) limits: Limits,
-    /// Whether sub-agents' blocks stand in the list itself.
+    /// Whether sub-agents' blocks are in the list itself.
     pub(super) inline: bool,
     pub(super) losses: Vec<Loss>,
-    /// Steps that blocks tell of.
+    /// Steps that have blocks.
     pub(super) covered: HashSet<StepId>,
     ordinals: HashMap<(Option<StepId>, &'static str), u32>,
     /// The trace id in digits.
     trace: String,
     pub(super) written: HashSet<ScopeId>,
-    /// How many streams stand around the one that is being written.
+    /// How many streams are around the one that is being written.
     pub(super) depth: usize,
-    /// Sub-agents that stand too deep to be written in their place.
+    /// Sub-agents that are too deep to be written in their place.
     pub(super) deep: HashSet<ScopeId>,
     /// The words of the conversations.
     pub(super) words: ConversationWords<'a>,
@@ -186,7 +186,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         self.unanswered(list, &talk);
     }
 
-    /// An agent or a chain that a conversation, a question or an answer tells of: nothing more is told of it if it says no more.
+    /// Marks an agent or a chain as covered by a conversation, a question or an answer, if it has nothing more.
     fn cover_whole(&mut self, index: StepId) {
         let Some(step) = self.step(index).filter(|step| !facts::has_own(self.run, step)) else {
             return;
@@ -197,7 +197,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         }
     }
 
-    /// What the operation says of whose these words are.
+    /// Adds whose words these are, from the operation.
     fn say_whose(&mut self, block: &mut Block<'a>, index: StepId, content: &Value) {
         let Some(step) = self.step(index).filter(|step| !is_model_call(step)) else {
             return;
@@ -317,7 +317,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         for (key, value) in facts::error(operation) {
             block.annotate(key, value);
         }
-        // Where it came in no form of messages, no conversation holds it.
+        // If it was not recorded as messages, no conversation contains it.
         if operation.input_messages.is_none()
             && let Some(input) = content::whole_input(operation)
         {

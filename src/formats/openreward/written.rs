@@ -30,7 +30,7 @@ use crate::span::{Scope, Span, SpanId, TraceId, UnixNanos};
 /// The instrumentation scope of spans that are blocks.
 pub(crate) const SCOPE: &str = "spanbridge.openreward";
 
-/// The attribute that holds a block's JSON text.
+/// The attribute with a block's JSON text.
 pub(crate) const BLOCK: &str = "spanbridge.openreward.block";
 
 /// The OTLP trace of a trace with this id: for `tr_` and 32 hexadecimal digits those, else a hash.
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for Sent<'de> {
                 let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
                 let mut places: HashMap<Cow<'de, str>, usize> = HashMap::default();
                 while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &RawValue>()? {
-                    // Of two fields with one name the last holds, as in the value that the rules saw.
+                    // Of two fields with one name the last wins, as in the value that the rules saw.
                     match places.get(&key).and_then(|place| fields.get_mut(*place)) {
                         Some(field) => field.1 = value,
                         None => {

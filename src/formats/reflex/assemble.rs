@@ -71,7 +71,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
     Assembled { document, losses }
 }
 
-/// Which steps are an evaluator or stand inside of one: they know the score.
+/// Which steps are an evaluator or are inside one: they know the score.
 fn judging(run: &Run) -> IdVec<StepId, bool> {
     let mut judging = IdVec::with_capacity(run.steps.len());
     for step in &run.steps {
@@ -81,7 +81,7 @@ fn judging(run: &Run) -> IdVec<StepId, bool> {
     judging
 }
 
-/// Which steps are nodes: all but those that judge, and those that say nothing about agents and have no kept child.
+/// Which steps are nodes: all but those that judge, and those without agent facts and without a kept child.
 fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
     let is_node = |(step, judging): (&Step, &bool)| !judging && !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
     let mut kept: IdVec<StepId, bool> = run.steps.iter().zip(judging).map(is_node).collect();
@@ -191,7 +191,7 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
         }
     }
     metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
-    // What a grader must not read stands with the trace.
+    // What a grader must not read is with the trace.
     for key in ["optimize", "step", "ideal", "reward", "evaluations"] {
         metadata.remove(key);
     }
@@ -250,7 +250,7 @@ fn seconds(time: UnixNanos) -> Option<f64> {
     (time.0 > 0).then(|| time.seconds())
 }
 
-/// Seconds in `f64` tell microseconds apart, and nothing below.
+/// Seconds in `f64` distinguish microseconds, and nothing below.
 fn is_rounded(time: UnixNanos) -> bool {
     !time.0.is_multiple_of(1_000)
 }
@@ -264,7 +264,7 @@ fn taken(metadata: &mut Object<'_>, group: &str, key: &str) {
     }
 }
 
-/// What a model said: its first message; further choices and the reasoning stand in the metadata.
+/// The output of a model: its first message; further choices and the reasoning are in the metadata.
 fn model_output<'a>(operation: &'a Operation, metadata: &mut Object<'a>) -> Option<Json<'a>> {
     if !is_model_call(operation) {
         return None;

@@ -23,7 +23,7 @@
 //! With the option `reflex.prompt_id=system` a model call without a prompt id has `system-<hash>` of its system message. An
 //! option `reflex.optimize` that no node's prompt fits is a loss.
 //!
-//! A node is what a grader reads: no node holds a reference output, a reward or a score. The reference output is the
+//! A node is what a grader reads: no node has a reference output, a reward or a score. The reference output is the
 //! trace's `ideal`, rewards and judgements are in the trace's `metadata.rewards` and `metadata.evaluations` with the
 //! node that they judge. Evaluators and their operations are not nodes: they are in `metadata.evaluators`.
 //!
@@ -31,7 +31,7 @@
 //!
 //! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child
 //! whose clock is behind its parent's starts with its parent; the recorded start stays in `metadata.recorded_started_at`.
-//! Vectors, and the provider's response where messages say the same. Spans without agent operations.
+//! Vectors, and the provider's response if messages have the same content. Spans without agent operations.
 
 mod assemble;
 pub(in crate::formats) mod back;

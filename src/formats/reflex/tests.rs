@@ -45,7 +45,7 @@ fn node<'a>(document: &'a Value, name: &str) -> &'a Value {
 fn the_example_of_the_page() {
     let (document, losses) = document(&samples::trip_planner());
     let mut example: Value = serde_json::from_str(include_str!("example.json")).unwrap();
-    // What the spans say beside it stands in the metadata.
+    // Other facts of the spans are in the metadata.
     example["metadata"]["agent"] = "trip-planner".into();
     example["metadata"]["agent_version"] = "1.2.0".into();
     example["metadata"]["framework"] = "langgraph".into();

@@ -42,7 +42,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
                 replaces: about.is_unrelated,
             };
             match agent_id(run, scope) {
-                // A file of its own.
+                // A separate file.
                 Some(agent) => {
                     let mut records = R::new(run, Some(agent));
                     records.begin(run);
@@ -66,7 +66,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
     }
     let document = main.map(R::finish).unwrap_or_default();
     match others.first_mut().filter(|_| document.is_empty()) {
-        // Nobody but sub-agents said something.
+        // Only sub-agents have messages.
         Some(first) => first.losses.append(&mut losses),
         None if document.is_empty() => {}
         None => others.insert(0, Assembled { document, losses }),
@@ -109,7 +109,7 @@ struct Conversation<'a, 'l> {
     losses: &'l mut Losses,
     /// Whether the system prompt was not written, nor an answer.
     begins: bool,
-    /// Whether what comes first takes the place of what was said.
+    /// Whether the first record replaces the conversation.
     replaces: bool,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Conversation<'a, '_> {
 
     fn write<R: Records>(&mut self, transcript: &Transcript<'a>, scope: ScopeId, records: &mut R) {
         let (run, exchanges) = (self.turns.run, transcript.exchanges(scope));
-        // Nothing was said: the turn failed.
+        // No messages: the turn failed.
         let is_alone = exchanges.list.is_empty() && scope.index() == 0;
         if let Some(question) = run.question.as_ref().filter(|_| is_alone) {
             let message = Message::text(Role::User, text_of(&question.content));
@@ -135,7 +135,7 @@ impl<'a> Conversation<'a, '_> {
         }
     }
 
-    /// What the records of an operation do not tell of it. `asked`: the call that it ran.
+    /// The facts of an operation that its records lack. `asked`: the call that it ran.
     fn facts<R: Records>(&mut self, step: &'a Step, asked: Option<&ExchangeCall<'a>>) {
         let (turns, is_model_call) = (self.turns, asked.is_none() && is_model_call(step));
         self.losses.step(turns.run, step, |key, value| match key {

@@ -6,7 +6,8 @@
 //! | start and parameters of a model call | `api-request` |
 //! | other system messages | `user` with `isMeta` |
 //! | a user's message | `user`, with a `promptId` for the turn |
-//! | what a model said | `assistant`, one a content block: `thinking`, `text`, `tool_use`; each has the message's id, model and usage |
+//! | model's turn | `assistant`, one a content block: `thinking`, `text`, `tool_use`; each has the message's id, model and usage
+//! |
 //! | result of a tool | `user` with a `tool_result` block |
 //! | sub-agent | `isSidechain` and `agentId`; the result of its tool call names it in `toolUseResult` |
 //!
@@ -112,7 +113,7 @@ impl Records for ClaudeRecords {
         self.add(run, at, record);
     }
 
-    /// What a model said: a record a block.
+    /// A model's turn: a record a block.
     fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<Asked>) {
         let started = call
             .map(|call| call.started_at)

@@ -7,7 +7,7 @@
 //! | tools that a model call was offered | `additional_tools` |
 //! | other system messages | `message` of the role `developer` |
 //! | a user's message | `message` of the role `user`, and `item_completed` |
-//! | what a model said | `reasoning`, `message`, `function_call`, then `token_usage_record` with the response's id |
+//! | model's turn | `reasoning`, `message`, `function_call`, then `token_usage_record` with the response's id |
 //! | result of a tool | `function_call_output`; before it `item_completed` where it failed or started a sub-agent |
 
 use serde_json::{Map, Value, json};

@@ -1,12 +1,12 @@
 //! Session files of coding agents, as the agents resume them and this program's own reader (`sessions/`) reads them: a list of records,
-//! in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a file of its own; `--session` writes all turns
-//! of a session into one.
+//! in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a separate file; `--session` writes all
+//! turns of a session into one.
 //!
 //! # What is lost
 //!
 //! Cost, the time to the first token, Codex's parameters and starts of model calls, rewards and judgements, facts of agents and of the run; tools that
 //! no model asked for and other operations outside of conversations. An assistant message that was input, and an answer that only an
-//! agent's span has, are written as if a model had said them (coerced). Where the history was edited or cut, the file goes on with what
+//! agent's span has, are written as a model's output (coerced). Where the history was edited or cut, the file continues with what
 //! it has.
 
 mod assemble;

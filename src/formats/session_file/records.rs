@@ -14,7 +14,7 @@ pub(super) trait Records {
     const PLACED: &'static [&'static str];
     /// Whether model calls keep when they started.
     const HAS_STARTS: bool;
-    /// Whether a record of a model call tells this fact, one of [`PLACED`](Self::PLACED).
+    /// Whether a record of a model call contains this fact, one of [`PLACED`](Self::PLACED).
     fn tells(fact: &str, call: &Operation) -> bool;
     /// The counts of tokens that it has no place for.
     fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str>;
@@ -26,9 +26,9 @@ pub(super) trait Records {
     fn system_prompt(&mut self, run: &Run, at: UnixNanos, text: &str);
     /// What a person typed, or (`is_meta`) the client added.
     fn user(&mut self, run: &Run, at: UnixNanos, message: &Message, is_meta: bool);
-    /// A summary that takes the place of what was said.
+    /// A summary that replaces the conversation so far.
     fn summary(&mut self, run: &Run, at: UnixNanos, message: &Message);
-    /// What a model said, in this call where one is known.
+    /// A model's turn, and its call if it is known.
     fn assistant(&mut self, run: &Run, at: UnixNanos, message: Option<&Message>, call: Option<&Step>, calls: Vec<Asked>);
     /// What a tool gave.
     fn result(&mut self, run: &Run, given: Given);

@@ -176,7 +176,7 @@ impl<'a> Messages<'a> {
         if let Some(place) = call.result
             && let Some(earlier) = self.list.get_mut(place)
         {
-            // The same words again, and no execution behind them: told twice, not done twice.
+            // The same words again, and no execution behind them: repeated, not done twice.
             if tool.is_none() && earlier.message.content == content {
                 let what = format!("result {}: told again", call.id);
                 self.losses.push(Loss::new(None, what, LossReason::Ambiguous));

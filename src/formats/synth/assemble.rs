@@ -116,7 +116,7 @@ struct Span {
     end: Option<UnixNanos>,
 }
 
-/// The time of each turn; `None` where nothing happened and nothing was said.
+/// The time of each turn; `None` if it has no events and no messages.
 fn spans(count: usize, happened: &[Happened<'_>], all_messages: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
     let mut running = vec![false; count];
@@ -175,7 +175,7 @@ fn metadata<'a>(runs: &[&'a Run], first: &'a Run) -> Object<'a> {
     map
 }
 
-/// The store links by `step_id` alone: it stands first.
+/// The store links by `step_id` alone: it comes first.
 fn lead(metadata: &mut Object<'_>, step_id: Option<String>) {
     if let Some(step_id) = step_id {
         metadata.lead("step_id", step_id);

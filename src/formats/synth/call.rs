@@ -70,7 +70,7 @@ pub(crate) struct LlmCallRecord<'a> {
     pub(crate) error: Option<Json<'a>>,
     /// Token ids and log probabilities.
     pub(crate) token_traces: Option<Vec<Json<'a>>>,
-    /// What safety checks say.
+    /// Results of safety checks.
     pub(crate) safety: Option<Json<'a>>,
     /// The model's refusal.
     pub(crate) refusal: Option<Json<'a>>,
@@ -133,9 +133,9 @@ pub(crate) struct LlmRequestParams<'a> {
     pub(crate) stop: Option<Vec<Text<'a>>>,
     /// Most likely tokens considered.
     pub(crate) top_k: Option<i64>,
-    /// Penalty for what was said at all.
+    /// Penalty for tokens that occurred.
     pub(crate) presence_penalty: Option<f64>,
-    /// Penalty for what was said often.
+    /// Penalty for tokens that occurred often.
     pub(crate) frequency_penalty: Option<f64>,
     /// Penalty for repetition.
     pub(crate) repetition_penalty: Option<f64>,
@@ -161,7 +161,7 @@ pub(crate) struct LlmRequestParams<'a> {
 pub(crate) struct LlmMessage<'a> {
     /// `system`, `user`, `assistant`, `tool`, `function`, `developer`.
     pub(crate) role: Text<'a>,
-    /// What is said.
+    /// The content.
     pub(crate) parts: Vec<LlmContentPart<'a>>,
     /// The speaker's name.
     pub(crate) name: Option<Text<'a>>,

@@ -43,7 +43,7 @@ pub(crate) struct SessionTimeStep<'a> {
     pub(crate) turn_number: Option<i64>,
     /// What happened in it.
     pub(crate) events: Vec<Arc<Event<'a>>>,
-    /// What was said in it.
+    /// The messages in it.
     pub(crate) markov_blanket_messages: Vec<Arc<Message<'a>>>,
     /// Facts of the turn.
     pub(crate) step_metadata: Object<'a>,
@@ -61,7 +61,7 @@ pub(crate) struct TimeRecord {
     pub(crate) message_time: Option<i64>,
 }
 
-/// Something that happened inside a subsystem. No tag is written: the three kinds are told apart by their fields.
+/// Something that happened inside a subsystem. No tag is written: readers distinguish the three kinds by their fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Event<'a> {

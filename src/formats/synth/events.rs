@@ -110,7 +110,7 @@ impl<'a> Events<'a> {
         self.losses.push(Loss::new(step.span_id, what, reason));
     }
 
-    /// Input and output of agents and chains mostly repeat what the calls say.
+    /// Input and output of agents and chains mostly repeat the calls.
     fn repeats(&mut self, step: &Step) {
         if facts::repeats(step.operation.kind)
             && let Some(what) = self.words.untold(&step.operation)
@@ -138,7 +138,7 @@ impl<'a> Events<'a> {
             who(&mut metadata, run, step);
         }
         let cost = cost(operation);
-        // The store keeps whole cents: the exact sum stands here too.
+        // The store keeps whole cents: the exact sum is here too.
         metadata.insert_filled("cost_usd", facts::number(cost));
         if operation.cost.total.is_some_and(|cost| !cost.is_finite()) {
             self.lose(step, "cost_usd is no finite number", LossReason::Coerced);
@@ -229,7 +229,7 @@ impl<'a> Events<'a> {
         self.push(turn, at, Some(at), Event::Runtime(event));
     }
 
-    /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
+    /// Whether a chain is named as a turn (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
     fn is_turn(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
@@ -332,7 +332,7 @@ fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
     })
 }
 
-/// What a decision of the runtime, or a judgement, says of itself.
+/// The description of a decision of the runtime, or of a judgement.
 pub(super) fn described<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut metadata = Object::new();

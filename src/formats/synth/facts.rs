@@ -1,4 +1,4 @@
-//! What events say in their metadata.
+//! The metadata of events.
 
 use serde_json::{Map, Value};
 
@@ -10,10 +10,10 @@ use crate::transcript::facts;
 pub(super) use crate::transcript::facts::{documents, filled};
 use crate::transcript::facts::{instrumentation, run_failure};
 
-/// What has a place of its own wherever it is told: the failure, the reward, the judgements.
+/// Facts that always have their own field: the failure, the reward, the judgements.
 const PLACED: [&str; 4] = ["observed", "error", "reward", "evaluations"];
 
-/// What a step is about stands behind its other facts, in this order.
+/// The subject of a step comes after its other facts, in this order.
 const LAST: [&str; 11] = [
     "state",
     "interrupt",
@@ -28,7 +28,7 @@ const LAST: [&str; 11] = [
     "cost",
 ];
 
-/// What a step says, under the names that events' metadata have. `placed`: what its event has fields for, by the names of
+/// The facts of a step, under the names that events' metadata have. `placed`: what its event has fields for, by the names of
 /// [`facts::all`].
 pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Object<'a> {
     let operation = &step.operation;
@@ -52,7 +52,7 @@ pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Obje
     for (name, value) in all {
         match (&*name, value) {
             (name, _) if PLACED.contains(&name) || placed.contains(&name) => {}
-            // The agent around stands before the system's name.
+            // The agent around is a prefix of the system's name.
             ("agent", _) if operation.agent.name.is_none() => {}
             ("usage", Json::Object(counts)) => map.add("usage", tokens(counts)),
             ("cost", Json::Object(mut parts)) => {
@@ -83,7 +83,7 @@ fn tokens(counts: Object<'_>) -> Object<'_> {
     out
 }
 
-/// Adds what went in and what came out as a whole to what an operation says: what a tool was asked and gave back is mostly that.
+/// Adds the whole input and output to the facts of an operation: those of a tool are mostly its arguments and result.
 pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
     let told = [
         ("input", "arguments", content::whole_input(operation)),
@@ -142,7 +142,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         told.insert("name", root.operation.name.as_str());
         told.insert_filled("span_id", root.span_id.map(|span| span.to_string()));
         if !has_event(&root.operation) {
-            // The task stands at the top.
+            // The task is at the top.
             told.extend(of_step(run, root, &["task"]));
             if run.failure.as_ref().map(|failed| failed.span_id) != root.span_id {
                 error(&mut told, &root.operation);
@@ -158,7 +158,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         map.insert("root", told);
     }
     map.insert_filled("resource", &run.resource);
-    // Its keys are distinct: only those that stand here already can come again.
+    // Its keys are distinct: only those that are here already can come again.
     let (again, new): (Vec<_>, Vec<_>) = run.metadata.iter().partition(|(key, _)| map.contains_key(key));
     for (key, value) in new {
         map.add(key, value);
@@ -176,7 +176,7 @@ fn has_event(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || is_feedback(operation)
 }
 
-/// Whether an operation's own event is feedback of the environment: it holds the reward and says whether the episode ended.
+/// Whether an operation's own event is feedback of the environment: it has the reward and whether the episode ended.
 pub(super) fn is_feedback(operation: &Operation) -> bool {
     match operation.kind {
         Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
@@ -185,7 +185,7 @@ pub(super) fn is_feedback(operation: &Operation) -> bool {
     }
 }
 
-/// Whether a guardrail says that it was tripped.
+/// Whether a guardrail was tripped.
 pub(super) fn blocks(operation: &Operation) -> bool {
     let says = |map: &Map<String, Value>| {
         ["tripwire_triggered", "triggered", "blocked"]
@@ -198,7 +198,7 @@ pub(super) fn blocks(operation: &Operation) -> bool {
         || says(&operation.unmapped)
 }
 
-/// Whether what goes in and comes out repeats what is said inside.
+/// Whether input and output repeat the conversation inside.
 pub(super) fn repeats(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }

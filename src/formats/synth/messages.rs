@@ -33,18 +33,18 @@ const WORDS: [&str; 2] = ["user_input", "agent_response"];
 pub(super) struct Messages<'a> {
     /// In the order of the conversations.
     pub(super) list: Vec<TimedMessage<'a>>,
-    /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
+    /// For each model call's tool calls the id as recorded and the id under which it is written, in order.
     pub(super) call_ids: HashMap<StepId, Vec<(Option<&'a str>, Text<'a>)>>,
-    /// The id under which each tool step is told.
+    /// The id under which each tool step is written.
     pub(super) tool_ids: HashMap<StepId, Text<'a>>,
     /// What was put in another way.
     pub(super) losses: Vec<Loss>,
     pub(super) taken: Ids<'a>,
-    /// The id that entries use for a call of the present conversation, by the id under which it is told.
+    /// The id that entries use for a call of the present conversation, by the id under which it is written.
     pub(super) keys: HashMap<Text<'a>, Text<'a>>,
     /// The tool step that ran each call, by model call and place in its output.
     pub(super) ran: HashMap<(StepId, usize), StepId>,
-    /// What is said in words, for the first so many messages.
+    /// The texts of the first so many messages.
     words: (HashSet<(&'static str, Text<'a>)>, usize),
 }
 
@@ -138,7 +138,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// What only operations of their own tell of.
+    /// Messages that only separate operations have.
     fn lone(&mut self, run: &'a Run, turns: &Turns) {
         let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
         let entered: HashSet<StepId> = entries.filter_map(|entry| entry.step).collect();
@@ -168,7 +168,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// What a search found, if the spans say so.
+    /// The results of a search, if recorded.
     fn observation(&mut self, step: &'a Step, turn: usize) {
         let search = step.operation.search.as_ref();
         let memory = step.operation.memory.as_ref();

@@ -21,12 +21,14 @@
 //! | text of a top-level turn without tool calls | `agent_response` |
 //! | tool call, its result | `action` {name, arguments} and `result`, joined by `metadata.call_id` |
 //! | retrieval or memory read on its own that found something | `observation` |
-//! | question or answer that only an agent or a chain holds | `user_input`, `agent_response` |
-//! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of a finished run is `terminated`, unless the spans say that it did not end or the event of a tool or a guardrail ended it |
+//! | question or answer that only an agent or a chain has | `user_input`, `agent_response` |
+//! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of
+//! a finished run is `terminated`, unless the spans record that it did not end or the event of a tool or a guardrail ended it |
 //! | token ids, log probabilities, of the training facts or the response | `token_traces` |
-//! | whatever else an operation says | its event's `metadata`; of an operation that has no event and is the root, `metadata.root` |
+//! | all other facts of an operation | its event's `metadata`; of an operation that has no event and is the root, `metadata.root`
+//! |
 //!
-//! Sub-agents have names of their own (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
+//! Sub-agents have their own names (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
 //! are messages, their other words are not: what they were asked and answered is the outer call and its result.
 //! Several results of one call are one message, the earlier ones in `metadata.attempts`. A call id that another
 //! conversation has is prefixed, the recorded one in `metadata.recorded_call_id`. Calls without an id get

@@ -15,7 +15,7 @@ use crate::transcript::calls::{arguments_json, arguments_object};
 use crate::transcript::content::text;
 use crate::transcript::facts::silence;
 
-/// The record of a model call. `call_ids` gives the ids under which the session tells the calls, with the recorded ones, by place.
+/// The record of a model call. `call_ids` gives the ids under which the session has the calls, with the recorded ones, by place.
 pub(super) fn record<'a>(
     run: &'a Run,
     step: &'a Step,
@@ -221,7 +221,7 @@ fn usage(operation: &Operation) -> Option<LlmUsage> {
     })
 }
 
-/// One object for what the training facts say; where they have no log probabilities, one for each choice of the response.
+/// One object for the training facts; where they have no log probabilities, one for each choice of the response.
 fn token_traces(operation: &Operation) -> Option<Vec<Json<'_>>> {
     let training = &operation.training;
     let trace = filled([

@@ -72,7 +72,7 @@ impl<'a> Events<'a> {
         self.push(turn, at, Some(at), Event::Environment(event));
     }
 
-    /// The last score of a finished run ends the episode, unless the spans say otherwise or another event ended it.
+    /// The last score of a finished run ends the episode, unless the spans record otherwise or another event ended it.
     pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
         let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
         let elsewhere = |step: &Step| {

@@ -18,7 +18,7 @@ fn trace(run: &Run) -> (Value, Vec<LossReason>) {
     with(std::slice::from_ref(run), &[])
 }
 
-/// The session trace, which holds every rule, and the reasons of the losses.
+/// The session trace, which satisfies every rule, and the reasons of the losses.
 fn with(runs: &[Run], pairs: &[(&str, &str)]) -> (Value, Vec<LossReason>) {
     let mut documents = Synth::assemble(runs, &options(pairs));
     assert_eq!(documents.len(), 1);

@@ -72,7 +72,7 @@ impl Turns {
     }
 }
 
-/// For each step, the places of it and of those below it in an order in which they stand together.
+/// For each step, the range of it and of those below it in an order that keeps them adjacent.
 fn within(run: &Run) -> IdVec<StepId, Range<usize>> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut open: Vec<(StepId, bool)> = Vec::new();
@@ -112,7 +112,7 @@ fn of_steps(run: &Run, models: &[StepId], number: &HashMap<StepId, usize>) -> Id
         .iter()
         .zip(above)
         .map(|(step, above)| {
-            // Model calls stand by start.
+            // Model calls are in order of start.
             let begins_before = |model: &StepId| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at);
             let before = |list: &[StepId]| list.get(..list.partition_point(begins_before)).and_then(<[StepId]>::last).copied();
             let own = of_scope.get(&step.scope).map_or(&[][..], Vec::as_slice);

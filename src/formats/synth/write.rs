@@ -1,4 +1,4 @@
-//! A session's text. Every event and every message stands in it twice, in its turn and in the history of all: it is written
+//! A session's text. Every event and every message is in it twice, in its turn and in the history of all: it is written
 //! once, and then copied.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::document::{SessionTimeStep, SessionTrace};
 use crate::document::text;
 use crate::hash::HashMap;
 
-/// Writes what [`Serialize`] says, compact.
+/// Writes the same as [`Serialize`], compact.
 pub(super) fn write(session: &SessionTrace<'_>, out: &mut Vec<u8>) -> Result<(), String> {
     let SessionTrace {
         session_id,
@@ -93,7 +93,7 @@ fn list<T>(
     Ok(())
 }
 
-/// Where in the text things stand, by their address: they live as long as the session.
+/// The ranges of items in the text, by their address: they live as long as the session.
 #[derive(Default)]
 struct Written(HashMap<usize, Range<usize>>);
 

@@ -1,4 +1,4 @@
-//! A tool call: where its messages stand, and what is known of one that no model asked for.
+//! A tool call: the places of its messages, and the facts of one that no model asked for.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::document::json::{Object, Text};
 use crate::run::Step;
 use crate::span::{SpanId, UnixNanos};
 
-/// A tool call with a message, and where the message stands.
+/// A tool call with a message, and the place of the message.
 pub(super) struct WrittenCall<'a> {
     pub(super) id: Text<'a>,
     pub(super) name: Text<'a>,
@@ -18,7 +18,7 @@ pub(super) struct WrittenCall<'a> {
 }
 
 impl<'a> WrittenCall<'a> {
-    /// One that nothing but a result tells of: no message stands for it.
+    /// One known only from a result: it has no message.
     pub(super) fn unseen(id: Text<'a>, at: UnixNanos, turn: usize) -> Self {
         Self {
             id,

@@ -205,7 +205,7 @@ pub(crate) fn controls() -> Run {
     build.run
 }
 
-/// Two conversations in one trace, the second with a history of its own.
+/// Two conversations in one trace, the second with its own history.
 pub(crate) fn top_level() -> Run {
     let mut build = Build::new();
     let root = build.step(Kind::Chain, "main", None, 0, 9000);
@@ -224,7 +224,7 @@ pub(crate) fn top_level() -> Run {
     build.run
 }
 
-/// The root and a tool have not ended; a span that says nothing stands between.
+/// The root and a tool have not ended; a span without facts is in between.
 pub(crate) fn running() -> Run {
     let mut build = Build::new();
     let root = build.agent("slow", None, 0, 0);
@@ -248,7 +248,7 @@ pub(crate) fn skewed() -> Run {
     run
 }
 
-/// Question and answer stand on the agent alone; its only work is a tool.
+/// Question and answer are on the agent alone; its only work is a tool.
 pub(crate) fn only_agent() -> Run {
     let mut build = Build::new();
     let root = build.agent("quiet", None, 0, 1000);
@@ -318,7 +318,7 @@ pub(crate) fn deep() -> Run {
     build.run
 }
 
-/// A person's words and the answer are operations of their own; an interrupt that nobody answered.
+/// A person's words and the answer are separate operations; an interrupt that nobody answered.
 pub(crate) fn people() -> Run {
     let mut build = Build::new();
     let root = build.agent("clerk", None, 0, 1000);

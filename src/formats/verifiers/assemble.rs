@@ -112,7 +112,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     Assembled { document, losses }
 }
 
-/// What the agent was to do, as its first messages say.
+/// The agent's task, from its first messages.
 fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
     let first_of = |role: &str| {
         let mut nodes = nodes.iter().take_while(|node| !node.sampled).map(|node| &node.message);
@@ -271,7 +271,7 @@ impl<'a> Graph<'a> {
         self.info.push("agents", about);
     }
 
-    /// What an operation says beside its words; these only where the conversations do not hold them.
+    /// The facts of an operation; its words only if the conversations do not contain them.
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = facts::identity(step);
         out.remove("name").into_iter().for_each(|name| out.insert("operation", name));
@@ -316,7 +316,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// An operation that no message tells of, or not whole.
+    /// An operation that the messages do not contain, or not wholly.
     fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
         let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
         let mut content = Object::new();

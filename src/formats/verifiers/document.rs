@@ -53,7 +53,7 @@ pub(crate) struct Trace<'a> {
     pub(crate) metrics: Object<'a>,
     /// What else is known.
     pub(crate) info: Object<'a>,
-    /// What the outermost agent answered, where the graph holds other agents too.
+    /// What the outermost agent answered, if the graph contains other agents too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) root_reply: Option<Text<'a>>,
     /// Whether it ended.
@@ -81,7 +81,7 @@ pub(crate) struct MessageNode<'a> {
     pub(crate) semantic_parents: Vec<Object<'a>>,
     /// The message.
     pub(crate) message: Object<'a>,
-    /// Whether a model call of this run said it.
+    /// Whether a model call of this run wrote it.
     pub(crate) sampled: bool,
     /// Seconds since 1970.
     pub(crate) timestamp: f64,

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | agent, model | `env.id`, `agent.name`, `agent.config.model` |
 //! | first words of a person, system prompt, task | `task.data`: `prompt`, `system_prompt`, `description` |
-//! | message | a node after the one that it follows; `sampled` if a model call of the run said it |
+//! | message | a node after the one that it follows; `sampled` if a model call of the run wrote it |
 //! | edited or cut history | a branch: its messages follow the last one that both histories share |
-//! | sub-agent | a root of its own; the result of the tool that called it has a `semantic_parents` link to its last message |
+//! | sub-agent | a separate root; the result of the tool that called it has a `semantic_parents` link to its last message |
 //! | call | `tool_calls`, its arguments as text: the model's own, if it is an object |
-//! | tool's result | a node after its call; the last one where there are several |
+//! | tool's result | a node after its call; the last one if there are several |
 //! | model call | `calls`: `node`, `model`, `sampling`, `finish_reason`, `usage`, `time`, `error` |
 //! | token ids, log probabilities | of the turn's node, together with those of the messages that came in before it |
 //! | opaque reasoning | `provider_state` |
@@ -23,7 +23,7 @@
 //! # What is lost
 //!
 //! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
-//! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in what the assistant says.
+//! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in assistant messages.
 //! Names of people. Token ids of a prompt that does not go on with those before it.
 
 mod assemble;

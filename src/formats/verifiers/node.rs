@@ -80,7 +80,7 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
     }
 }
 
-/// Arguments as the text of a JSON object: the model's own, if it is one. The flag says whether an object was put around.
+/// Arguments as the text of a JSON object: the model's own, if it is one. The flag is whether an object was put around.
 fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
     if let Some(call) = asked.call {
         let text = calls::arguments_json(call);
@@ -92,7 +92,7 @@ fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
     (compact(&object).into(), is_put_around)
 }
 
-/// Text; parts where there is a picture that a person or a tool may show. The flag says whether all parts are what they were.
+/// Text; parts if there is a picture that a person or a tool may show. The flag is whether all parts are unchanged.
 fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
     let (text, has_media) = chat::content(message);
     if !has_media {

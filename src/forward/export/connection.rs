@@ -57,7 +57,7 @@ impl Connection {
         })
     }
 
-    /// Whether a request failed because the URL says `http://` and the port speaks TLS.
+    /// Whether a request failed because the URL has `http://` and the port speaks TLS.
     pub(super) async fn needs_tls(&self, failure: &Failure) -> bool {
         matches!(failure.class, Class::Transport | Class::Request)
             && !self.destination.is_tls()
@@ -94,7 +94,7 @@ impl Connection {
         Ok(request)
     }
 
-    /// What must not be repeated of what a destination says.
+    /// Secrets that must not be repeated from a destination's texts.
     pub(super) fn secrets(&self) -> Secrets {
         Secrets::of(&self.destination.headers)
     }

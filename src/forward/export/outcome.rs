@@ -6,11 +6,11 @@ use std::time::Duration;
 /// What a destination did with a request that it accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Items that it refused for good, without saying which.
+    /// Items that it refused for good, without naming which.
     pub rejected: u64,
-    /// What it says; empty if nothing.
+    /// Its message; may be empty.
     pub message: String,
-    /// Why the answer is no export response, if it is none. The status says that the request was accepted.
+    /// Why the answer is no export response, if it is none. By its status the request was accepted.
     pub unreadable: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub enum Class {
     Refused,
     /// It does not take this signal.
     Unsupported,
-    /// The URL says `http://` and the port speaks TLS, or the other way round. Waits for somebody to correct the URL.
+    /// The URL has `http://` and the port speaks TLS, or the other way round. Waits for somebody to correct the URL.
     WrongScheme,
 }
 

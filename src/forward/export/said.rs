@@ -1,5 +1,5 @@
-//! What a destination says, in a form that can be kept: one line, not too long, without what was sent to it in confidence. Every text of
-//! a destination enters here.
+//! A destination's message, in a form that can be kept: one line, not too long, without what was sent to it in confidence. Every
+//! text of a destination enters here.
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
@@ -13,7 +13,7 @@ const MOST: usize = 300;
 /// A shorter value is no secret, and would be found everywhere.
 const LEAST: usize = 4;
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const REDACTED: &str = "[redacted]";
 
 /// The values of a destination's headers, which it may repeat in its answers.

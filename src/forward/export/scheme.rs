@@ -20,7 +20,7 @@ pub(super) const HAS_TLS: &str = "the server speaks TLS on this port; write http
 /// How long a server has to answer a TLS handshake.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether an error says that the server answered a TLS handshake with bytes that are not TLS.
+/// Whether an error means that the server answered a TLS handshake with bytes that are not TLS.
 pub(super) fn says_no_tls(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {

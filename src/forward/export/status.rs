@@ -1,4 +1,4 @@
-//! What the answers to export requests say.
+//! The answers to export requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::outcome::{Accepted, Class, Failure};
 use super::said::Secrets;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
-/// What an answer in protobuf says.
+/// The content of an answer in protobuf.
 pub(super) fn accepted(body: &[u8], secrets: &Secrets) -> Accepted {
     let partial = match ExportResponse::decode(body) {
         Ok(response) => response.partial_success.unwrap_or_default(),
@@ -29,11 +29,11 @@ fn unreadable(error: &dyn std::error::Error) -> Accepted {
     }
 }
 
-/// What an answer in JSON says.
+/// The content of an answer in JSON.
 ///
 /// # Errors
 ///
-/// It says that the request was not accepted, whatever its status.
+/// Whether the request was not accepted, whatever its status.
 pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, Failure> {
     let value = match serde_json::from_slice::<Value>(body) {
         Ok(value) => value,

@@ -1,4 +1,4 @@
-// The outline of a run and what stands around it: selection, filters, find, keys, the width of the pane. The page of a server and the
+// The outline of a run and what is around it: selection, filters, find, keys, the width of the pane. The page of a server and the
 // page in one file give it what they have as `source`.
 import { FAILED } from './skeleton.js';
 import { Tree } from './tree.js';

@@ -1,6 +1,6 @@
-//! Escapes in the source of a JSON string: what they stand for, and where.
+//! Escapes in the source of a JSON string: their characters and places.
 
-/// The next escape of a text from a place on: where it begins, what it stands for, where it ends.
+/// The next escape of a text from a place on: where it begins, its character, where it ends.
 pub(super) fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, usize)> {
     while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
         let begin = at + found;
@@ -12,7 +12,7 @@ pub(super) fn next_escape(source: &str, mut at: usize) -> Option<(usize, char, u
     None
 }
 
-/// Finds the places of a text in the one that its escapes stand in, in order.
+/// Finds the places of a text in the one with its escapes, in order.
 pub(super) struct Places<'s> {
     source: &'s str,
     /// A place behind an escape, or the beginning: in the source and in the text.
@@ -45,7 +45,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// The character that an escape at the beginning of a text stands for, and the escape's length.
+/// The character of an escape at the beginning of a text, and the escape's length.
 fn escape(text: &str) -> Option<(char, usize)> {
     let letter = match text.as_bytes().get(1)? {
         b'"' => '"',

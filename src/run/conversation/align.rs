@@ -2,7 +2,7 @@
 //!
 //! A call mostly gets what the call before it got, its answer and something new. But a history may be cut at the front, put
 //! together as a summary, or lose messages to a limit of the client: so the messages are compared backwards, from the last
-//! answer that is known, with what the call of that answer was given. What does not stand there is looked for in the
+//! answer that is known, with the input of that answer's call. What is not found there is looked for in the
 //! whole conversation.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ const LEAST_BEGINNING: usize = 16;
 pub(super) struct Known {
     /// For each message of the input the one of the conversation that it is.
     pub(super) messages: Vec<Option<MessageId>>,
-    /// Messages that only repeat a system prompt or a result, without the role that says so.
+    /// Messages that only repeat a system prompt or a result, without its role.
     pub(super) repeated: Vec<usize>,
     /// Whether something is missing that the call before had.
     pub(super) cut: bool,
@@ -48,7 +48,7 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// Whether a message of the conversation stands in the input before these messages.
+    /// Whether a message of the conversation comes before these messages in the input.
     fn passed(&self, id: MessageId) -> bool {
         self.behind.is_some_and(|before| before.known.contains(&id))
     }
@@ -114,7 +114,7 @@ impl Conversation {
         })
     }
 
-    /// What a call was given and said: the last call if this was part of it, else the call that said this.
+    /// Input and output of a call: the last call if this was part of it, else the call with this answer.
     fn history_with(&self, id: MessageId, most: usize) -> Cow<'_, [MessageId]> {
         let of = |call: NodeId| self.histories.get(&call);
         let last = self.last_call.and_then(of).filter(|history| self.is_in(id, history));
@@ -122,7 +122,7 @@ impl Conversation {
         history.map(|history| self.listed(history, most)).unwrap_or_default()
     }
 
-    /// What the last call was given and said. A provider that keeps the history is told nothing twice, unless the call
+    /// Input and output of the last call. A provider that keeps the history receives nothing twice, unless the call
     /// failed.
     fn last_history(&self, is_stored: bool, most: usize) -> Cow<'_, [MessageId]> {
         let history = self.last_call.and_then(|last| self.histories.get(&last));
@@ -134,7 +134,7 @@ impl Conversation {
         history.map(|history| self.listed(history, most)).unwrap_or_default()
     }
 
-    /// What was said behind a shared input by the call that said this, else by the last one that was given all of the input.
+    /// The messages after a shared input in the call with this answer, else in the last call with the whole input.
     fn history_behind(&self, before: &SharedInput, answer: Option<MessageId>) -> &[MessageId] {
         let last = before.last.and_then(|last| self.histories.get(&last));
         let Some(last) = last else { return &[] };
@@ -180,7 +180,7 @@ impl Conversation {
     }
 }
 
-/// A history may tell no more of a call than its tool.
+/// A history may contain no more of a call than its tool.
 fn is_only_named(call: &ToolCall) -> bool {
     call.id.is_none() && call.arguments.is_none() && call.arguments_text.is_none()
 }
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Compares messages with what stands in a history, both from their ends. `behind`: only what was said after this.
+    /// Compares messages with a history, both from their ends. `behind`: only messages after this one.
     fn backwards(&mut self, places: std::ops::Range<usize>, history: &[MessageId], behind: Option<MessageId>) {
         // Everything from here on was passed.
         let mut end = history.len();
@@ -277,7 +277,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether a message is this one of the conversation. A call under an id that nobody knows is none whose own id stands in the same input.
+    /// Whether a message is this one of the conversation. A call with an unknown id does not match one whose own id is in the
+    /// same input.
     fn is(&self, id: MessageId, place: usize) -> bool {
         let (Some(message), Some(names)) = (self.input.messages.get(place), self.input.names.get(place)) else {
             return false;
@@ -372,7 +373,7 @@ impl<'a> Search<'a> {
 }
 
 impl Conversation {
-    /// The places of a history, by the keys of what stands there.
+    /// The places of a history, by the keys of its messages.
     fn places_by_key(&self, history: &[MessageId]) -> HashMap<Key, Vec<usize>> {
         let mut out: HashMap<Key, Vec<usize>> = HashMap::default();
         for (place, id) in history.iter().enumerate() {

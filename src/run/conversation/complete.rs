@@ -1,4 +1,4 @@
-//! What a later input tells of an answer that its own span does not: text, ids, further calls.
+//! What a later input contains of an answer and its own span does not: text, ids, further calls.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::operation::{Message, ToolCall, ToolCallId};
 use crate::run::fill;
 use crate::run::id::{CallId, MessageId};
 
-/// Calls of an answer that only a later input holds, where it holds all that the answer's own span has. An id that is known
+/// Calls of an answer that only a later input contains, if it contains all that the answer's own span has. An id that is known
 /// is a call of another answer: a client may join answers.
 fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<CallId>>) -> Vec<ToolCall> {
     if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
@@ -49,8 +49,8 @@ impl Conversation {
         }
     }
 
-    /// Whether a later input holds more of an answer than the call's own span, its text, its calls' arguments or further calls,
-    /// which the answer then has.
+    /// Whether a later input contains more of an answer than the call's own span: its text, its calls' arguments or further
+    /// calls, which the answer then has.
     pub(super) fn complete(&mut self, id: MessageId, message: &Message, keys: &mut Keys) -> bool {
         let Some(draft) = self.messages.get_mut(id) else { return false };
         let fills = !draft.message.has_words() || !message.tool_calls.is_empty();

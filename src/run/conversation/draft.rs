@@ -10,9 +10,9 @@ use crate::run::id::{CallId, ConversationId, IdVec, MessageId, NodeId, ScopeId};
 #[derive(Debug, Clone)]
 pub(in crate::run) struct DraftMessage {
     pub(in crate::run) message: Message,
-    /// The model call that said it, or in whose input it stands.
+    /// The model call that wrote it, or whose input it is in.
     pub(in crate::run) node: NodeId,
-    /// Whether a model call of this trace said it.
+    /// Whether a model call of this trace wrote it.
     pub(in crate::run) is_turn: bool,
     /// The history was edited or cut before it.
     pub(in crate::run) branch: bool,
@@ -29,7 +29,7 @@ pub(in crate::run) struct DraftCall {
     pub(in crate::run) call: ToolCall,
     /// The id that its message has for it and for a call before it.
     pub(in crate::run) shared_id: Option<String>,
-    /// The message that holds it.
+    /// The message that contains it.
     pub(in crate::run) message: MessageId,
     /// Its place in the message.
     pub(in crate::run) index: usize,
@@ -45,7 +45,7 @@ pub(in crate::run) struct DraftCall {
 #[derive(Debug, Clone)]
 pub(in crate::run) struct SeenResult {
     pub(in crate::run) message: Message,
-    /// The model call in whose input it stands.
+    /// The model call whose input it is in.
     pub(in crate::run) node: NodeId,
 }
 
@@ -65,12 +65,12 @@ pub(in crate::run) struct Conversation {
     pub(super) opening: Option<Key>,
     /// The calls of each id, in the order in which they were asked: a model may number its calls from 0 in every answer.
     pub(super) by_id: HashMap<String, Vec<CallId>>,
-    /// For each model call the messages that it was given and what it said, in this order, without system prompts.
+    /// For each model call the messages of its input and its output, in this order, without system prompts.
     pub(super) histories: HashMap<NodeId, History>,
     /// The inputs that several model calls share, by their numbers.
     pub(super) shared_inputs: HashMap<usize, SharedInput>,
     pub(super) last_call: Option<NodeId>,
-    /// Model calls that are known to have said something.
+    /// Model calls that are known to have output.
     pub(super) with_turn: HashSet<NodeId>,
 }
 
@@ -80,11 +80,11 @@ pub(in crate::run) type Conversations = IdVec<ConversationId, Conversation>;
 /// Where a new message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A model call of this trace said it.
+    /// A model call of this trace wrote it.
     Turn,
-    /// It stands in a model's input.
+    /// It is in a model's input.
     Input,
-    /// It stands in a model's input, behind a history that was edited or cut.
+    /// It is in a model's input, after a history that was edited or cut.
     Branch,
 }
 

@@ -22,7 +22,7 @@ pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clon
         && !recorded.zip(told).any(is_other_id)
 }
 
-/// The arguments of several calls that stand in one, one behind the other.
+/// The arguments of several calls of one call, concatenated.
 fn joined(call: &ToolCall) -> Option<Vec<Value>> {
     let text = call
         .arguments_text

@@ -1,11 +1,11 @@
-//! What model calls were given and said, as messages of their conversation. Calls that share their input share this too, so a
+//! Input and output of model calls, as messages of their conversation. Calls that share their input share this too, so a
 //! conversation of any length is walked through once.
 
 use super::unanswered::UnansweredCalls;
 use crate::hash::HashSet;
 use crate::run::id::{MessageId, NodeId};
 
-/// The messages that a call was given and what it said.
+/// The messages of a call's input and its output.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The first of those that a shared input became.

@@ -70,7 +70,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The same words, said by someone else.
+    /// The same words from another speaker.
     pub(super) fn said_by(self, speaker: Speaker) -> Option<Self> {
         let sign = Sign::Words(speaker);
         matches!(self.sign, Sign::Words(Speaker::User | Speaker::System | Speaker::Assistant)).then_some(Self { sign, ..self })
@@ -84,11 +84,11 @@ pub(super) enum Sign {
     CallId,
     /// A call's tool and arguments.
     Call,
-    /// Words, and who said them.
+    /// Words, and their speaker.
     Words(Speaker),
 }
 
-/// Who said words.
+/// The speaker of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Speaker {
     System,
@@ -219,7 +219,7 @@ pub(super) fn canonical(call: &ToolCall) -> String {
     call.arguments.as_ref().map(canonical_value).unwrap_or_default()
 }
 
-/// What a tool's answer says as text: equal where the answers are.
+/// A tool's answer as text: equal if the answers are.
 pub(super) fn answer_key(message: &Message) -> String {
     match &message.result {
         Some(value) => canonical_value(value),

@@ -12,7 +12,7 @@ use crate::run::id::{CallId, Id, MessageId, NodeId};
 use crate::run::names;
 use crate::run::node::{Node, Nodes};
 
-/// Where a result stands in an input: the model call, the messages of its input that are known, its place among them.
+/// The place of a result in an input: the model call, the messages of its input that are known, its place among them.
 #[derive(Clone, Copy)]
 struct ResultPlace<'a> {
     node: NodeId,
@@ -26,7 +26,7 @@ fn is_stored(node: &Node) -> bool {
     parameters.any(|name| name.starts_with("previous_response"))
 }
 
-/// The number of the input that this call shares with others, as long as it says all that went in.
+/// The number of the input that this call shares with others, if that is its whole input.
 fn shared_number(node: &Node) -> Option<usize> {
     let number = node.operation.input_messages.as_ref()?.shared_number();
     number.filter(|_| !node.is_partial && !is_stored(node))
@@ -36,7 +36,7 @@ fn shared_number(node: &Node) -> Option<usize> {
 type HeardMessages<'a> = (&'a [Message], Vec<Vec<Key>>, Known, HashMap<usize, String>);
 
 impl Conversation {
-    /// Takes a model call. What its input tells of earlier answers is filled into their nodes.
+    /// Takes a model call. What its input contains of earlier answers is filled into their nodes.
     pub(super) fn add_model_call(&mut self, nodes: &mut Nodes, call: NodeId, keys: &mut Keys) {
         self.give_roles(nodes, call);
         let (mut history, mut walk) = self.given(nodes, call, keys);
@@ -64,7 +64,7 @@ impl Conversation {
     /// Roles for texts that came without them, by the call before.
     fn give_roles(&self, nodes: &mut Nodes, call: NodeId) {
         let messages = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
-        // Who writes what is new alone says whose words they are.
+        // A client that writes only what is new also writes the roles.
         let Some(messages) = messages.filter(|messages| messages.shared_number().is_none()) else {
             return;
         };
@@ -173,7 +173,7 @@ impl Conversation {
         ends
     }
 
-    /// The results of tools that the provider ran, which stand with the calls.
+    /// The results of tools that the provider ran, which are with the calls.
     fn provider_results(&mut self, walk: &mut Walk, node: NodeId, message: &Message) {
         for answer in message.tool_calls.iter().filter_map(|call| call.answered.as_deref()) {
             let place = ResultPlace {
@@ -209,13 +209,13 @@ impl Conversation {
             return;
         }
         if matches!(message.role, Role::System | Role::Developer) {
-            // Another agent's prompt may stand before a history that began under the first one's: no place is left.
+            // Another agent's prompt may precede a history that began under the first one's: no place is left.
             if !names.iter().any(|key| self.by_key.contains_key(key)) {
                 self.add_message(message.clone(), names, call, Origin::Input);
             }
             return;
         }
-        // A client that gives no role: the words tell whose they are.
+        // A client that gives no role: the words identify the speaker.
         let is_prompt = |key: &Key| key.said_by(Speaker::System).is_some_and(|key| self.by_key.contains_key(&key));
         if matches!(&message.role, Role::Other(word) if word.is_empty()) && names.iter().any(is_prompt) {
             return;
@@ -228,7 +228,7 @@ impl Conversation {
         walk.push(id);
     }
 
-    /// An assistant's message that no call of this trace is known to have said.
+    /// An assistant's message that is the output of no known call of this trace.
     fn add_unknown_answer(
         &mut self,
         nodes: &Nodes,
@@ -237,8 +237,8 @@ impl Conversation {
         (message, names): (&Message, Vec<Key>),
         keys: &mut Keys,
     ) {
-        // Calls of the answer right before, of which its own span shows the words alone: a client may tell each call with its
-        // result behind it.
+        // Calls of the answer right before, of which its own span shows only the words: a client may record each call with its
+        // result after it.
         if let Some(turn) = walk.turn.filter(|turn| self.has_words_alone(nodes, *turn, walk.given))
             && !message.has_words()
             && !message.tool_calls.is_empty()
@@ -284,7 +284,7 @@ impl Conversation {
         walk.goes_to(id);
     }
 
-    /// Whether a turn is what the last model call said, words without a call, but for those that this walk `gave` it.
+    /// Whether a turn is the output of the last model call, words without a call, but for those that this walk `gave` it.
     fn has_words_alone(&self, nodes: &Nodes, turn: MessageId, given: Option<MessageId>) -> bool {
         let Some(draft) = self
             .messages
@@ -319,7 +319,7 @@ impl Conversation {
             if calls.len() == 1 {
                 return Some(*last);
             }
-            // The call was asked for before what stands behind its result.
+            // The call was made before what comes after its result.
             let is_answer = |id: &MessageId| self.messages.get(*id).is_some_and(|draft| draft.message.role == Role::Assistant);
             let next = at.known.get(at.place..)?.iter().flatten().copied().find(is_answer);
             let asked_before = |call: &&CallId| next.is_none_or(|next| self.calls.get(**call).is_some_and(|draft| draft.message < next));

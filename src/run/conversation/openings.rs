@@ -1,4 +1,4 @@
-//! Which conversation goes on in a scope of its own. A trace may hold thousands of sub-agents.
+//! Which conversation a scope continues. A trace may hold thousands of sub-agents.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::run::node::Nodes;
 pub(super) struct Openings {
     /// Conversations by the first words of a user.
     first_words: HashMap<(Option<NodeId>, Key), Vec<ConversationId>>,
-    /// The latest conversation in which a call stands, by its id, tool and arguments.
+    /// The latest conversation that contains a call, by its id, tool and arguments.
     calls: HashMap<(Option<NodeId>, String), ConversationId>,
     /// Calls that are not among [`Self::calls`] yet: most runs have one conversation, and none of its calls is looked for.
     noted: Vec<(Option<NodeId>, ConversationId, Range<usize>)>,

@@ -8,7 +8,7 @@ use crate::operation::Kind;
 use crate::run::{EntryKind, Run, from_batch};
 use crate::span::{Span, SpanId, TraceId, UnixNanos};
 
-/// What each request holds of the history.
+/// What each request contains of the history.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     /// All of it.
@@ -174,7 +174,7 @@ fn cut() -> impl Strategy<Value = Cut> {
 }
 
 proptest! {
-    /// Each tool run is told once, with its own arguments and result, in its own turn.
+    /// Each tool run appears once, with its own arguments and result, in its own turn.
     #[test]
     fn no_tool_run_is_told_twice(
         turns in proptest::collection::vec((0u8..3, cut(), any::<bool>()), 1..12),

@@ -23,7 +23,7 @@ pub(super) struct Walk {
     pub(super) branches: bool,
     /// The message that this walk gave to the model call before.
     pub(super) given: Option<MessageId>,
-    /// Answers of earlier calls of which this input tells more than their own spans do.
+    /// Answers of earlier calls of which this input contains more than their own spans do.
     pub(super) completed: Vec<MessageId>,
 }
 

@@ -8,7 +8,7 @@ use crate::run::node::Node;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
 
-/// Makes each a part of that operation. What one without an operation around it says is left out, which is a finding.
+/// Makes each a part of that operation. The facts of one without an operation around it are left out, which is a finding.
 pub(super) fn merge_into_operations(readings: &mut Readings) {
     let details = readings.of_kind(Kind::Detail);
     if details.is_empty() {
@@ -58,7 +58,7 @@ fn fetched(node: &Node) -> Option<&str> {
     operation.response_id.as_deref().filter(|_| operation.output_messages.is_some())
 }
 
-/// Calls that tell no answer, by the response's id.
+/// Calls without an answer, by the response's id.
 fn unanswered_by_response(readings: &Readings) -> HashMap<String, ReadingId> {
     let calls = readings.of_kind(Kind::Llm).into_iter().rev();
     let unanswered = calls.filter_map(|call| {
@@ -75,7 +75,7 @@ fn is_run_of(detail: Option<&Node>, tool: Option<&Node>) -> bool {
     id(detail).is_some_and(|detail| id(tool) == Some(detail))
 }
 
-/// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.
+/// Whether a part without an operation has more facts than its agent, session, person and workflow.
 fn says_something(operation: &Operation) -> bool {
     let said = Operation {
         kind: operation.kind,

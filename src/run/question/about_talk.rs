@@ -1,5 +1,5 @@
-//! Model calls about what was said, made when it was said: a title, questions that may follow, a summary for later. What they
-//! answer is not the run's answer.
+//! Model calls about the conversation: a title, possible next questions, a summary for later. Their output is not the run's
+//! answer.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::span::UnixNanos;
 /// So much of an instruction is looked at.
 const LOOKED_AT: usize = 2000;
 
-/// What programs call what was said.
+/// Names that programs use for the conversation.
 const TALK: [&str; 8] = [
     "conversation",
     "chat",
@@ -41,7 +41,7 @@ struct Told<'a> {
     answer: Cow<'a, str>,
 }
 
-/// Those of the conversations that continue nothing. `top`: those that stand at the top.
+/// Those of the conversations that continue nothing. `top`: those at the top.
 pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelated: impl Fn(&Scope) -> bool) -> Vec<ScopeId> {
     let candidates = scopes
         .enumerate()
@@ -55,7 +55,7 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
     if candidates.peek().is_none() {
         return Vec::new();
     }
-    // The latest of each moment is enough: what is said of a talk is said of its end.
+    // The latest of each moment is enough: a call about a conversation is about its end.
     let others: Vec<Told<'_>> = top.into_iter().filter_map(told).filter(|told| makes(told).is_none()).collect();
     candidates
         .filter(|(_, makes, told)| {
@@ -68,7 +68,7 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
         .collect()
 }
 
-/// Whether a call was given what was said before.
+/// Whether a call was given the conversation before it.
 fn is_about(told: &Told<'_>, other: &Told<'_>, makes: Makes) -> bool {
     let holds = |words: &str| {
         let words = words.trim();

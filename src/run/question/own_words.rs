@@ -1,7 +1,7 @@
 //! What an agent's own span gives as its question or answer.
 //!
-//! Programs call models on the way to an answer: a classifier, a draft, a title. What the agent itself was asked and gave is what its
-//! span says, unless that only wraps a model's words, or is a state: then the words without the wrapping are the better telling.
+//! Programs call models on the way to an answer: a classifier, a draft, a title. The agent's own question and answer are what its
+//! span has, unless that only wraps a model's words, or is a state: then the words without the wrapping are better.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) struct OwnWords {
 }
 
 impl OwnWords {
-    /// What the run was asked, as the outermost of the root and the workflows around it says.
+    /// The question of the run, from the outermost of the root and the workflows around it.
     pub(super) fn asked(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
         let mut around = Vec::new();
         let mut up = Some(root);
@@ -47,7 +47,7 @@ impl OwnWords {
         Some(Self { words, step })
     }
 
-    /// What the outermost workflow around the root answered, where it has messages of its own.
+    /// The answer of the outermost workflow around the root, if it has its own messages.
     pub(super) fn answered_around(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
         let top = std::iter::successors(Some(root), |at| steps.get(*at)?.parent).last()?;
         let operation = &steps.get(top).filter(|step| step.operation.kind == Kind::Chain)?.operation;
@@ -80,7 +80,7 @@ impl OwnWords {
             Some(_) => None,
             None => in_messages(list?, direction),
         };
-        // Marks stand for pictures and files, which are no words.
+        // Marks represent pictures and files, which are no words.
         let is_mark = |line: &str| line.starts_with('[') && line.ends_with(']');
         let words = words.map(|text| match text.lines().any(is_mark) {
             true => text.lines().filter(|line| !is_mark(line)).collect::<Vec<_>>().join("\n"),
@@ -99,17 +99,17 @@ impl OwnWords {
         }
     }
 
-    /// Whether a message says the same.
+    /// Whether a message is the same.
     pub(super) fn is(&self, said: &str) -> bool {
         squeezed(&self.words) == squeezed(said)
     }
 
-    /// Whether this is one word that was put into what was said, as into a template.
+    /// Whether this is one word that was put into a message, as into a template.
     pub(super) fn fills(&self, said: &str) -> bool {
         !self.words.contains(char::is_whitespace) && said.len() > self.words.len() && said.contains(&self.words)
     }
 
-    /// Whether these words are what was said with few others around it, or cut off.
+    /// Whether these words are the message with few others around it, or cut off.
     pub(super) fn wraps(&self, said: &str) -> bool {
         let (own, said) = (squeezed(&self.words), squeezed(said));
         let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));

@@ -1,4 +1,4 @@
-//! Model calls outside of all agents: checks, judges and writers that no span of an agent holds.
+//! Model calls outside of all agents: checks, judges and writers that are in no agent's span.
 
 use crate::hash::HashMap;
 use crate::operation::{Message, Role};
@@ -9,7 +9,7 @@ use crate::span::UnixNanos;
 /// So many messages at the end and at the beginning of an input are looked at: long conversations are shared by many calls.
 const LOOKED_BACK: usize = 1_024;
 
-/// Which of the `calls` stand in a conversation of their own, each with the first call of that conversation. Calls that
+/// Which of the `calls` are in a separate conversation, each with the first call of that conversation. Calls that
 /// began before all `agents` and go on with one another stay together in the outermost scope.
 ///
 /// Without an agent the calls are looked at as those of one agent are.
@@ -32,7 +32,7 @@ pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(N
     out
 }
 
-/// What tells that a call goes on with another one.
+/// Evidence that a call continues another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Clue {
     /// The system prompt, or the first words of a user.

@@ -1,4 +1,4 @@
-//! Model calls of one agent that continue nothing: a router, a rewriter, a title, a map over documents, each with words of its own.
+//! Model calls of one agent that continue nothing: a router, a rewriter, a title, a map over documents, each with its own words.
 //!
 //! A call goes on with those before it if its input repeats an answer of theirs, a call, or a result; if it was given no words; or
 //! if a provider keeps the history. A call whose input has only a prompt and words of a user begins anew, where its prompt is
@@ -16,7 +16,7 @@ use crate::span::UnixNanos;
 /// So many messages at the end of an input are looked at: long conversations are shared by many calls.
 const LOOKED_BACK: usize = 1_024;
 
-/// What tells that a call goes on with another one.
+/// Evidence that a call continues another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Clue<'a> {
     /// What a call answered.
@@ -32,7 +32,7 @@ struct Thread<'a> {
     prompt: Option<Cow<'a, str>>,
     /// The words of users in its first input.
     asked: Vec<Cow<'a, str>>,
-    /// Whether the latest call asked for tools, or said nothing: the agent has more to do.
+    /// Whether the latest call asked for tools, or has no words: the agent has more to do.
     is_open: bool,
     has_tools: bool,
     /// Whether a later call was given more words of users: a conversation, whose history may be cut.
@@ -47,7 +47,7 @@ pub(super) struct Threads<'a> {
     by_clue: HashMap<Clue<'a>, usize>,
     /// The latest thread of a prompt and first words of users.
     by_words: HashMap<u64, usize>,
-    /// By the number of an input that several calls share: their spans say that they go on with one another.
+    /// By the number of an input that several calls share: by their spans they continue one another.
     by_shared_input: HashMap<usize, usize>,
     latest: Option<usize>,
     of_call: Vec<(NodeId, usize)>,
@@ -224,7 +224,7 @@ fn shared_number(node: &Node) -> Option<usize> {
     node.operation.input_messages.as_ref()?.shared_number()
 }
 
-/// What the last message of an input that is known tells, by a clue.
+/// What is known of the last known message of an input, by a clue.
 pub(super) fn heard<'a, T>(node: &'a Node, of: impl Fn(Clue<'a>) -> Option<T>) -> Option<T> {
     let input = node.operation.input_messages.as_ref()?;
     input.iter().rev().take(LOOKED_BACK).find_map(|message| match message.role {

@@ -1,4 +1,4 @@
-//! What stands below agents and workflows, and which of them tell of model calls that no span records.
+//! What is below agents and workflows, and which of them describe model calls that no span records.
 
 use super::messages::{has_told_messages, is_teller, tells_of_calls};
 use crate::dialect::span_names;
@@ -7,19 +7,20 @@ use crate::run::id::{IdVec, NodeId};
 use crate::run::node::Nodes;
 use crate::span::UnixNanos;
 
-/// What stands below agents and workflows.
+/// What is below agents and workflows.
 pub(super) struct Known {
     /// For each agent the model calls that are its own, by start.
     pub(super) own_calls: IdVec<NodeId, Vec<NodeId>>,
     /// For each agent and workflow the tools that are its own.
     pub(super) tools: IdVec<NodeId, Vec<NodeId>>,
-    /// Whether a model call stands below, or an agent that tells of its own, and no tool between: what a tool does is another's work.
+    /// Whether a model call is below, or an agent that describes its own, and no tool between: what a tool does is another's
+    /// work.
     covered: IdVec<NodeId, bool>,
     /// The same, in tools too: counts of the agent may be theirs.
     pub(super) within: IdVec<NodeId, bool>,
     /// Whether a model call of another agent is below.
     pub(super) around: IdVec<NodeId, bool>,
-    /// When model calls began that no agent stands above.
+    /// When model calls without an agent above began.
     outside: Vec<UnixNanos>,
     has_calls: bool,
 }
@@ -98,7 +99,7 @@ impl Known {
         }
     }
 
-    /// Whether a call is known by what this one says. A workflow tells of calls only where nobody else does.
+    /// Whether this one describes a call. A workflow describes calls only if nothing else does.
     pub(super) fn tells(&self, nodes: &Nodes, teller: NodeId) -> bool {
         let Some(node) = nodes.get(teller).filter(|_| !self.covered.is_set(teller)) else {
             return false;

@@ -1,4 +1,4 @@
-//! What agents and workflows say of the calls of a model: messages, words of both sides, counts.
+//! The messages, words of both sides and counts with which agents and workflows describe calls of a model.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub(super) fn is_teller(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 
-/// Whether an agent's span says what only a model call has: messages, tokens, or words of both sides.
+/// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides.
 pub(super) fn tells_of_calls(operation: &Operation) -> bool {
     let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
     has_told_messages(operation)

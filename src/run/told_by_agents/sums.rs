@@ -1,6 +1,6 @@
-//! Tokens and cost that an agent tells of all its calls at once.
+//! Tokens and cost that an agent records for all its calls at once.
 //!
-//! How much each call took is told nowhere. The last call has the sum: totals over model calls are right, and a finding says so.
+//! How much each call took is not recorded. The last call has the sum, with a finding: totals over model calls are right.
 
 use crate::operation::{Cost, Operation};
 use crate::run::id::NodeId;

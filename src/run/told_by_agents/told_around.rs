@@ -1,4 +1,4 @@
-//! Agents whose calls stand under the agent around them.
+//! Agents whose calls are under the agent around them.
 
 use super::WHOLE_HISTORIES;
 use super::known::Known;
@@ -9,7 +9,7 @@ use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 
 impl Known {
-    /// Whether a model call of the agent around this one says its answer while it runs: one agent told by two spans.
+    /// Whether a model call of the agent around this one gives its answer while it runs: one agent recorded by two spans.
     pub(super) fn is_told_around(&self, nodes: &Nodes, teller: NodeId, node: &Node) -> bool {
         let around = nodes.ancestors(teller).take_while(|up| nodes.kind(*up) != Kind::Tool);
         let around = around.into_iter().find(|up| nodes.kind(*up) == Kind::Agent);

@@ -1,4 +1,4 @@
-//! Calls that no model's output shows, of an agent whose span tells its answer alone.
+//! Calls that no model's output shows, of an agent whose span has only its answer.
 
 use crate::hash::HashSet;
 use crate::operation::{Message, Role, ToolCall, ToolCallId};
@@ -7,10 +7,10 @@ use crate::run::node::Nodes;
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
-/// What a model said, and the results that came back.
+/// A model's output, and the results that followed.
 pub(super) type Round = (Option<Message>, Vec<Message>);
 
-/// The turn that asked for tools whose spans have a call's id, where the agent's span tells the answer alone: only a model gives
+/// The turn that asked for tools whose spans have a call's id, if the agent's span has only the answer: only a model gives
 /// a tool run such an id. With the tools. What the history shows is no turn of this answer.
 pub(super) fn round(nodes: &Nodes, history: &[Message], rounds: &[Round], tools: &[NodeId]) -> Option<(Round, Vec<SpanId>)> {
     let [(Some(answer), _)] = rounds else { return None };

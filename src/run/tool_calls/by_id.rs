@@ -20,7 +20,7 @@ const LOOKED_AT: usize = 64;
 pub(super) struct CallsById {
     /// The conversation of each scope.
     of_scope: HashMap<ScopeId, ConversationId>,
-    /// Scopes of sub-agents without a span of their own, by the tool around them.
+    /// Scopes of sub-agents without their own span, by the tool around them.
     of_tool: HashMap<NodeId, ScopeId>,
     /// Conversation and call, by the call's id and the end of the tool's name.
     by_id: HashMap<String, HashMap<String, Vec<CallRef>>>,
@@ -127,7 +127,7 @@ impl CallsById {
             // `None`, no common ancestor, is the farthest.
             let near = distance_to(draft).map(std::cmp::Reverse);
             let fit = arguments::fit(used.arguments.as_ref(), draft.call.arguments.as_ref());
-            // Of several calls of one answer with this id, each has a run of its own.
+            // Of several calls of one answer with this id, each has its own run.
             let in_answer = (fit, draft.tools.is_empty(), std::cmp::Reverse(draft.index));
             Some((before, near, began(draft), in_answer, place))
         };

@@ -106,7 +106,7 @@ fn waiting(nodes: &Nodes, conversation: &Conversation, tools: &[NodeId]) -> Vec<
     out
 }
 
-/// The texts of results that tools have: such a result is told again, and is not another one.
+/// The texts of results that tools have: such a result is a repetition, not another one.
 fn known_results<'a>(nodes: &'a Nodes, conversation: &Conversation, tools: &[NodeId]) -> HashSet<Cow<'a, str>> {
     let of_calls = conversation.calls.iter().flat_map(|draft| &draft.tools);
     let results = of_calls.chain(tools).filter_map(|tool| {

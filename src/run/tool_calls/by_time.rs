@@ -13,7 +13,7 @@ use crate::trace::{Finding, FindingKind};
 pub(super) enum Asks {
     /// Each that shows words and no calls: the tool is its agent's.
     Maybe,
-    /// Those that say that they ask for tools: the tool is that of another agent.
+    /// Those that are marked as asking for tools: the tool is that of another agent.
     Surely,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
         let Some(at) = before.filter(|at| without_calls.contains(at)) else {
             return true;
         };
-        // What an agent says when its tools are done asked for none of them.
+        // An agent's answer after its tools asked for none of them.
         let answer = conversation.messages.get(at).and_then(|draft| nodes.get(draft.node));
         if answer.is_some_and(|answer| answer.told.is_some() && begin < answer.end) {
             return true;
@@ -59,7 +59,7 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
     });
 }
 
-/// The call that a tool run says it is of.
+/// The call that a tool run belongs to.
 fn call_of(nodes: &Nodes, tool: NodeId) -> Option<ToolCall> {
     let node = nodes.get(tool).filter(|node| node.kind() == Kind::Tool)?;
     let used = node.operation.tool.as_deref()?;

@@ -1,4 +1,4 @@
-//! Tools outside of the agent that asked for them: the call stands in a conversation of the tool's scope or one below.
+//! Tools outside of the agent that asked for them: the call is in a conversation of the tool's scope or one below.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Calls that no tool span ran yet, by the names and the arguments that tool spans know them by.
 //!
-//! A run may hold tens of thousands of calls of one tool, and as many spans that tell nothing but its name: no call is
+//! A run may have tens of thousands of calls of one tool, and as many spans with only its name: no call is
 //! looked at for each span.
 
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -24,7 +24,7 @@ const LOOK: usize = 256;
 /// Of no more calls than these each is looked at: an index of them costs more than it saves.
 const UNINDEXED: usize = 8;
 
-/// Where the only conversation of [`UnmatchedCalls::of`] stands.
+/// The place of the only conversation of [`UnmatchedCalls::of`].
 pub(super) const ONLY_PLACE: Range<usize> = 0..1;
 
 /// Unmatched calls in order.
@@ -37,7 +37,7 @@ pub(super) struct UnmatchedCalls {
 
 struct Unmatched {
     place: CallRef,
-    /// Where its scope stands among all scopes.
+    /// The place of its scope among all scopes.
     nest: usize,
     /// When the model call that asked began.
     began: UnixNanos,
@@ -155,7 +155,7 @@ impl UnmatchedCalls {
     }
 
     /// The first unmatched call that a tool span may have run: of its name, asked before it began, with arguments that fit at least
-    /// so well; for a handoff the first that passes the run to its agent. The call's scope stands in `within`.
+    /// so well; for a handoff the first that passes the run to its agent. The call's scope is in `within`.
     pub(super) fn first(&mut self, node: &Node, conversations: &Conversations, least: Fit, within: &Range<usize>) -> Option<CallRef> {
         let used = node.operation.tool.as_ref();
         let name = used.and_then(|used| used.name.as_deref());

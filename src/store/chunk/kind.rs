@@ -1,8 +1,8 @@
-//! What a chunk holds, and its number on the disk.
+//! What a chunk contains, and its number on the disk.
 
 use crate::span::Signal;
 
-/// What a record of the log holds.
+/// What a record of the log contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChunkKind {
     /// Spans of one trace: an `ExportTraceServiceRequest`.

@@ -17,7 +17,7 @@ use crate::store::error::Error;
 pub(in crate::store) enum Checked {
     /// Nothing.
     Whole,
-    /// This; lists and documents may lack what the log holds.
+    /// This; lists and documents may lack what the log contains.
     Damaged(String),
     /// It was ended before its end.
     Unfinished,
@@ -44,7 +44,7 @@ pub(in crate::store) fn check_at_opening(directory: &Path) -> Result<Checked, Er
     check(directory, &|| begin.elapsed() > AT_OPENING)
 }
 
-/// Checks the index of a store that is in use, until `ended` says so. If it is damaged, the next start rebuilds it.
+/// Checks the index of a store that is in use, until `ended` returns true. If it is damaged, the next start rebuilds it.
 pub(in crate::store) fn check_in_use(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked, Error> {
     let checked = check(directory, ended)?;
     if let Checked::Damaged(_) = checked {

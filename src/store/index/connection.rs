@@ -120,12 +120,12 @@ pub(in crate::store) fn check_version(connection: &Connection) -> Result<(), Err
     }
 }
 
-/// What SQLite says it is, if SQLite said so.
+/// SQLite's error code, if it is SQLite's error.
 pub(super) fn code(error: &Cause) -> Option<ErrorCode> {
     error.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
 }
 
-/// Whether SQLite says that the file is damaged.
+/// Whether SQLite reports that the file is damaged.
 pub(in crate::store) fn is_corrupt(error: &Cause) -> bool {
     matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

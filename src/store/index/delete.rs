@@ -9,7 +9,7 @@ use crate::store::deletion::Unwanted;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// What the index says of a trace that is to be deleted.
+/// What the index records of a trace that is to be deleted.
 #[derive(Debug)]
 pub(in crate::store) struct ToDelete {
     pub(in crate::store) trace_id: TraceId,
@@ -54,7 +54,7 @@ pub(in crate::store) fn traces_to_delete(connection: &Connection, what: &Unwante
     query().map_err(failure("read"))
 }
 
-/// Where the log records stand that name a session alone.
+/// The positions of log records that name only a session.
 pub(in crate::store) fn loose_of(connection: &Connection, session: &str) -> Result<Vec<Position>, Error> {
     let query = || -> rusqlite::Result<Vec<Position>> {
         let mut statement = connection.prepare("SELECT segment, offset FROM loose WHERE session = ?")?;
@@ -91,7 +91,7 @@ pub(in crate::store) fn delete(connection: &mut Connection, traces: &[TraceId], 
     delete().map_err(failure("write"))
 }
 
-/// Writes the file anew: what was removed from it may still stand in parts of pages that are free. Waits for readers.
+/// Writes the file anew: what was removed from it may still be in parts of pages that are free. Waits for readers.
 pub(in crate::store) fn leave_nothing_behind(connection: &Connection) -> Result<(), Error> {
     let compact = || -> rusqlite::Result<bool> {
         connection.execute_batch("PRAGMA busy_timeout = 30000; VACUUM;")?;

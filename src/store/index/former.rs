@@ -1,4 +1,4 @@
-//! The index before it is rebuilt: what it knew tells what the log has lost.
+//! The index before it is rebuilt: what it knew shows what the log has lost.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! The index: SQLite beside the log, a view of it that can be rebuilt at any time.
 //!
 //! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
-//! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
+//! gone, never half. Each commit contains the position of the log that it covers; what comes after is replayed on open.
 
 mod check;
 mod connection;

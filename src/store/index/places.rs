@@ -48,7 +48,7 @@ pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u6
     read().map_err(failure("read"))
 }
 
-/// Where the last record stands that the index knows of each segment.
+/// The last record of each segment that the index knows.
 ///
 /// # Errors
 ///

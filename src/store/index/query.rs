@@ -10,7 +10,7 @@ use crate::store::error::Error;
 use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceRow};
 use crate::store::log::Position;
 
-/// Where a chunk is in the log, and what it holds.
+/// Where a chunk is in the log, and its kind.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct ChunkLocation {
     pub(in crate::store) kind: ChunkKind,
@@ -165,7 +165,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     let order = match filter.order {
         Order::NewestFirst => "start DESC, trace DESC",
         Order::OldestFirst => "start ASC, trace ASC",
-        // Rows stand in order of arrival.
+        // Rows are in order of arrival.
         Order::LatestArrivalFirst => "id DESC",
     };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));

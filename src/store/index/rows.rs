@@ -1,4 +1,4 @@
-//! The row of a trace: what its chunks say.
+//! The row of a trace: a summary of its chunks.
 
 use rusqlite::{CachedStatement, Connection, params};
 
@@ -43,7 +43,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Adds what a further chunk says.
+    /// Adds a further chunk.
     pub(super) fn add_to(&mut self, id: i64, chunk: &Listed<'_>) -> rusqlite::Result<()> {
         let values = ColumnValues::of(chunk);
         self.add_to.execute(params![

@@ -1,4 +1,4 @@
-//! All that an index says of traces, to compare it with another.
+//! The content of an index about traces, to compare it with another.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::query::id_of;
 use crate::span::TraceId;
 use crate::store::error::Error;
 
-/// One thing that an index says.
+/// One item of an index.
 #[derive(Debug)]
 pub(in crate::store) enum TraceSaid {
     /// The row of a trace.
@@ -40,7 +40,7 @@ pub(in crate::store) fn open_to_compare(directory: &Path) -> Result<Connection, 
     Ok(connection)
 }
 
-/// Gives all that an index says.
+/// Returns all items of an index.
 pub(in crate::store) fn each_said(connection: &Connection, each: &mut dyn FnMut(TraceSaid)) -> Result<(), Error> {
     let mut read = || -> rusqlite::Result<()> {
         let text = "SELECT trace, id, session, root, root_start, root_ended, service, start, end, spans, logs, errors, bytes FROM traces";

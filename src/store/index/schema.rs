@@ -67,8 +67,8 @@ CREATE TABLE ids (trace BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE summaries (trace BLOB PRIMARY KEY, revision INTEGER NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID;
 ";
 
-/// Where the last record of each sealed segment ends, in the raw segment: by this a segment that was cut is known. Versions
-/// before this table do not look at it, so it needs no version of its own.
+/// Where the last record of each sealed segment ends, in the raw segment: this shows whether a segment was cut. Versions
+/// before this table ignore it, so it needs no new version.
 const ENDS: &str = "CREATE TABLE IF NOT EXISTS ends (segment INTEGER PRIMARY KEY, offset INTEGER NOT NULL);";
 
 /// The version of the tables that are there; 0: none are.

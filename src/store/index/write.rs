@@ -96,7 +96,7 @@ impl<'a> IndexTransaction<'a> {
         id.map_or(Ok(0), |id| query::revision(self.connection, id)).map_err(failure("read"))
     }
 
-    /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
+    /// Positions of chunks that may be this one: of the same trace or session, with the same checksum.
     pub(in crate::store) fn alike(&mut self, chunk: &Listed<'_>) -> Result<Vec<Position>, Error> {
         if chunk.kind == ChunkKind::Metrics {
             return Ok(Vec::new());
@@ -119,7 +119,7 @@ impl<'a> IndexTransaction<'a> {
         query().map_err(failure("read"))
     }
 
-    /// Adds a chunk that stands at this place; nothing if it was added before. Nobody asks for metrics by their place: what sends
+    /// Adds a chunk at this position, unless it was added before. Nobody asks for metrics by position: what sends
     /// them on reads the log.
     pub(in crate::store) fn add(&mut self, chunk: &Listed<'_>, at: Position) -> Result<(), Error> {
         if chunk.kind == ChunkKind::Metrics {
@@ -192,7 +192,7 @@ impl<'a> IndexTransaction<'a> {
                 time(chunk.part.start),
                 time(chunk.part.end)
             ])?;
-        // Such a record changes what the traces of its session say.
+        // Such a record changes the traces of its session.
         if !session.is_empty() {
             self.connection
                 .prepare_cached(

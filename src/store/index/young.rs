@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Traces below `count` have their one chunk, and none stands above.
+    /// Traces below `count` have their one chunk, and none is above.
     fn holds(reading: &mut Reading, count: usize) {
         for number in (0..count).rev().step_by(7) {
             let places = reading.trace(id(number)).expect("reads").expect("is there").chunks;
@@ -208,7 +208,8 @@ mod tests {
         assert!(turns.starts_with(&[false, true, false]), "{sorting:?}");
     }
 
-    /// What a transaction added that was given up is unknown afterwards, and can be added again; what stood before it is known.
+    /// What a transaction added that was given up is unknown afterwards, and can be added again; what was added before it is
+    /// known.
     #[test]
     fn what_was_not_committed_is_forgotten() {
         // Given up among young ids, in the middle of sorting, and behind it.

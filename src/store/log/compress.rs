@@ -48,9 +48,9 @@ pub(in crate::store) fn compress(
 /// Which records are erased, by their place in the raw segment.
 pub(in crate::store) type IsErased<'a> = dyn Fn(u64, &Head) -> bool + 'a;
 
-/// Rewrites a sealed segment without some of its records, and without what they alone share. In the place of each stands an erased
+/// Rewrites a sealed segment without some of its records, and without what only they share. Each is replaced by an erased
 /// record of the same length, so that positions last; other records stay as they are. Damaged places may be of the same traces, and
-/// nobody can tell: they are left out. Gives how many bytes of messages are gone.
+/// nobody can know: they are left out. Returns how many bytes of messages are gone.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The two forms of a segment, and how its head tells them apart.
+//! The two forms of a segment, and how its head distinguishes them.
 
 use std::io;
 

@@ -18,7 +18,7 @@ pub struct Inspected {
     pub segment: u64,
     /// How its records are written.
     pub form: Form,
-    /// How they are written, where the segment's head says otherwise: heads have no checksum.
+    /// How they are written, if the segment's head is wrong: heads have no checksum.
     pub head_should_say: Option<Form>,
     /// Whether it has the table that a compressed segment ends with; without it, the file was cut or its end is damaged.
     pub has_table: bool,

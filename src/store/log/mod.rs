@@ -7,7 +7,7 @@
 //!          16      records, one after the other
 //!
 //! record    0   4  length of the message, little-endian
-//!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what stands around the items of a
+//!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what is around the items of a
 //!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics; 10 zeros in the place of a
 //!                  record that was deleted; 16 more: a chunk whose message is compressed by itself, as the module
 //!                  `packed` has it
@@ -20,12 +20,13 @@
 //! ```
 //!
 //! How a record can be broken, and what is done: the file ends inside it, at the end of the last segment (a crash before
-//! the sync: cut off and reported; if the index knows of records there, they were acknowledged, and that is said); its message does not fit its checksum (skipped by
-//! its length, counted and named); its head does not fit its checksum (the next head that does is searched for). A segment's
-//! own head has none: where it says compressed and only raw records follow, they are read as such.
+//! the sync: cut off and reported; if the index knows of records there, they were acknowledged, which is reported); its message
+//! does not fit its checksum (skipped by its length, counted and named); its head does not fit its checksum (the next head that
+//! does is searched for). A segment's own head has none: if it is marked as compressed and only raw records follow, they are read
+//! as such.
 //!
 //! It is written by hand because the bytes of a request go to the disk once and as they came, and requests that wait share one
-//! sync; a database writes them to a journal of its own first.
+//! sync; a database writes them to its own journal first.
 
 mod compress;
 mod files;

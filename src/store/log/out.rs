@@ -1,4 +1,4 @@
-//! Records on their way to the disk: small pieces are put together, large ones are written from where they stand.
+//! Records on their way to the disk: small pieces are put together, large ones are written from where they are.
 
 use std::collections::HashMap;
 use std::io;

@@ -95,7 +95,7 @@ fn place_and_length(form: Form, bytes: &[u8], at: u64) -> Option<(u64, u32)> {
     Some((u64::from_le_bytes(*raw), u32::from_le_bytes(stored.try_into().ok()?)))
 }
 
-/// The next byte at which a whole record stands. A head alone may be part of a message: a copy of a log, say.
+/// The next byte at which a whole record begins. A head alone may be part of a message: a copy of a log, say.
 pub(super) fn next_whole(file: &dyn DiskFile, form: Form, from: u64, size: u64) -> io::Result<Option<u64>> {
     let mut from = from;
     while let Some(at) = next_head(file, from, size)? {
@@ -107,7 +107,7 @@ pub(super) fn next_whole(file: &dyn DiskFile, form: Form, from: u64, size: u64) 
     Ok(None)
 }
 
-/// The next byte at which a whole head stands.
+/// The next byte at which a whole head begins.
 fn next_head(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<u64>> {
     const WINDOW: usize = 1 << 20;
     let mut start = from;

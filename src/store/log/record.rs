@@ -20,7 +20,7 @@ pub struct Position {
 pub enum RecordKind {
     /// A chunk; its message is an OTLP request.
     Chunk(ChunkKind),
-    /// A chunk whose message leaves out what stands around its items, and says where that is.
+    /// A chunk whose message has references in place of what is around its items.
     Shared(ChunkKind),
     /// The fields of a resource around its items, for the chunks behind it.
     OfResource,
@@ -66,7 +66,7 @@ pub(super) const ERASED: u8 = 10;
 /// The largest number of a kind.
 pub(super) const LAST_KIND: u8 = PACKED + 8;
 
-/// What stands before a message.
+/// What precedes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Length of the message in bytes.

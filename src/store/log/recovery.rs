@@ -73,7 +73,7 @@ impl fmt::Display for Damage {
 /// Records of one segment that were acknowledged and are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// The segment that they stood in.
+    /// The segment that they were in.
     pub segment: u64,
     /// What is wrong with it.
     #[serde(flatten)]

@@ -52,8 +52,8 @@ pub(in crate::store) struct Scanned {
 }
 
 impl Segment {
-    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head says that the
-    /// segment is compressed but its records are raw, it is read as a raw segment.
+    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head marks the
+    /// segment as compressed but its records are raw, it is read as a raw segment.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Segment {
         }
         self.table = self.rows()?;
         if self.table.is_empty() {
-            // The head of a segment has no checksum: raw records may stand behind one that says they are compressed.
+            // The head of a segment has no checksum: raw records may follow one that marks them as compressed.
             self.form = Form::Raw;
             if self.rows()?.is_empty() {
                 self.form = Form::Compressed;
@@ -92,7 +92,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether it ends as a compressed segment does, whatever its head says.
+    /// Whether it ends as a compressed segment does, whatever its head contains.
     pub(super) fn has_table(&self) -> io::Result<bool> {
         Ok(table(&*self.file)?.is_some())
     }

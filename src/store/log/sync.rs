@@ -1,4 +1,4 @@
-//! Syncs on a thread of its own, so that the index is written while the disk works.
+//! Syncs on a separate thread, so that the index is written while the disk works.
 
 use std::io;
 use std::sync::Arc;

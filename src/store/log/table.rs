@@ -1,4 +1,4 @@
-//! The table at the end of a compressed segment: where each record stands.
+//! The table at the end of a compressed segment: where each record is.
 
 use std::io;
 
@@ -8,7 +8,7 @@ const FOOTER: usize = 24;
 const TABLE_MAGIC: &[u8; 8] = b"SPBRTAB\x01";
 const ROW: usize = 16;
 
-/// Where a record stands.
+/// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Row {
     /// In the raw segment.
@@ -17,7 +17,7 @@ pub(in crate::store) struct Row {
     pub(super) here: u64,
 }
 
-/// Whether a file ends as a compressed segment does. What stands before the end is not looked at.
+/// Whether a file ends as a compressed segment does. What precedes the end is not read.
 pub(in crate::store) fn has_footer(file: &dyn DiskFile) -> io::Result<bool> {
     Ok(footer(file)?.is_some())
 }
@@ -76,7 +76,7 @@ impl Footer {
     }
 }
 
-/// The table and the footer as they stand on the disk.
+/// The table and the footer as they are on the disk.
 pub(super) fn table_bytes(rows: &[Row], place: u64) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = rows
         .iter()

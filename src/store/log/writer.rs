@@ -142,7 +142,7 @@ impl Log {
         })
     }
 
-    /// Where the next record will stand.
+    /// The position of the next record.
     #[must_use]
     pub fn end(&self) -> Position {
         self.end

@@ -150,7 +150,7 @@ impl Work {
         Ok(())
     }
 
-    /// What a segment holds.
+    /// The content of a segment.
     fn held(&self, index: &Connection, segment: &Segment) -> Result<Held, Error> {
         let number = segment.number();
         let (heads, whole) = segment.heads().map_err(self.failure("read", number))?;
@@ -176,7 +176,7 @@ impl Work {
     }
 }
 
-/// What a segment holds.
+/// The content of a segment.
 struct Held {
     traces: Vec<TraceId>,
     /// Log records without a trace.

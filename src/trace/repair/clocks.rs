@@ -11,7 +11,7 @@ use crate::trace::tree::Trace;
 /// Clocks of one host differ by less, and so do a clock of milliseconds and one of nanoseconds.
 const TOLERANCE: u64 = 2_000_000;
 
-/// Moves what stands on another clock, and reports what begins before its parent all the same.
+/// Moves spans of another clock, and reports those that begin before their parent nevertheless.
 pub(super) fn align(trace: &mut Trace) {
     let mut moves: Vec<i128> = vec![0; trace.spans.len()];
     for (place, _) in trace.depth_first() {
@@ -51,7 +51,7 @@ fn crosses(above: &Span, span: &Span) -> bool {
     serves(above, span) || !Arc::ptr_eq(&above.resource, &span.resource) && above.resource != span.resource
 }
 
-/// Whether a span is what a server did for its parent, which many clients tell without a span of kind client.
+/// Whether a span is what a server did for its parent, which many clients record without a span of kind client.
 fn serves(above: &Span, span: &Span) -> bool {
     matches!(above.kind, SpanKind::Client | SpanKind::Internal) && matches!(span.kind, SpanKind::Server)
 }

@@ -5,10 +5,10 @@ use crate::span::{EARLIEST, LATEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// Puts a stand-in where a span has no start, marks it, and makes an end before the start the start. An end after [`LATEST`], such as
-/// the largest number, is that of a span that has not ended.
+/// Puts a substitute if a span has no start, marks it, and makes an end before the start the start. An end after [`LATEST`], such
+/// as the largest number, is that of a span that has not ended.
 ///
-/// A span without a start began before everything below it and before its end: these say where it stands.
+/// A span without a start began before everything below it and before its end: these bound it.
 pub(super) fn settle(trace: &mut Trace) {
     let is_real = |time: UnixNanos| time >= EARLIEST && time <= LATEST;
     let is_recent = trace.spans.iter().any(|span| is_real(span.start) || is_real(span.end));

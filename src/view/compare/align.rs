@@ -51,7 +51,7 @@ fn in_turn<T: Hash + Eq>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
         while waiting.front().is_some_and(|place| *place < next) {
             waiting.pop_front();
         }
-        // Further away, everything between would be told as new.
+        // Further away, everything between would be shown as new.
         if let Some(place) = waiting.front().copied().filter(|place| *place <= next + EXACT) {
             waiting.pop_front();
             pairs.push((at, place));

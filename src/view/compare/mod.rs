@@ -1,6 +1,6 @@
 //! Two runs side by side: which steps they share, and in what these differ. The command line prints it; pages show the same.
 //!
-//! Times always differ, so they make no step another one: they are told beside it.
+//! Times always differ, so they make no step different: they are shown next to it.
 
 mod align;
 mod set;
@@ -27,13 +27,13 @@ pub(crate) struct Comparison {
     pub(crate) left: Whole,
     /// The second.
     pub(crate) right: Whole,
-    /// Where the questions differ; `None`: they are the same, or both say none.
+    /// Where the questions differ; `None`: they are the same, or both have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<Vec<Piece>>,
     /// The same of the answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Vec<Piece>>,
-    /// The steps of both, in the order of the first run; those of the second alone stand where it has them.
+    /// The steps of both, in the order of the first run; those only in the second are where it has them.
     pub(crate) steps: Vec<Pair>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// It is in both, and says the same.
+    /// It is in both and equal.
     Same,
     /// It is in both, and something of it differs.
     Changed,

@@ -1,4 +1,4 @@
-//! Two sets of runs, paired by something that both say: the runs of two versions of an agent, by question.
+//! Two sets of runs, paired by a value that both have: the runs of two versions of an agent, by question.
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,7 +51,7 @@ impl fmt::Display for Key {
 }
 
 impl Key {
-    /// What a run says; `None`: nothing, so it is paired with none.
+    /// The value of a run; `None`: it is paired with none.
     fn of(&self, run: &Run) -> Option<String> {
         match self {
             Self::Question => run.question.as_ref().map(|asked| io::text(&asked.content).trim().to_owned()),
@@ -73,7 +73,7 @@ pub(crate) struct SetComparison {
     pub(crate) right: Sums,
     /// The pairs, and the runs of one set alone, in the order of the keys in the first set.
     pub(crate) pairs: Vec<RunPair>,
-    /// How many runs say nothing of the key.
+    /// How many runs lack the key.
     pub(crate) without_key: u64,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct RunPair {
     /// The run of the second set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) right: Option<Whole>,
-    /// Whether both answered the same; `None` where one is missing or says no answer.
+    /// Whether both answered the same; `None` where one is missing or has no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) same_answer: Option<bool>,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Sums {
     pub(crate) runs: u64,
     /// How many of them failed.
     pub(crate) failed: u64,
-    /// Sums over all; the reward is the mean of those that say one.
+    /// Sums over all; the reward is the mean of those that have one.
     #[serde(flatten)]
     pub(crate) numbers: Numbers,
     #[serde(skip)]

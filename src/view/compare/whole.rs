@@ -6,7 +6,7 @@ use crate::run::{Run, Utterance};
 use crate::transcript::content as io;
 use crate::view::totals::Totals;
 
-/// What a run says as one.
+/// Facts of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Whole {
     /// The trace, in hexadecimal digits.
@@ -27,7 +27,7 @@ pub(crate) struct Whole {
     pub(crate) numbers: Numbers,
 }
 
-/// What a run or a step took. What no span says is left out.
+/// What a run or a step took. What no span records is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Took {
     /// Tokens that went into models.
@@ -44,7 +44,7 @@ pub(crate) struct Took {
     pub(crate) duration_nanos: Option<u64>,
 }
 
-/// Sums of a run. What no span says is left out.
+/// Sums of a run. What no span records is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Numbers {
     /// Calls of language models.

@@ -183,7 +183,7 @@ impl Ledger {
         let (store, limits, trace) = (Arc::clone(&self.store), self.limits, trace.id);
         let work = move || check(&*store, &limits, trace, known, waiting);
         if aside {
-            // A panic: who waits is told so by the answer that never comes.
+            // A panic: whoever waits notices that no answer comes.
             self.readers.blocks.run(work).await.unwrap_or_else(|| Err(Vec::new()))
         } else {
             work()

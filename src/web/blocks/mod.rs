@@ -1,7 +1,7 @@
 //! OpenReward's blocks over HTTP: written one by one or as a list, and read back as they were written.
 //!
 //! The store is the only place where a block is kept: each is a span of its trace
-//! ([`written`](crate::formats::openreward::written)). Beside it a [`Ledger`](ledger::Ledger) holds in memory what the rules must know of the
+//! ([`written`](crate::formats::openreward::written)). A [`Ledger`](ledger::Ledger) has in memory what the rules must know of the
 //! traces that are written to, so that a block costs about the same however many its trace has; it is read from the store
 //! again when it is needed and not there.
 

@@ -1,4 +1,4 @@
-//! A trace's blocks, as they were written or as its spans tell them.
+//! A trace's blocks, as they were written or as made from its spans.
 
 use std::io::Write as _;
 

@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) blocks: usize,
     /// The trace's name in its blocks.
     name: Option<String>,
-    /// Whether spans stand in the trace that are no blocks.
+    /// Whether the trace contains spans that are no blocks.
     has_spans: bool,
 }
 

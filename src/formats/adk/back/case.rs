@@ -8,7 +8,7 @@ use crate::formats::back::{At, Dialogue, Result, Story};
 use crate::operation::{Kind, Message, Operation, Role, StateChange, ToolCall, ToolDefinition};
 use crate::span::TraceId;
 
-/// In which forms a document tells what stood between question and answer.
+/// The forms that a document uses for what happened between question and answer.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     pub(super) events: bool,
@@ -34,9 +34,9 @@ pub(super) struct Case<'s> {
     pub(super) story: &'s mut Story,
     /// The agent of the case, and those inside of its calls.
     frames: Vec<Frame>,
-    /// What the invocation says of agents that did not speak in it yet.
+    /// Details of agents that have not spoken in the invocation yet.
     pub(super) details: HashMap<String, Details>,
-    /// What was told of agents.
+    /// Details of agents so far.
     told: HashMap<String, Details>,
     /// The responses that are still to come in the invocation, by their ids.
     pub(super) to_come: HashMap<String, usize>,
@@ -44,7 +44,7 @@ pub(super) struct Case<'s> {
     pub(super) own_id: Option<String>,
 }
 
-/// Reads a case: the first one of a trace tells of its root.
+/// Reads a case: the first one of a trace describes its root.
 pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<()> {
     let is_first = story.drafts.len() == 1;
     let session = at.some("session_input");

@@ -10,7 +10,7 @@ use super::parts::{self, Content, call};
 use crate::formats::back::{Answer, At, NoteKind, Result, seconds, tool_definition, tool_message};
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, TokenCount, ToolDefinition, ToolUse};
 
-/// A model call of which an event says all but the words.
+/// A model call of which an event has everything but the words.
 struct Silent<'a> {
     at: At<'a>,
     author: Option<String>,
@@ -47,7 +47,7 @@ impl Case<'_> {
         }
         self.outermost();
         match at.some("final_response") {
-            // An event whose words the response repeats said them.
+            // The response repeats the words of an earlier event.
             Some(response) if last != response.value.get("parts") => self.response(&response, silent)?,
             _ => self.silent(silent),
         }
@@ -87,7 +87,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The model call of the final response; one inside of a call said nothing.
+    /// The model call of the final response; one inside a call has no words.
     fn without_content<'a>(&mut self, at: &At<'a>, author: Option<&str>, silent: &mut Option<Silent<'a>>) -> Result<()> {
         let next = Silent {
             at: at.clone(),

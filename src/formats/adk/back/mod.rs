@@ -2,11 +2,11 @@
 //!
 //! | set | span |
 //! |---|---|
-//! | eval case | a trace: its id is the one in `eval_id` (`TRACE`, `TRACE:2`), else made of all the case says |
+//! | eval case | a trace: its id is the one in `eval_id` (`TRACE`, `TRACE:2`), else a hash of the case |
 //! | `eval_set_id`; `name` of a set that has a trace's id; `session_input.session_id` | the session |
 //! | `eval_id`, `session_input` | the root: metadata, agent, person |
-//! | further cases of one trace | agents beside the first one |
-//! | event with words or calls, `final_response` | a model call of its author: all that was said before went in |
+//! | further cases of one trace | agents next to the first one |
+//! | event with words or calls, `final_response` | a model call of its author: its input is everything before it |
 //! | event without content, with usage | the model call of the final response |
 //! | `function_response` | the execution of the call that it answers, by id, else by position |
 //! | events of another author between a call and its response | an agent inside of the call |
@@ -118,7 +118,7 @@ impl Traces {
     }
 }
 
-/// The set with these cases alone. What it says beside them is with the first one.
+/// The set with only these cases. Its other members come with the first case.
 fn part(set: &Value, members: &[usize], is_first: bool) -> Value {
     let is_cases = |key: &str| key == "eval_cases" || key == "evalCases";
     let is_id = |key: &str| key == "eval_set_id" || key == "evalSetId";

@@ -1,4 +1,4 @@
-//! Contents: what is said, called and given back.
+//! Contents: words, calls and responses.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(super) struct Content<'a> {
 }
 
 impl Content<'_> {
-    /// Whether anything is said or called.
+    /// Whether there are words or calls.
     pub(super) fn says_something(&self) -> bool {
         let is_blank = |part: &Part| matches!(part, Part::Text(words) if words.is_empty());
         !self.calls.is_empty() || !self.parts.iter().all(is_blank)

@@ -85,7 +85,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The agent of an embedded trajectory, which may be told among its operations.
+    /// The agent of an embedded trajectory, which may be among its operations.
     fn subagent(&mut self, at: &At<'_>, operations: Option<&Value>, tool: usize) -> Result<usize> {
         let own = at.text_of("trajectory_id")?.unwrap_or_default();
         let span = own.rsplit('-').next().filter(|id| SpanId::from_hex(id).is_some());
@@ -120,14 +120,14 @@ impl Reader<'_> {
         Ok(number)
     }
 
-    /// The operation around the steps of a trajectory that no call names, where it is told already.
+    /// The operation around the steps of a trajectory that no call names, if it was read already.
     fn known_around(&self, at: &At<'_>) -> Option<usize> {
         let steps = at.value.get("steps")?.as_array()?;
         let parent = steps.iter().find_map(|step| step.pointer("/extra/ancestry/parent_id")?.as_str())?;
         self.ids.get(parent).copied()
     }
 
-    /// The trajectory that a reference names, if it stands in this document.
+    /// The trajectory that a reference names, if it is in this document.
     pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut Conversation<'_>) -> Result<()> {
         reference.object()?;
         let id = reference.text_of("trajectory_id")?;
@@ -143,8 +143,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts operations under the parents that the document names. A parent that is told nowhere is an operation without words:
-    /// the first one of a trajectory is its agent.
+    /// Puts operations under the parents that the document names. A parent that is not in the document becomes an operation
+    /// without words: the first one of a trajectory is its agent.
     pub(super) fn settle_parents(&mut self) {
         let mut agents: HashMap<usize, ()> = HashMap::new();
         for parent in std::mem::take(&mut self.parents) {
@@ -185,7 +185,7 @@ impl Reader<'_> {
         place
     }
 
-    /// Whether `draft` stands above `place`, or is it.
+    /// Whether `draft` is `place` or above it.
     fn is_above(&self, draft: usize, place: usize) -> bool {
         let mut at = Some(place);
         for _ in 0..=self.story.drafts.len() {
@@ -217,7 +217,7 @@ fn embedded<'a>(at: &At<'a>) -> Result<Embedded<'a>> {
     Ok(out)
 }
 
-/// The ids of operations around others: a step that names one of them tells of the agent, not of an operation of its own.
+/// The ids of operations around others: a step that names one of them describes the agent, not another operation.
 fn places(steps: &[At<'_>]) -> Vec<String> {
     let of = |extra: Option<&Value>| extra?.pointer("/ancestry/parent_id")?.as_str().map(str::to_owned);
     let mut out = Vec::new();

@@ -34,24 +34,24 @@ impl<'a> Embedded<'a> {
     }
 }
 
-/// What was said so far in a trajectory.
+/// The conversation so far in a trajectory.
 pub(super) struct Conversation<'a> {
     pub(super) agent: usize,
     pub(super) depth: usize,
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) model: Option<String>,
-    /// What each agent was told and said: agents that follow one another speak in one trajectory.
+    /// The messages of each agent: one trajectory can have agents that follow one another.
     histories: HashMap<Option<String>, HistoryId>,
     /// Said, and given to no model call yet.
     pub(super) waiting: Vec<(Message, Option<UnixNanos>, String)>,
     pub(super) embedded: Embedded<'a>,
-    /// A model call stands after the last copied step.
+    /// Whether a model call follows the last copied step.
     pub(super) has_spoken: bool,
     /// Ids that others have as their parents'.
     pub(super) agents: Vec<String>,
 }
 
-/// A step's own words, and what it says beside them.
+/// A step's own words, and its other facts.
 pub(super) struct StepContent {
     pub(super) message: Message,
     pub(super) extra: Map<String, Value>,
@@ -84,7 +84,7 @@ impl<'a> Conversation<'a> {
         self.has_spoken = false;
     }
 
-    /// The history of an agent with all that was said since.
+    /// The history of an agent, up to date.
     pub(super) fn history(&mut self, agent: Option<String>, story: &mut Story) -> HistoryId {
         let waiting = std::mem::take(&mut self.waiting);
         let history = *self.histories.entry(agent).or_insert_with(|| story.begin_history());

@@ -1,4 +1,4 @@
-//! What a step says beside its words: its invocation, its metrics, other facts.
+//! What a step has besides its words: its invocation, its metrics, other facts.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::formats::back::{At, Result, read_facts, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
-/// What NeMo's keys `ancestry` and `invocation` say of an operation: ids, names, times.
+/// What NeMo's keys `ancestry` and `invocation` contain about an operation: ids, names, times.
 #[derive(Default)]
 pub(super) struct Invocation {
     pub(super) id: Option<String>,
@@ -61,7 +61,7 @@ pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// Takes what a step, a call or a result says into an operation; what no operation has goes to its metadata.
+/// Moves the facts of a step, a call or a result into an operation; those without a field go to its metadata.
 pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
     for key in ["observed", "evidence", "role", "branch", "content_captured", "content_unread"] {
         extra.shift_remove(key);
@@ -77,7 +77,7 @@ pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
     operation.metadata.extend(extra);
 }
 
-/// Takes ids and times out of the free space; without times of its own an operation ended when the step says.
+/// Takes ids and times out of the free space; an operation without times ended at the time of the step.
 pub(super) fn invocation(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Invocation {
     let mut group = |key: &str| match extra.get(key) {
         Some(Value::Object(_)) => extra.shift_remove(key).and_then(|value| value.as_object().cloned()),

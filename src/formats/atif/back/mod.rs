@@ -3,15 +3,16 @@
 //! | document | span |
 //! |---|---|
 //! | `agent`, `extra` | the root, the resource |
-//! | step of the agent | a model call: what stands before it went in; `timestamp` is its end, unless `extra.invocation` says more |
+//! | step of the agent | a model call: its input is everything before it; `timestamp` is its end, unless `extra.invocation` has
+//! times |
 //! | result of a call | the execution of the tool; one without `source_call_id` answers a call by its position |
 //! | result in a step without calls | words that the next model call was given |
-//! | step of a user or the system | input of the next model call; after the last one an operation of its own |
+//! | step of a user or the system | input of the next model call; after the last one a separate operation |
 //! | step of the agent with `llm_call_count: 0` | operations that no model asked for |
 //! | `is_copied_context` | input of the next model call, never an operation |
 //! | `extra.ancestry`, `extra.invocation` | ids, parents, times |
 //! | embedded trajectory | an agent inside the tool whose result names it, else inside the agent around |
-//! | `extra.operations` | operations of their own |
+//! | `extra.operations` | separate operations |
 //!
 //! Harbor's layout spreads a run over files: `gather` joins continuations and files of sub-agents to one document first.
 

@@ -13,7 +13,7 @@ pub(super) struct Parent {
     pub(super) name: Option<String>,
     /// The agent of the trajectory.
     pub(super) around: usize,
-    /// The agent that the operation says it belongs to.
+    /// The agent that the operation names as its own.
     pub(super) agent: Option<String>,
 }
 

@@ -112,12 +112,12 @@ impl Reader<'_> {
         for (index, (call_at, call)) in calls.iter().enumerate() {
             let result = results.get(&index);
             let mut about = call_at.object_of("extra")?;
-            // An operation of its own is told by its step.
+            // A separate operation has its facts in its step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
             if is_step {
                 about.extend(step_content.extra.clone());
             }
-            // What only messages tell of was no operation.
+            // What only messages contain was no operation.
             let is_span = about.get("observed").and_then(Value::as_str) != Some("messages")
                 && (result.is_some() || about.contains_key("invocation") || caller.is_none());
             let mut result_extra = result.map(|result| result.object_of("extra")).transpose()?.unwrap_or_default();
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The same without notes, which stand there.
+    /// The same without the notes, which exist already.
     fn answers_again<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
         let notes = self.story.notes.len();
         let out = self.answers(at, calls);

@@ -71,7 +71,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a person or the system said: input of the next model call, or the words of an operation of its own.
+    /// The words of a person or the system: input of the next model call, or a separate operation.
     fn words(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) {
         let StepContent { message, mut extra, stamp } = step_content;
         if !extra.contains_key("ancestry") {
@@ -111,7 +111,7 @@ impl Reader<'_> {
         self.add_operation(at, operation, invocation, conversation);
     }
 
-    /// Whether the operation is the agent of the trajectory: words that it alone holds have no `invocation`.
+    /// Whether the operation is the agent of the trajectory: words that only the agent has carry no `invocation`.
     fn is_agent(&self, invocation: &Invocation, invoked: bool, conversation: &Conversation<'_>) -> bool {
         let is_known = |id: &String| self.ids.get(id) == Some(&conversation.agent) || conversation.agents.binary_search(id).is_ok();
         !invoked || invocation.id.as_ref().is_some_and(is_known)
@@ -133,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds an operation where it says that it stands.
+    /// Adds an operation at the place that it names.
     pub(super) fn add_operation(
         &mut self,
         at: &At<'_>,
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A result of no call: what the environment told the agent.
+    /// A result of no call: what the environment reported to the agent.
     pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
         result.object()?;
         if let Some(content) = result.some("content") {
@@ -192,7 +192,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What the agent said before: the next model call was given it, with the results of its calls.
+    /// Earlier words of the agent: the next model call was given it, with the results of its calls.
     fn copied(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) -> Result<()> {
         let calls = calls(at)?;
         let mut message = step_content.message;
@@ -247,7 +247,7 @@ impl Reader<'_> {
         self.executions(at, &calls, &step_content, None, conversation)
     }
 
-    /// Words of the agent that no model said.
+    /// Words of the agent that came from no model.
     fn own_words(&mut self, at: &At<'_>, step_content: &StepContent, conversation: &mut Conversation<'_>) {
         let mut extra = step_content.extra.clone();
         let invoked = extra.contains_key("invocation");
@@ -286,7 +286,7 @@ impl Reader<'_> {
         message.finish_reason = word(&extra, "finish_reason");
         let mut operation = Operation {
             kind: Kind::Llm,
-            // What all calls were offered is told once, with the first of them.
+            // Tools offered to all calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut conversation.tools),
             ..Operation::default()
         };
@@ -351,7 +351,7 @@ impl Reader<'_> {
         self.executions(at, calls, &step_content, Some(draft), conversation)
     }
 
-    /// Words after the last model call: operations of their own.
+    /// Words after the last model call: separate operations.
     pub(super) fn left_over(&mut self, conversation: Conversation<'_>) {
         let words = conversation
             .waiting

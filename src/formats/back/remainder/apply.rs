@@ -35,7 +35,7 @@ fn was(value: &Value, digest: &str, hashable: &mut usize) -> bool {
     }
 }
 
-/// `None`: what stands there is not what was there when the change was written.
+/// `None`: the value there is not the one that the change was written for.
 fn put(value: &mut Value, at: &str, edit: &Value, hashable: &mut usize) -> Option<()> {
     if let Some(from) = edit.get("from").and_then(Value::as_array) {
         return rearrange(value.pointer_mut(at)?, edit.get("length")?.as_u64()?, from);

@@ -1,9 +1,9 @@
-//! What a document says and spans have no words for.
+//! What a document contains and spans cannot represent.
 //!
-//! The spans of a document carry its meaning. Their document in the same format differs from the original in form: a key that
-//! stands there with null, a time that the original lacks, a field that no operation has. These differences, and nothing
-//! else, stand as changes in the attribute `spanbridge.<format>` of the root span. Each change knows by hash what it replaces: where a
-//! span that came later, or a mended mapping, gives something else there, it is left out and reported as a loss.
+//! The spans of a document carry its meaning. Their document in the same format differs from the original in form: a key with
+//! null, a time that the original lacks, a field that no operation has. These differences, and nothing else, are changes in the
+//! attribute `spanbridge.<format>` of the root span. Each change has the hash of what it replaces: if a later span or a corrected
+//! mapping gives something else there, it is left out and reported as a loss.
 
 mod apply;
 mod diff;
@@ -56,7 +56,7 @@ impl Remainder {
         self.0.as_object().is_none_or(Map::is_empty)
     }
 
-    /// As it stands in the attribute.
+    /// The text of the attribute.
     pub(in crate::formats) fn text(&self) -> String {
         json!({ MEMBER: self.0 }).to_string()
     }
@@ -65,7 +65,7 @@ impl Remainder {
         self.0.get("edits").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// A note for each value that only the attribute holds.
+    /// A note for each value that only the attribute has.
     pub(in crate::formats) fn notes(&self) -> impl Iterator<Item = Note> {
         let values = self.edits().iter().filter(|edit| edit.get("is").is_some());
         values.map(|edit| Note {
@@ -80,7 +80,7 @@ impl Remainder {
         self.0.get("numbers").map(Numbers::from_json).unwrap_or_default()
     }
 
-    /// The options with those that the document's form asks for, as far as the caller says nothing.
+    /// The options with those that the document's form asks for, where the caller gives none.
     pub(in crate::formats) fn options(&self, given: &Options) -> Options {
         let asked = self.0.get("options").and_then(Value::as_object).into_iter().flatten();
         let asked = asked.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
@@ -193,7 +193,7 @@ mod tests {
             prop_assert!(losses.is_empty());
         }
 
-        /// A change whose place holds something else changes nothing, and is told.
+        /// A change whose place has another value changes nothing, and is reported.
         #[test]
         fn a_change_that_does_not_fit_is_told(have in values(), want in values(), other in values()) {
             for edit in Remainder::between(have.clone(), &want, None, &[], &Numbers::default()).edits() {

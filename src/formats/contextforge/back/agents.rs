@@ -18,7 +18,7 @@ struct Agent {
     end: UnixNanos,
     /// The one around it, by its place in the list.
     around: Option<usize>,
-    /// Another one ran in a part of its time: a time does not tell which of them a step belongs to.
+    /// Another one ran in a part of its time: a time does not determine which of them a step belongs to.
     overlaps: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What one step says, as an operation.
+//! One step as an operation.
 
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ pub(super) fn read(at: &At<'_>, step_type: &str) -> Result<Option<Operation>> {
     Ok(Some(operation))
 }
 
-/// What our own documents say of an operation in a step's metadata, beside the facts that all formats share.
+/// What our own documents have in a step's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
     let mut word = |key: &str| match metadata.get(key) {
         Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),

@@ -3,7 +3,7 @@
 use crate::formats::back::{At, Result, time};
 use crate::span::UnixNanos;
 
-/// Lists of operations that stand in metadata because ContextForge has no step for them.
+/// Lists of operations in metadata, because ContextForge has no step for them.
 pub(super) const GROUPS: [&str; 7] = [
     "agents",
     "chains",

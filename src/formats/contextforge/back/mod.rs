@@ -3,14 +3,14 @@
 //! | document | span |
 //! |---|---|
 //! | `agent_info`, `task_info`, `metadata` | the root, an agent |
-//! | `user_input` "`<root>:in`", `final_output` "`<root>:out`" | what went into the root, and came out |
-//! | another `user_input` or `final_output` | an operation of its own |
+//! | `user_input` "`<root>:in`", `final_output` "`<root>:out`" | input and output of the root |
+//! | another `user_input` or `final_output` | a separate operation |
 //! | `llm_call` | a model call; its `input` as messages where it is a list of them |
-//! | `tool_call` | a tool; beside the model call that asked for it, else inside its parent |
+//! | `tool_call` | a tool; next to the model call that asked for it, else inside its parent |
 //! | every other step | an operation of that kind |
-//! | `metadata.agents`, `.chains`, ... | the operations that stand there; steps hang under the agent in whose time they fall |
+//! | `metadata.agents`, `.chains`, ... | the operations listed there; steps are under the agent in whose time they fall |
 //!
-//! The page's aliases (`llm.model_name`, `llm.token_count.*`, `openinference.span.kind`) are read as the names that they stand for.
+//! The page's aliases (`llm.model_name`, `llm.token_count.*`, `openinference.span.kind`) are read as the names that they replace.
 //! A step of an unknown type becomes no span: it is reported, and comes back in a ContextForge document.
 
 mod agents;
@@ -71,7 +71,7 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
     let _: Option<String> = word("framework_version")?;
     let Some(root) = story.operation(0) else { return Ok(()) };
     root.name = name.to_owned();
-    // Written where nobody says who ran.
+    // Written if the agent is not known.
     root.agent.name = (name != "unknown").then(|| name.to_owned());
     root.agent.version = version;
     root.agent.framework = framework;
@@ -87,7 +87,7 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
     Ok(())
 }
 
-/// Judgements stand together; each names the span that it judges.
+/// Judgements are in one list; each names the span that it judges.
 fn evaluations(list: Option<Value>, story: &mut Story) {
     let places: std::collections::HashMap<SpanId, usize> =
         story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();

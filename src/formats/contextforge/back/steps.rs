@@ -30,7 +30,7 @@ pub(super) fn listed<'a>(list: &At<'a>, story: &mut Story) -> Result<Vec<Listed<
         let step_type = aliases::step_type(&at)?;
         aliases::rename(&at, story);
         let when = stamp(&at.need("timestamp")?)?;
-        // Where a step was moved to keep the order of the list, its own time stands beside.
+        // Where a step was moved to keep the order of the list, its own time is in the metadata.
         let recorded = at
             .value
             .pointer("/metadata/recorded_timestamp")
@@ -55,7 +55,8 @@ pub(super) fn listed<'a>(list: &At<'a>, story: &mut Story) -> Result<Vec<Listed<
     Ok(out)
 }
 
-/// Times keep microseconds in documents, so steps of one microsecond have their order from the list: here it is told in nanoseconds.
+/// Documents have times in microseconds, so the order of steps of one microsecond comes from the list: here nanoseconds express
+/// it.
 fn after(last: Option<UnixNanos>, when: UnixNanos) -> UnixNanos {
     match last {
         Some(last) if last.0 >= when.0 && last.0 % 1_000 < 999 && last.0 / 1_000 == when.0 / 1_000 => UnixNanos(last.0 + 1),
@@ -75,9 +76,9 @@ pub(super) fn root(list: &[Listed<'_>]) -> Option<String> {
 
 /// What becomes of a step.
 enum Becomes {
-    /// An operation of its own.
+    /// A separate operation.
     Operation(Box<Operation>),
-    /// What another operation says already, or the root now.
+    /// Words that another operation has already, or the root has now.
     Words,
 }
 
@@ -126,7 +127,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
         let draft = |index: usize| story.drafts.get(index);
         let is_tool = |index: usize| draft(index).is_some_and(|draft| draft.operation.kind == Kind::Tool);
         // The parent is the step that caused this one. A tool has in it what it did; of other steps, only a tool whose call has
-        // no id stays where the document has it: a call's id tells who asked for the tool.
+        // no id stays where the document has it: the id determines who asked for the tool.
         let stays = |parent: usize| is_tool(parent) || is_tool(*index) && caller != Some(parent);
         let above = match parent {
             Some(parent) => agents.around(parent, step.when).or_else(|| match stays(parent) {
@@ -157,7 +158,7 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
     };
     let is_told = known.contains(owner);
     if let Some(first) = story.operation(0) {
-        // The answer is the run's, also where its last model call stands for the whole.
+        // The answer is the run's, also if its last model call represents the whole run.
         if answered.is_some() && (is_told || Some(owner) == root) {
             first.output = operation.output;
             return Ok(Becomes::Words);
@@ -167,7 +168,7 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
             return Ok(Becomes::Words);
         }
     }
-    // What a person said in a conversation: the model call that it went into has it.
+    // Words of a person in a conversation: the model call that got them has them.
     Ok(if is_told {
         Becomes::Words
     } else {
@@ -206,7 +207,7 @@ fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
     Ok(())
 }
 
-/// Texts that stand once.
+/// Texts that must be unique.
 #[derive(Default)]
 struct Once<'a>(HashSet<&'a str>);
 

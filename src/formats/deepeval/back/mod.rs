@@ -2,7 +2,7 @@
 //!
 //! | case | span |
 //! |---|---|
-//! | case | a trace: its id is the one in `name`, else made of all the case says |
+//! | case | a trace: its id is the one in `name`, else a hash of the case |
 //! | `input`; a user's turn | words that the next model call is given |
 //! | `tools_called` | calls of a model, and their executions; a call with `reasoning` begins another model call |
 //! | `actual_output`; an assistant's turn | the last model call, or one of its own |
@@ -28,7 +28,7 @@ use crate::span::TraceId;
 use lists::{list, texts};
 use turn::{Said, Turns};
 
-/// Members of a case that are read as operations, or have a place of their own.
+/// Members of a case that are read as operations, or have their own place.
 const READ: [&str; 12] = [
     "name",
     "input",
@@ -119,7 +119,7 @@ fn snake(case: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// What the case says of the run as a whole.
+/// Facts of the whole run in the case.
 fn root(case: &Map<String, Value>, mut about: Map<String, Value>, story: &mut Story) {
     if let Some(Value::Object(run)) = about.get("run").cloned() {
         about.shift_remove("run");

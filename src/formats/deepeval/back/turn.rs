@@ -6,7 +6,7 @@ use super::lists::{list, texts};
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, Story, tool_message};
 use crate::operation::{Document, Kind, Message, Operation, Part, Role, Search, ToolCall, ToolDefinition};
 
-/// What stands beside an answer.
+/// What accompanies an answer.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// Words before it.
@@ -36,7 +36,7 @@ impl<'s> Turns<'s> {
         }
     }
 
-    /// What was said before the run.
+    /// Reads the history from before the run.
     pub(super) fn before(&mut self, at: &At<'_>, history: &[Value]) {
         for turn in history {
             let words = turn.get("content").and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Texts that a log has once, and names where they stand.
+//! Texts that a log contains once and refers to by name.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// The text that this one stands for.
+    /// The text that this name refers to.
     pub(super) fn text(&mut self, text: &str) -> Option<&'a str> {
         let found = self.texts?.get(text.strip_prefix(PROTOCOL)?)?.as_str()?;
         match self.left.checked_sub(found.len()) {

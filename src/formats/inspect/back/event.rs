@@ -17,7 +17,7 @@ pub(super) struct Events<'s, 'a> {
     pool: &'s mut Pool<'a>,
     frames: Vec<Frame>,
     scopes: Scopes,
-    /// Whether the root has a span of its own.
+    /// Whether the root has its own span.
     has_root: bool,
 }
 
@@ -183,7 +183,7 @@ impl<'s, 'a> Events<'s, 'a> {
         self.times(place, at)
     }
 
-    /// What the model said: its choices. The first one, with its id.
+    /// The model's output: its choices. The first one, with its id.
     fn said(&mut self, output: &At<'a>, operation: &mut Operation) -> Result<Option<(Message, Option<String>)>> {
         let Some(choices) = output.some("choices") else { return Ok(None) };
         let mut list = Vec::new();
@@ -212,7 +212,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let arguments = Value::from(at.need("arguments")?.object()?.clone());
         let mut facts = at.object_of("metadata")?;
         let failure = at.some("error").map(|error| message::tool_failure(&error)).transpose()?;
-        // Only messages tell of it.
+        // Only messages contain it.
         if facts.get("observed").is_some_and(|observed| observed == "messages") && facts.len() == 1 {
             return Ok(());
         }
@@ -334,7 +334,7 @@ fn runs_within(data: &Map<String, Value>, tool: &Draft) -> bool {
         && at("ended_at").is_some_and(|end| tool.end.is_some_and(|last| end <= last))
 }
 
-/// What stands beside an operation: facts of this program, or a writer's own metadata.
+/// Reads the metadata of an operation: facts of this program, or a writer's own metadata.
 fn read_about(mut facts: Map<String, Value>, operation: &mut Operation) {
     without_evidence(&mut facts);
     read_facts(&mut facts, operation);

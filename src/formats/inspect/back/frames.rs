@@ -9,7 +9,7 @@ pub(super) struct Frame {
     /// Its place in the story.
     pub(super) agent: usize,
     pub(super) conversations: Vec<Conversation>,
-    /// The operation that was told last.
+    /// The operation read last.
     pub(super) last: Option<usize>,
     /// The model calls by the ids of the calls that they made.
     pub(super) callers: HashMap<String, usize>,

@@ -21,9 +21,9 @@ pub(super) struct Pool<'a> {
     messages: Vec<At<'a>>,
     /// Messages that events hold themselves, by their text.
     places: HashMap<String, usize>,
-    /// How much more may be said again: a name of many messages is short.
+    /// How many more bytes may be repeated: a short name can refer to many messages.
     left: usize,
-    /// How many calls are told without what they were given.
+    /// How many calls have no input.
     pub(super) unsaid: usize,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Pool<'a> {
 pub(super) struct Conversation {
     history: HistoryId,
     given: Vec<Range<usize>>,
-    /// What the last call said.
+    /// The output of the last call.
     said: Option<Named>,
 }
 
 impl<'a> Pool<'a> {
-    /// `room`: the most bytes of messages that are said again.
+    /// `room`: the most bytes of messages that are repeated.
     pub(super) fn of(sample: &At<'a>, room: usize) -> Result<Self> {
         let data = sample.some("events_data");
         let messages = data.and_then(|data| data.some("messages"));
@@ -136,7 +136,7 @@ impl<'a> Pool<'a> {
         };
         let Some(new) = self.messages(&rest, texts)? else { return Ok(None) };
         let mut new = new.into_iter().peekable();
-        // What the last call said is its answer, word for word, where it comes next.
+        // The output of the last call is the next message, if equal word for word.
         if let Some((said, id)) = conversation.said.take()
             && new
                 .next_if(|(next, own)| is_same((&said, id.as_deref()), (next, own.as_deref())))
@@ -156,7 +156,7 @@ impl<'a> Pool<'a> {
 }
 
 impl Conversation {
-    /// What the model said to what it was given.
+    /// Records the answer of the model to its input.
     pub(super) fn answered(&mut self, message: Message, id: Option<String>) {
         self.said = Some((message, id));
     }

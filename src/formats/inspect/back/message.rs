@@ -6,7 +6,7 @@ use crate::formats::back::{At, Result, text_or_parts};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 
-/// A message, whose attachments stand in it.
+/// A message, with its attachments inserted.
 pub(super) fn read(at: &At<'_>) -> Result<Message> {
     at.object()?;
     let role = at.need("role")?;
@@ -20,7 +20,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Message> {
         .transpose()?
         .unwrap_or_default();
     let of_about = |key: &str| about.get(key).and_then(Value::as_str);
-    // A role that the log has no word for stands beside.
+    // A role that the log has no value for is in the metadata.
     let role = of_about("role").filter(|_| ["system", "user"].contains(&word)).unwrap_or(word);
     let mut message = Message {
         role: Role::from_word(role),
@@ -155,7 +155,7 @@ pub(super) fn tool_failure(at: &At<'_>) -> Result<Failure> {
     })
 }
 
-/// Why a run or a model call failed: the type stands before the message.
+/// Why a run or a model call failed: the type comes before the message.
 pub(super) fn failure(message: &str, stacktrace: Option<&str>) -> Failure {
     let is_type = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || "._".contains(letter));
     let (error_type, message) = match message.split_once(": ").filter(|(kind, _)| is_type(kind)) {
@@ -169,7 +169,7 @@ pub(super) fn failure(message: &str, stacktrace: Option<&str>) -> Failure {
     }
 }
 
-/// A tool that a model was offered. A schema that readers refuse stands in its options.
+/// A tool that a model was offered. A schema that readers refuse is in its options.
 pub(super) fn definition(at: &At<'_>) -> Result<ToolDefinition> {
     at.object()?;
     let whole = at.value.pointer("/options/parameters").or_else(|| at.value.get("parameters"));

@@ -9,11 +9,11 @@
 //! | `model` event | a model call, which was given `input` or what `input_refs` name |
 //! | `tool` event | the execution of a call |
 //! | `score` event, `scores` | judgements: an intermediate one of the operation before it, else of the root |
-//! | `info` event of this program | the operation that it tells of |
-//! | `messages`, where no event tells of a model call | a conversation |
-//! | `attachment://` | the text that it stands for |
+//! | `info` event of this program | the operation that it describes |
+//! | `messages`, if no event is a model call | a conversation |
+//! | `attachment://` | the text that it refers to |
 //!
-//! Other events (states, stores, sandboxes, limits) have no place in spans and stay beside them.
+//! Other events (states, stores, sandboxes, limits) have no place in spans and stay in the attribute.
 
 mod attachments;
 mod event;
@@ -82,7 +82,7 @@ fn trace_of(eval: &At<'_>, sample: &At<'_>, index: usize, taken: &mut HashSet<Tr
     }
 }
 
-/// The log with this sample alone. What it says beside its samples is with the first one, but for what each log must say.
+/// The log with only this sample. Its other members are with the first sample, except those that every log must have.
 fn part(log: &Value, sample: &Value, is_first: bool) -> Value {
     const NEEDED: [&str; 3] = ["version", "status", "eval"];
     let mut out = Map::new();

@@ -1,4 +1,4 @@
-//! A sample: its events, or its messages where no event tells of a model call; and what is told of the whole.
+//! A sample: its events, or its messages if no event is a model call; and facts of the whole sample.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::span::TraceId;
 /// How much may come of names of texts and messages, for each byte of a sample.
 const MOST: usize = 16;
 const LEAST: usize = 1 << 20;
-/// The most bytes that are told of a log with each of its samples.
+/// The most bytes that are repeated from a log with each of its samples.
 const LONGEST: usize = 255;
 
 /// Reads a sample into its trace.
@@ -80,13 +80,13 @@ fn words_of_agents(sample: &At<'_>, story: &mut Story) {
     }
 }
 
-/// Whether this program wrote it: what no event tells of is an operation's words then.
+/// Whether this program wrote it: then words in no event are an operation's.
 fn is_own(sample: &At<'_>) -> bool {
     let uuid = sample.value.get("uuid").and_then(Value::as_str);
     uuid.and_then(TraceId::from_hex).is_some()
 }
 
-/// Messages without events: what the assistant says is a model call.
+/// Messages without events: each assistant message is a model call.
 fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, story: &mut Story) -> Result<()> {
     let mut dialogue = Dialogue::new(story, 0);
     for item in messages.items()? {
@@ -137,7 +137,7 @@ fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, st
         return Ok(());
     }
     for item in messages.iter().skip(messages.len() - count) {
-        // An operation of its own tells of it.
+        // A separate operation has it.
         if item.value.pointer("/metadata/span_id").is_some() {
             continue;
         }
@@ -148,9 +148,9 @@ fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, st
     Ok(())
 }
 
-/// What is said of the sample as a whole, and of the log.
+/// Facts of the whole sample and of the log.
 pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_first: bool, story: &mut Story) -> Result<()> {
-    // What is long is told once, not with each sample.
+    // Long texts are written once, not with each sample.
     let is_told = |text: &str| is_first || text.len() <= LONGEST;
     let text = |at: &At<'_>, key: &str| at.value.get(key).and_then(Value::as_str).map(str::to_owned);
     let word = |at: &At<'_>, key: &str| text(at, key).filter(|text| is_told(text));

@@ -1,4 +1,4 @@
-//! What an event says, as a message.
+//! The content of an event, as a message.
 
 use serde_json::{Map, Value};
 

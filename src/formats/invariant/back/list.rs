@@ -15,13 +15,13 @@ use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 use crate::transcript::content as step_content;
 
-/// A call that stands in the list.
+/// A call in the list.
 #[derive(Debug, Clone)]
 struct Known {
     call: ToolCall,
     /// The model call that made it.
     caller: Option<usize>,
-    /// The kind of the operation that it stands for, where no model made it.
+    /// The kind of the operation that it represents, if no model made it.
     kind: Kind,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Reader<'s> {
     pub(super) story: &'s mut Story,
 }
 
-/// What was said so far in one list.
+/// The messages so far in one list.
 struct ListHistory {
     history: HistoryId,
     /// The first message that no model call was given yet.
@@ -44,7 +44,7 @@ struct ListHistory {
     tools: Vec<ToolDefinition>,
     /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
     names_spans: bool,
-    /// The span that tells of each event.
+    /// The span of each event.
     told: Vec<Option<usize>>,
 }
 
@@ -53,7 +53,7 @@ impl<'s> Reader<'s> {
         Self { story }
     }
 
-    /// The events of one agent; gives the span that tells of each.
+    /// The events of one agent; returns the span of each.
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
         let mut said = ListHistory {
@@ -143,7 +143,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What a model said.
+    /// A model's turn.
     fn turn(
         &mut self,
         event: &At<'_>,
@@ -174,7 +174,7 @@ impl<'s> Reader<'s> {
             kind: Kind::Llm,
             name: "model call".to_owned(),
             output_messages: Some(vec![message.clone()]),
-            // What the calls behind it were offered is told once, with the first of them.
+            // Tools offered to the following calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut said.tools),
             ..Operation::default()
         };
@@ -190,7 +190,7 @@ impl<'s> Reader<'s> {
         Some(index)
     }
 
-    /// What another than a model said.
+    /// Words that are not a model's.
     fn words(
         &mut self,
         event: &At<'_>,
@@ -206,7 +206,7 @@ impl<'s> Reader<'s> {
             let is_first = agent == 0 && self.story.drafts.len() == 1;
             let inner = asked_operation(&metadata, &id);
             if is_first && (metadata.len() == 1 || inner.is_some()) {
-                // A workflow has a place of its own; an agent is the root.
+                // A workflow has its own operation; an agent is the root.
                 if inner.is_none() {
                     self.story.root_id(Some(&id));
                 }
@@ -233,7 +233,7 @@ impl<'s> Reader<'s> {
                 index = Some(place);
             }
         }
-        // What an operation of its own tells of went into no model call that we know of.
+        // Words of a separate operation are input of no known model call.
         if index.is_none() {
             self.say(message, said);
         }
@@ -339,7 +339,7 @@ impl<'s> Reader<'s> {
         if known.kind == Kind::Tool || known.kind == Kind::Handoff {
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(known.call.name.clone());
-            // Where no model made the call, the span's id stands for one that nobody recorded.
+            // Where no model made the call, the call id is the span's id, since none was recorded.
             let recorded = known
                 .call
                 .recorded_id()
@@ -410,7 +410,7 @@ impl ListHistory {
     }
 }
 
-/// The start, where the end and the time between are told.
+/// The start, if the end and the duration are known.
 fn started(metadata: &Map<String, Value>, end: Option<UnixNanos>) -> Option<UnixNanos> {
     let took = metadata.get("latency_ms")?.as_u64()?.checked_mul(1_000_000)?;
     Some(UnixNanos(end?.0.checked_sub(took)?))
@@ -428,7 +428,7 @@ fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
         .collect()
 }
 
-/// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.
+/// Moves an event's metadata into an operation; what has no field there goes to its metadata.
 fn take(mut said: Map<String, Value>, operation: &mut Operation) {
     for key in [
         "span_id",

@@ -2,10 +2,10 @@
 //!
 //! | event | span |
 //! |---|---|
-//! | `assistant` | a model call: what stands before it went in, the event came out; `timestamp` is its end |
+//! | `assistant` | a model call: its input is everything before it, its output the event; `timestamp` is its end |
 //! | `tool` | the execution of the call that it answers |
 //! | other roles | input of the next model call; after the last one a person's input |
-//! | `assistant` with `metadata.synthesized` | no span: the call of the operation that the output tells of |
+//! | `assistant` with `metadata.synthesized` | no span: the call of the operation that the output describes |
 //! | bare call | a message with that call in the next model call's input |
 //! | `tools` | tools offered to the model calls that follow |
 //! | `metadata.subagent`, `.operations`, `.earlier_results` | spans inside, around and before |
@@ -50,7 +50,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
                 *all = all.get(index).cloned().into_iter().collect();
             }
         }
-        // Values that are read as another type stand in the only list of this document.
+        // Values that are read as another type are in the only list of this document.
         let mut here = list.clone();
         here.pointer = "/messages/0".to_owned();
         let mut story = trace(at, &here, one("metadata", index)?, one("annotations", index)?, Some(document))?;
@@ -69,7 +69,7 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
         None => Map::new(),
     };
     let recorded = about.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
-    // An array of events has no id of its own: its words are all that tells it from others.
+    // An array of events has no id: only its words distinguish it from others.
     let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut story = Story::new("invariant", id, document);

@@ -32,7 +32,7 @@ impl<'s> Conversation<'s> {
         }
     }
 
-    /// Reads a list of messages. `is_given`: the model said none of them in this row.
+    /// Reads a list of messages. `is_given`: none of them is the model's output in this row.
     pub(super) fn messages(&mut self, at: &At<'_>, is_given: bool) -> Result<()> {
         if let Value::String(text) = at.value {
             let role = if is_given { Role::User } else { Role::Assistant };
@@ -55,7 +55,7 @@ impl<'s> Conversation<'s> {
         Ok(())
     }
 
-    /// Whether a trainer is told to leave this message out.
+    /// Whether a trainer is to leave this message out.
     fn is_no_target(&mut self, at: &At<'_>) -> bool {
         let weight = at.some("weight");
         self.has_weights |= weight.is_some();
@@ -78,7 +78,7 @@ impl<'s> Conversation<'s> {
             kind: Kind::Llm,
             name: "model call".to_owned(),
             output_messages: Some(vec![message]),
-            // What all calls were offered is told once, with the first of them.
+            // Tools offered to all calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut self.tools),
             ..Operation::default()
         };

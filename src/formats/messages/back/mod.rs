@@ -2,8 +2,8 @@
 //!
 //! | row | span |
 //! |---|---|
-//! | row | a trace: its id is made of all the row says, so the same row is the same trace |
-//! | assistant message | a model call: what stands before it went in |
+//! | row | a trace: its id is a hash of the row, so the same row is the same trace |
+//! | assistant message | a model call: its input is everything before it |
 //! | assistant message in `prompt`, or marked as no target (`weight: 0`, `training: false`, `trainable: false`) | input of the model calls after it |
 //! | tool message | the execution of the call that it answers |
 //! | user message after the last assistant's | a person's input |

@@ -12,7 +12,7 @@ use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, 
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 
-/// What a model said, as far as blocks told.
+/// A model's turn, as far as it was read from blocks.
 #[derive(Default)]
 struct Turn<'a> {
     blocks: Vec<At<'a>>,

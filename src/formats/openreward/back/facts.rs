@@ -1,4 +1,4 @@
-//! What a block says beside its payload.
+//! Facts of a block outside its payload.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::formats::back::{Story, exact_times, failure_of, read_facts, read_oper
 use crate::operation::Operation;
 use crate::span::UnixNanos;
 
-/// Keys that say where a block comes from, not what was done.
+/// Keys of a block's origin, not of the operation.
 const PLACE: [&str; 11] = [
     "span_id",
     "step",
@@ -31,7 +31,7 @@ pub(super) fn times(metadata: &Map<String, Value>) -> (Option<UnixNanos>, Option
     metadata.get("time").map(exact_times).unwrap_or_default()
 }
 
-/// Takes what metadata and free space of a block say into an operation; what no operation has goes to its metadata.
+/// Moves metadata and free space of a block into an operation; what has no field there goes to its metadata.
 pub(super) fn take(block: &Value, operation: &mut Operation) {
     let mut metadata = metadata(block);
     for key in PLACE {
@@ -50,7 +50,7 @@ pub(super) fn take(block: &Value, operation: &mut Operation) {
     operation.metadata.extend(extra);
 }
 
-/// Our own documents group what operations say: put flat, under the names that all formats share.
+/// Our own documents group the facts of operations: makes them flat, under the names that all formats share.
 fn spread(metadata: &mut Map<String, Value>) {
     if let Some(Value::Object(call)) = metadata.shift_remove("model_call") {
         metadata.extend(call);
@@ -70,7 +70,7 @@ fn spread(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// What the last block says of the run as a whole.
+/// Reads facts of the whole run in the last block.
 pub(super) fn run(facts: &Value, story: &mut Story) {
     let Some(map) = facts.as_object() else { return };
     let mut facts = map.clone();
@@ -104,7 +104,7 @@ pub(super) fn run(facts: &Value, story: &mut Story) {
     }
 }
 
-/// The run and the operations that a block tells of beside its own.
+/// The run and the operations that a block describes besides its own.
 pub(super) fn beside(block: &Value, number: usize, agent: usize, story: &mut Story) {
     let metadata = metadata(block);
     if agent == 0

@@ -8,7 +8,7 @@
 //! | TOOL_CALL with `metadata.kind` | no model's call: the operation of that kind |
 //! | `metadata.subagent`, `.around`, `.run` | an agent inside the tool, operations beside, the root |
 //!
-//! Where a block hangs says nothing of which model call it belongs to (the page's own example has calls under the user's
+//! A block's parent does not determine which model call it belongs to (the page's own example has calls under the user's
 //! message): its position does.
 
 mod blocks;
@@ -47,7 +47,7 @@ fn list_of<'a>(at: &At<'a>) -> Result<(At<'a>, bool)> {
     Ok((list, wrapped))
 }
 
-/// The same for blocks that were checked before, by limits of their own.
+/// The same for blocks that were checked before, with other limits.
 pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
     let (list, wrapped) = list_of(at)?;
     let blocks = list.items()?;
@@ -66,14 +66,14 @@ pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
         .collect()
 }
 
-/// One trace. What stands beside the list of blocks is told with the first one.
+/// One trace. Members next to the list of blocks come with the first one.
 fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut blocks: Vec<At<'_>>) -> Result<Story> {
     let values = || -> Vec<Value> { blocks.iter().map(|block| block.value.clone()).collect() };
-    // Blocks without a trace are told from others by their words alone.
+    // Blocks without a trace are distinguished by their words alone.
     let own = || trace.map_or_else(|| json!(values()).to_string(), str::to_owned);
     let recorded = trace.and_then(|trace| TraceId::from_hex(trace.strip_prefix("tr_")?));
     let id = recorded.unwrap_or_else(|| trace_id("openreward", &own()));
-    // Of several traces this document holds one.
+    // Of several traces this document has one.
     let all = if wrapped { at.value.get("blocks") } else { Some(at.value) };
     let is_part = all.and_then(Value::as_array).is_none_or(|all| all.len() != blocks.len());
     let document = is_part.then(|| {

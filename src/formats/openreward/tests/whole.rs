@@ -1,4 +1,4 @@
-//! Limits, sessions, and what no document may lose or tell twice.
+//! Limits, sessions, and what no document may lose or repeat.
 
 use super::*;
 

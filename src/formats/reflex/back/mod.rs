@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `reason` | a model call; input and output as messages where they are some |
 //! | `tool` | a tool; `metadata.tool_call_id` names its call |
-//! | `retrieve` | a retrieval; a memory read where `metadata.memory` says so |
-//! | `agent` | an agent; a handoff where `metadata.state` says so |
-//! | `other` | what the metadata tell of (memory, state, a question to a person, a prompt, `kind`), else a chain |
+//! | `retrieve` | a retrieval; a memory read if `metadata.memory` is present |
+//! | `agent` | an agent; a handoff if `metadata.state` is present |
+//! | `other` | what the metadata describe (memory, state, a question to a person, a prompt, `kind`), else a chain |
 //! | `tokens` | the total, where the metadata have no parts of it |
 //!
-//! The one node without a parent is the root; several of them hang under a root of their own.
+//! The one node without a parent is the root; several of them get a new root.
 
 mod node;
 
@@ -159,7 +159,7 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
     Ok(places)
 }
 
-/// Nodes of one time have their order from the list: it is told in nanoseconds, which seconds in `f64` do not show.
+/// Nodes of one time have their order from the list: nanoseconds express it, which seconds in `f64` do not show.
 fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
     let first = story.drafts.len() - nodes.len().min(story.drafts.len());
     let mut last: Option<UnixNanos> = None;
@@ -173,7 +173,7 @@ fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
     }
 }
 
-/// What the document says of the run as a whole; rewards and judgements go to the nodes that they name.
+/// Facts of the whole run in the document; rewards and judgements go to the nodes that they name.
 fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, story: &mut Story) {
     let place = |entry: &Value| entry.get("node").and_then(Value::as_str).and_then(|node| places.get(node).copied());
     if let Some(Value::Array(rewards)) = metadata.get("rewards") {

@@ -1,4 +1,4 @@
-//! What one node says, as an operation.
+//! One node as an operation.
 
 use serde_json::{Map, Value, json};
 
@@ -87,7 +87,7 @@ pub(super) fn own_kind<'a>(at: &At<'a>) -> Result<Option<&'a str>> {
     Ok(at.text_of("kind")?.filter(|kind| !known.contains(kind)))
 }
 
-/// The kind of a node that says `other`, by what its metadata tell of.
+/// The kind of a node of type `other`, by its metadata.
 fn other(at: &At<'_>) -> Kind {
     let about = |key: &str| at.value.get("metadata").and_then(|metadata| metadata.get(key));
     let named = about("kind").and_then(Value::as_str).and_then(Kind::from_name);
@@ -117,7 +117,7 @@ fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// What our own documents say of an operation in a node's metadata, beside the facts that all formats share.
+/// What our own documents have in a node's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
     let mut word = |key: &str| match metadata.get(key) {
         Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),

@@ -8,7 +8,7 @@ use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 use crate::transcript::fact_groups::FactGroup as _;
 
-/// Takes what a record says into the operation.
+/// Reads a record into the operation.
 pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventWords) -> Result<()> {
     record.object()?;
     let list = |key: &str| record.some(key).map(|list| list.items()).transpose();
@@ -23,7 +23,7 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
         .iter()
         .map(message)
         .collect::<Result<_>>()?;
-    // The first choice stands in both lists.
+    // The first choice is in both lists.
     let choices: Vec<Message> = list("outputs")?.unwrap_or_default().iter().map(message).collect::<Result<_>>()?;
     let others = usize::from(!output.is_empty());
     output.extend(choices.into_iter().skip(others));
@@ -106,7 +106,7 @@ fn part(at: &At<'_>) -> Result<Option<Part>> {
             Part::Reasoning { text, opaque }
         }
         "image" | "audio" | "video" | "file" | "document" => {
-            // A provider's own form stands in `data`.
+            // A provider's own form is in `data`.
             let inner = |key: &str| at.value.pointer(&format!("/data/{key}")).and_then(Value::as_str).map(str::to_owned);
             let word = |key: &str| Ok(at.text_of(key)?.map(str::to_owned));
             Part::from(Media {
@@ -207,7 +207,7 @@ fn training(record: &At<'_>, operation: &mut Operation) {
     }
 }
 
-/// `error`, `timeout` and `cancelled` are failures; what went wrong stands in `error`.
+/// `error`, `timeout` and `cancelled` are failures; the reason is in `error`.
 fn failure(record: &At<'_>, operation: &mut Operation) -> Result<()> {
     let outcome = record.text_of("outcome")?.filter(|outcome| *outcome != "success");
     let error = record.some("error").map(|at| at.value.clone());

@@ -13,12 +13,12 @@ use crate::span::{SpanId, UnixNanos};
 
 struct Reader<'s> {
     story: &'s mut Story,
-    /// The agents by the names that stand before their systems.
+    /// The agents by the names in front of their systems.
     agents: HashMap<String, usize>,
     told: EventWords,
 }
 
-/// The events as drafts; what they tell.
+/// Reads the events as drafts; returns the words and calls in them.
 pub(super) fn read(history: &[At<'_>], messages: &Messages, story: &mut Story) -> Result<EventWords> {
     let mut reader = Reader {
         story,
@@ -86,7 +86,7 @@ fn system<'a>(event: &At<'a>) -> Result<(Option<&'a str>, &'a str)> {
     })
 }
 
-/// What stands behind the first colon of a system's name.
+/// The part after the first colon of a system's name.
 fn own_name(system: &str) -> &str {
     system.split_once(':').map_or(system, |(_, name)| name)
 }
@@ -158,7 +158,7 @@ impl Reader<'_> {
         let start = start.or(event_time(event)?);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(latency?))));
         self.story.times(index, start, end);
-        // Further records of one event are calls of their own.
+        // Further records of one event are separate calls.
         for record in records.iter().skip(1) {
             let mut operation = Operation {
                 kind: Kind::Llm,
@@ -253,7 +253,7 @@ impl Reader<'_> {
             .get("duration_ms")
             .and_then(Value::as_f64)
             .filter(|took| (0.0..1e12).contains(took));
-        // An agent is what stands before the systems in it.
+        // An agent is the prefix of the systems in it.
         let is_agent = kind == Kind::Agent && agent.is_some();
         let outer = if is_agent {
             agent.and_then(|agent| agent.rsplit_once('/')).map(|(outer, _)| outer)
@@ -279,7 +279,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes what an event's metadata say into an operation.
+    /// Reads an event's metadata into an operation.
     fn take(&self, mut metadata: Map<String, Value>, operation: &mut Operation) {
         for key in [
             "step_id",

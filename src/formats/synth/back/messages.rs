@@ -1,4 +1,4 @@
-//! Messages that cross a boundary: what they say that no event does.
+//! Messages that cross a boundary: what they contain that no event does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -39,12 +39,12 @@ pub(super) struct Messages {
     actions: HashMap<String, Value>,
 }
 
-/// What events tell: words, and calls by their ids.
+/// What events contain: words, and calls by their ids.
 #[derive(Debug, Default)]
 pub(super) struct EventWords {
     pub(super) words: HashSet<String>,
     pub(super) calls: HashSet<String>,
-    /// Calls that a model asked for; an event may tell of their results.
+    /// Calls that a model asked for; an event may contain their results.
     pub(super) asked: HashSet<String>,
     /// The ids of those calls that no span had.
     pub(super) derived_ids: HashSet<String>,
@@ -105,12 +105,12 @@ fn content(message: &At<'_>) -> Result<Value> {
     Ok(content.text_of("text")?.map(Value::from).unwrap_or_default())
 }
 
-/// Whether events tell all that is known of a call: a call that a model asked for, and that has no result, is told by the model.
+/// Whether events contain all that is known of a call: the model's event is enough for a call without result.
 fn is_call_told(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, event_words: &EventWords) -> bool {
     id.is_some_and(|id| event_words.calls.contains(id) || event_words.asked.contains(id) && !results.contains_key(id))
 }
 
-/// Messages that no event tells of become operations of their own.
+/// Messages in no event become separate operations.
 pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut Story) {
     let results: HashMap<&str, &ReadMessage> = messages
         .list

@@ -39,7 +39,8 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         None => Vec::new(),
     };
     let history = if history.is_empty() { steps } else { history };
-    // Several sessions may name one trace: only the session's own id tells them apart, and without one the words of the document.
+    // Several sessions may name one trace: only the session's own id distinguishes them, and without one the words of the
+    // document.
     let of_session = TraceId::from_hex(&session_id.replace('-', ""));
     let own = || match session_id {
         "" => at.value.to_string(),
@@ -65,7 +66,7 @@ fn written_form(at: &At<'_>, history: &[At<'_>]) -> Option<Value> {
     read.and_then(|session| serde_json::to_value(session).ok())
 }
 
-/// Steps count from 0 and have ids of their own, and what stands in them stands in the history; gives the events of all steps.
+/// Steps count from 0 and have unique ids, and their items are in the history; returns the events of all steps.
 fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     let mut out = Vec::new();
     let Some(steps) = at.some("session_time_steps") else {
@@ -99,7 +100,7 @@ fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
     Ok(history.iter().map(|item| digest(item.value)).collect())
 }
 
-/// The members of a step's list; an empty history says nothing of them.
+/// The members of a step's list; an empty history allows any.
 fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &str) -> Result<Vec<At<'a>>> {
     let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
     match list.iter().find(|item| !known.is_empty() && !known.contains(&digest(item.value))) {
@@ -135,7 +136,7 @@ fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
         operation.task.goal = text(goal);
         operation.task.input = input;
     }
-    // Where the agent has a name of its own, this is another one.
+    // If the agent has its own name, this is another one.
     if !metadata.contains_key("agent") {
         metadata.shift_remove("env_name");
     }

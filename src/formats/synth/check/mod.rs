@@ -182,13 +182,13 @@ fn chronological(place: JsonPath<'_>, items: &[Value], found: &mut Violations) {
     }
 }
 
-/// What of a list is not accounted for: how often each value stands there.
+/// The values of a list that are not accounted for, with their counts.
 type Left = HashMap<Digest, usize>;
 
 /// A value's hash.
 pub(super) type Digest = [u8; 32];
 
-/// Whatever a step holds stands in the flat list too, and names its step. What stands there beside is left.
+/// Each item of a step is in the flat list too, and names its step. The other items of that list are left.
 fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
     let mut left = Left::new();
     for item in items {
@@ -218,7 +218,7 @@ fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str
     left
 }
 
-/// An event that names a step stands in that step: the store links it, and its readers count on it.
+/// An event that names a step must be in that step: the store links it, and its readers rely on it.
 fn in_steps(place: JsonPath<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
     for (index, item) in items.iter().enumerate().rev() {
         let Some(count) = left.get_mut(&digest(item)).filter(|count| **count > 0) else {

@@ -71,7 +71,7 @@ static TIME: Record = Record {
     others: Some("the package cannot rebuild it"),
 };
 
-/// The classes of events: nothing but its fields tells an event's.
+/// The classes of events: only the fields of an event determine its class.
 pub(super) static EVENT: Variants = Variants {
     common: Record {
         what: "an event",

@@ -1,4 +1,4 @@
-//! What no conversation tells of, sessions, media, options.
+//! Operations outside the conversations, sessions, media, options.
 
 use super::*;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::formats::back::{At, Result, Story, read_facts};
 use crate::operation::{Kind, Operation};
 
-/// Facts of agents that stand elsewhere in the spans.
+/// Facts of agents that are elsewhere in the spans.
 const PLACED: [&str; 7] = ["first_node", "last_node", "aside", "called_by", "kind", "evidence", "observed"];
 
 /// An agent of a trace.
@@ -28,7 +28,7 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    /// Those that `info.agents` tells of; the first one that no tool called is the root.
+    /// Those in `info.agents`; the first one that no tool called is the root.
     pub(super) fn read(trace: &At<'_>, story: &mut Story) -> Result<Self> {
         let mut this = Self {
             list: vec![Agent::default()],

@@ -1,4 +1,4 @@
-//! The graph of a trace: what was said, in which conversation, and by which operation.
+//! The graph of a trace: the messages, their conversations and their operations.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Node {
     pub(super) history: HistoryId,
     /// How many messages the history has with it.
     pub(super) length: usize,
-    /// The model call that said it.
+    /// The model call that wrote it.
     pub(super) call: Option<usize>,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct Graph<'s, 'a> {
     pub(super) calls: Vec<At<'a>>,
     /// The calls by their nodes, and the ones without a node in order.
     pub(super) by_node: HashMap<usize, usize>,
-    /// What `info` tells of model calls, by their number.
+    /// The facts of model calls in `info`, by their number.
     pub(super) about_calls: HashMap<usize, &'a Map<String, Value>>,
-    /// What `info` tells of results, by their node.
+    /// The facts of results in `info`, by their node.
     pub(super) about_results: HashMap<usize, At<'a>>,
     /// The calls that wait for their results, by conversation and id.
     pub(super) waiting: HashMap<(usize, String), (ToolCall, usize)>,
@@ -98,7 +98,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             }
         }
         this.links(&nodes)?;
-        // Those of the whole trace are told once, with its first message.
+        // Those of the whole trace are recorded once, with its first message.
         let mut general = message::tools(trace)?;
         let mut silent = silent.into_iter().peekable();
         for (index, node) in nodes.iter().enumerate() {
@@ -230,7 +230,7 @@ impl<'s, 'a> Graph<'s, 'a> {
         Ok(history)
     }
 
-    /// A model call that said nothing.
+    /// A model call without a message.
     fn silent(&mut self, call: usize) -> Result<()> {
         let last = self.nodes.last().map(|node| (node.history, node.agent, node.root));
         let (history, agent, root) = last.map_or((None, 0, 0), |(history, agent, root)| (Some(history), agent, root));
@@ -240,12 +240,12 @@ impl<'s, 'a> Graph<'s, 'a> {
         Ok(())
     }
 
-    /// What an entry of `calls` says.
+    /// Reads an entry of `calls`.
     fn operation(&mut self, call: Option<usize>, root: usize) -> Result<Operation> {
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
-            // What all calls of a conversation were offered is told once, with the first of them.
+            // Tools offered to all calls of a conversation are recorded once, with the first call.
             tool_definitions: self.offered.remove(&root).unwrap_or_default(),
             ..Operation::default()
         };
@@ -321,7 +321,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             facts.shift_remove(key);
         }
         let name = name.or(own).unwrap_or_default();
-        // Only messages tell of it.
+        // Only messages contain it.
         if about.is_some() && span.is_none() && started.is_none() && kind.is_none() {
             return Ok(());
         }

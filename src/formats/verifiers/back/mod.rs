@@ -4,15 +4,15 @@
 //! |---|---|
 //! | each of its `traces` | a trace, with its id |
 //! | `agent.name`, `env.id`, `info.run`; `task.data`; `errors`; `timing` | the root: agent; task and metadata; failure; times |
-//! | sampled node, with the entry of `calls` that names it | a model call, which was given the messages on the way to the node |
+//! | sampled node, with the entry of `calls` that names it | a model call, whose input is the path to the node |
 //! | node of a tool after a call of the run | the execution of the call; `info.results` has its times and failure |
-//! | root node that `info.agents` or a `semantic_parents` link of a tool's result tells of | an agent, below the tool |
-//! | branch | a conversation that has the messages before it once more |
+//! | root node that `info.agents` or a `semantic_parents` link of a tool's result names | an agent, below the tool |
+//! | branch | a conversation that repeats the messages before it |
 //! | `token_ids`, `mask`, `logprobs` | token ids of prompt and completion |
 //! | `rewards`, `metrics` | the root's reward, judgements |
-//! | `info.operations`, `info.model_calls` | the operations that they tell of |
+//! | `info.operations`, `info.model_calls` | the operations that they describe |
 //!
-//! What a message says after the last model call is a person's input.
+//! A message after the last model call is a person's input.
 
 mod agents;
 mod graph;
@@ -71,7 +71,7 @@ fn made(trace: &Value, index: usize, taken: &mut HashSet<TraceId>) -> TraceId {
     }
 }
 
-/// The episode with this trace alone. What it says beside its traces is with the first one, but for what readers demand.
+/// The episode with only this trace. Its other members are with the first trace, except those that readers demand.
 fn part(episode: &Value, trace: &Value, is_first: bool) -> Value {
     let mut out = Map::new();
     for (key, value) in episode.as_object().into_iter().flatten() {
@@ -86,7 +86,7 @@ fn part(episode: &Value, trace: &Value, is_first: bool) -> Value {
     out.into()
 }
 
-/// What is said of a trace as a whole.
+/// Facts of the whole trace.
 fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, story: &mut Story) -> Result<()> {
     const OF_MESSAGES: [&str; 5] = ["id", "name", "description", "prompt", "system_prompt"];
     let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! What stands beside the messages of a trace: operations that `info` tells of, answers of agents, words that no model was given.
+//! What a trace has besides its messages: operations in `info`, answers of agents, words that no model was given.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::operation::{Kind, Role};
 use crate::span::UnixNanos;
 
 impl<'a> Graph<'_, 'a> {
-    /// What agents answered, where no model call said it last.
+    /// Answers of agents that are not the last model output.
     fn answers(&mut self) {
         let last: HashMap<usize, usize> = self.nodes.iter().enumerate().map(|(index, node)| (node.agent, index)).collect();
         for (agent, node) in last {
@@ -39,7 +39,7 @@ impl<'a> Graph<'_, 'a> {
         out
     }
 
-    /// What stands beside the messages, and words that no model call was given.
+    /// Reads what is outside the messages, and words that no model call was given.
     pub(super) fn rest(mut self, earlier: &[At<'a>], operations: &[At<'a>]) -> Result<()> {
         self.answers();
         let ran = self.ran();

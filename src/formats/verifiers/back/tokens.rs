@@ -21,12 +21,12 @@ struct Way {
 pub(super) struct Tokens {
     ways: Vec<Way>,
     written: usize,
-    /// How many model calls are told without the tokens of their prompt.
+    /// How many model calls are written without the tokens of their prompt.
     pub(super) untold: usize,
 }
 
 impl Tokens {
-    /// The next node, and what its model call was given and said in tokens.
+    /// The next node, and the prompt and completion tokens of its model call.
     pub(super) fn add(&mut self, node: &Value, parent: Option<usize>, training: &mut Training) {
         let list = |key: &str| node.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let own: Vec<i64> = list("token_ids").iter().filter_map(Value::as_i64).collect();
