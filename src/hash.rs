@@ -12,11 +12,11 @@ pub(crate) type HashSet<T> = std::collections::HashSet<T, foldhash::fast::Random
 /// Items by key, in the order in which they begin. A few keys are compared, which is faster than to hash them; more are hashed.
 pub(crate) struct Keyed<K, T> {
     list: Vec<(K, T)>,
-    /// Where each key is, once there are more than [`FEW`].
+    /// Where each key is, once there are more than [`LINEAR_SEARCH_MAX`].
     places: HashMap<K, usize>,
 }
 
-const FEW: usize = 16;
+const LINEAR_SEARCH_MAX: usize = 16;
 
 impl<K, T> Default for Keyed<K, T> {
     fn default() -> Self {
@@ -34,7 +34,7 @@ impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
         K: Borrow<Q>,
         Q: ?Sized + Eq + Hash + ToOwned<Owned = K>,
     {
-        let known = if self.list.len() <= FEW {
+        let known = if self.list.len() <= LINEAR_SEARCH_MAX {
             // Keys of one item mostly follow one another.
             self.list.iter().rposition(|(have, _)| have.borrow() == key)
         } else {
@@ -43,9 +43,9 @@ impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
         let at = known.unwrap_or_else(|| {
             let at = self.list.len();
             self.list.push((key.to_owned(), begun()));
-            if at == FEW {
+            if at == LINEAR_SEARCH_MAX {
                 self.places = self.list.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
-            } else if at > FEW {
+            } else if at > LINEAR_SEARCH_MAX {
                 let _ = self.places.insert(key.to_owned(), at);
             }
             at
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn few_and_many_keys_are_found_again_in_their_order() {
-        for count in [3, FEW, FEW + 1, FEW + 2, 100] {
+        for count in [3, LINEAR_SEARCH_MAX, LINEAR_SEARCH_MAX + 1, LINEAR_SEARCH_MAX + 2, 100] {
             let mut items: Keyed<String, usize> = Keyed::default();
             for round in 0..3 {
                 for number in (0..count).rev() {

@@ -1,4 +1,4 @@
-//! Redaction: what must not be kept is taken out of a request before anything of it is stored.
+//! Redaction: removes sensitive content from a request before anything of it is stored.
 //!
 //! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
 //! removed, masked or hashed. Nothing else of the message changes, not a byte.
@@ -118,7 +118,7 @@ pub enum RuleFault {
     },
     /// Looking for it would take as many steps for each byte as it has repetitions.
     #[error(
-        "has a value that stands for {steps} characters one after the other, of which at most {most} are looked for: repetitions in \
+        "has a value that matches {steps} consecutive characters, of which at most {most} are looked for: repetitions in \
          repetitions multiply; lower their counts, or write `+` or `*`"
     )]
     TooLong {

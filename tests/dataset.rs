@@ -105,7 +105,7 @@ fn expressions_select_these_runs() {
             Ok(read) => {
                 let held: Vec<&str> = known
                     .iter()
-                    .filter(|(_, run)| read.holds(run))
+                    .filter(|(_, run)| read.matches(run))
                     .map(|(name, _)| name.as_str())
                     .collect();
                 selecting += usize::from(!held.is_empty() && held.len() < known.len());

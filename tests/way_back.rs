@@ -1064,7 +1064,7 @@ const BESIDE: &[(&str, &str)] = &[
     ),
     (
         "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.adk.json",
-        "what was said before the run is read as said in it, and that an agent judges is not told",
+        "words from before the run are read as said in it, and that an agent judges is not told",
     ),
     (
         "made-parent-cycle/5b8efff798038103d2690000000d0001.adk.json",

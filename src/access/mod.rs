@@ -1,4 +1,4 @@
-//! Who may do what: rights, projects, and tokens that are known by their hash alone.
+//! Who may do what: rights, projects, and tokens, of which only hashes are stored.
 //!
 //! A token has 256 random bits, so its plain SHA-256 can be stored: it cannot be guessed. The token of a request is hashed and looked
 //! up. The time of the comparison does not depend on the token.

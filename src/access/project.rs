@@ -1,4 +1,4 @@
-//! Names of projects, which are folder names too.
+//! Names of projects, which are also folder names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

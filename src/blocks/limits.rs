@@ -1,4 +1,4 @@
-//! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
+//! The byte limits, and texts split to fit them. Nothing is dropped: a split text continues in the next block.
 
 use crate::document::choice::Options;
 use crate::document::json::Json;

@@ -1,4 +1,4 @@
-//! The page's block rules, as pure checks: what a new block must hold, given the blocks that are there.
+//! The page's block rules, as pure checks: what is required of a new block, given the existing blocks.
 //!
 //! Rule numbers are those of the page's list. R5 (blocks never change) and R25 (no truncation) have no check: there is no
 //! way to change or to cut a block. R28 to R30 are [`stitch`](super::stitch)'s.

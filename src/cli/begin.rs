@@ -1,4 +1,4 @@
-//! When runs began whose documents are rows of chat messages, which have no times.
+//! Start times of runs imported from rows of chat messages, which have no times.
 
 use std::path::Path;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! `spanbridge check`: whether documents keep the rules of their format.
+//! `spanbridge check`: checks documents against the rules of their format.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -139,7 +139,7 @@ impl Compare {
         };
         let mut members = Vec::new();
         for id in source.ids(&filter)? {
-            let run = source.run(id)?.filter(|run| run.has_agent_work() && expression.holds(run));
+            let run = source.run(id)?.filter(|run| run.has_agent_work() && expression.matches(run));
             members.extend(run.map(|run| Member::of(&run, by)));
         }
         Ok(members)

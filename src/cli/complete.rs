@@ -1,5 +1,5 @@
-//! Completion in a shell: what `spanbridge completions` prints calls the program again, so that it can offer the traces and
-//! sessions that are there.
+//! Shell completion: the script that `spanbridge completions` prints calls the program, which offers existing traces and
+//! sessions.
 
 use std::env;
 use std::sync::mpsc;

@@ -1,4 +1,4 @@
-//! The data directory where none is named, and whose stores are in one.
+//! The default data directory, and the stores of projects in it.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Documents as a data set: which runs, divided how, in which files.
+//! Documents as a data set: selection, split and files.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ const HEADING: &str = "Data sets";
 /// What makes a data set of documents.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
-    /// Only runs for which this holds, for example "status = ok and reward > 0". The end of this help lists fields and operators.
+    /// Only runs for which this is true, for example "status = ok and reward > 0". The end of this help lists fields and operators.
     #[arg(long = "where", value_name = "EXPRESSION", help_heading = HEADING)]
     filter: Option<String>,
     /// Divide the runs by a hash, for example train:0.9,test:0.1. The same run is always on the same side.

@@ -1,4 +1,4 @@
-//! `spanbridge delete`: traces and sessions that must go.
+//! `spanbridge delete`: deletes traces and sessions.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ pub(super) struct Delete {
     /// Do not ask.
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Only say what would be deleted.
+    /// Only print what would be deleted.
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     #[command(flatten)]

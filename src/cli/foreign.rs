@@ -1,4 +1,4 @@
-//! Files that are not read, by what they are.
+//! Recognises files that cannot be read, to explain why.
 
 /// What a file is, by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {

@@ -18,7 +18,7 @@ Examples:
   spanbridge formats atif --schema > atif.schema.json
   spanbridge formats --json | jq -r '.options[].name'";
 
-/// List the document formats, what each holds and loses, and its options.
+/// List the document formats, what each contains and loses, and its options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Formats {

@@ -1,4 +1,4 @@
-//! `spanbridge forward`: how far destinations are, and what becomes of what they did not take.
+//! `spanbridge forward`: the progress of destinations, and retrying or skipping what they refused.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Doors for `tests/fuzz`: what only the command line does. No part of the API.
+//! Entry points for `tests/fuzz` to code of the command line. Not part of the API.
 
 use super::input::Batch;
 use crate::span::{LogRecord, Span};

@@ -124,7 +124,7 @@ impl Import {
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;
                 let rows = out::many(count, "row");
-                out::note(&format!("read {rows} of messages; the times of their spans are stand-ins"));
+                out::note(&format!("read {rows} of messages; the times of their spans are substitutes"));
             }
             if self.watch {
                 return self.follow(&sessions, &receipt);

@@ -1,4 +1,5 @@
-//! Files to spans and log records. The content of a file determines its compression, encoding and signal; its name never does.
+//! Reads files into spans and log records. The content of a file determines its compression, encoding and signal; its name never
+//! does.
 
 mod batch;
 mod console;

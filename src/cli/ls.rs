@@ -41,7 +41,7 @@ pub(super) struct Ls {
     session: Option<String>,
     #[command(flatten)]
     work: Work,
-    /// Only runs for which this holds, in the language of data sets: "status = ok and reward > 0". It reads each trace, so it takes
+    /// Only runs for which this is true, in the language of data sets: "status = ok and reward > 0". It reads each trace, so it takes
     /// longer than the flags above. The end of this help lists fields and operators.
     #[arg(long = "where", value_name = "EXPRESSION")]
     filter: Option<String>,
@@ -67,10 +67,10 @@ pub(super) struct Work {
     /// Only traces with this status.
     #[arg(long, value_name = "STATUS", value_enum)]
     status: Option<Status>,
-    /// Only traces in which this agent did something. `*` stands for any text; case does not matter.
+    /// Only traces in which this agent did something. `*` matches any text; case does not matter.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only traces in which this model was asked for or answered. `*` stands for any text; case does not matter.
+    /// Only traces in which this model was asked for or answered. `*` matches any text; case does not matter.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
@@ -99,7 +99,7 @@ impl Work {
     }
 
     /// Whether a trace is one of these.
-    pub(super) fn holds(&self, listed: &Listed) -> bool {
+    pub(super) fn matches(&self, listed: &Listed) -> bool {
         let summary = &listed.summary;
         let any = |wanted: &Option<String>, names: &[String], main: &Option<String>| {
             let Some(wanted) = wanted else { return true };
@@ -155,11 +155,11 @@ impl Ls {
         };
         let traces = if let Some(text) = &self.filter {
             let expression = expression("--where", text)?;
-            source.list_of_runs(&filter, &|listed| self.work.holds(listed), &expression)?
+            source.list_of_runs(&filter, &|listed| self.work.matches(listed), &expression)?
         } else if self.work.is_empty() {
             source.list(&filter)?
         } else {
-            source.list_where(&filter, true, &|listed| self.work.holds(listed))?
+            source.list_where(&filter, true, &|listed| self.work.matches(listed))?
         };
         let width = if self.wide { None } else { out::width() };
         self.print(&traces, |traces| trace_table(traces, width))?;

@@ -1,4 +1,4 @@
-//! The command line: one file a command.
+//! The command line: one file for each command.
 
 mod address;
 mod begin;

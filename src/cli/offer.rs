@@ -1,4 +1,4 @@
-//! Values that completions of a shell offer.
+//! Values that shell completions offer.
 
 use std::ffi::OsStr;
 

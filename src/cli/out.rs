@@ -1,4 +1,4 @@
-//! The one place that prints.
+//! All output to the terminal.
 #![expect(clippy::print_stderr, reason = "this module is the way to standard error")]
 
 use std::env;

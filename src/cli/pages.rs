@@ -1,4 +1,4 @@
-//! `spanbridge man`, `completions`, `packaging`: files for those who install it.
+//! `spanbridge man`, `completions`, `packaging`: files for packagers.
 
 use std::process::ExitCode;
 

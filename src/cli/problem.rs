@@ -1,4 +1,4 @@
-//! What of a file could not be read.
+//! Parts of a file that could not be read.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! `--redact`: what must not get out of spans, before documents are made of them or before they are stored.
+//! `--redact`: redacts spans before documents are made from them or before they are stored.
 
 use std::path::Path;
 

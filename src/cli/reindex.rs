@@ -1,4 +1,4 @@
-//! `spanbridge reindex`: the index anew from the log.
+//! `spanbridge reindex`: rebuilds the index from the log.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::search;
 use crate::store::{self, Filter, OpenOptions};
 
 const EXAMPLES: &str = "\
-The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or \
+The log matches the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or \
 of another version. Use this command if you suspect that the index is wrong. The index of words (`serve --search`) is removed; `serve` \
 builds it anew.
 

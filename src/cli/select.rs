@@ -1,4 +1,4 @@
-//! Which traces a command is about.
+//! Selects the traces of a command.
 
 use clap::Args;
 

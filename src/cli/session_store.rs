@@ -1,4 +1,4 @@
-//! Sessions into a store: the spans of their files, joined with what an exporter sent of the same sessions.
+//! Stores sessions: the spans of their files, joined with what an exporter sent of the same sessions.
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hasher as _};

@@ -76,7 +76,7 @@ pub(super) struct Settings {
     /// The maximum size of a request after decompression [default: 67108864].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_REQUEST_BYTES")]
     pub(super) max_request_bytes: Option<u64>,
-    /// The maximum size of all OTLP requests in progress; clients are told to retry beyond that [default: 268435456].
+    /// The maximum size of all OTLP requests in progress; clients are asked to retry beyond that [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
     pub(super) max_in_flight_bytes: Option<u64>,
     /// The maximum memory for all API requests in progress; a request that can never fit is rejected [default: 2147483648].

@@ -1,5 +1,5 @@
-//! Where settings come from: a TOML file, variables and flags. A flag wins over a variable, a variable over the file, the file over
-//! what is built in.
+//! Reads settings from a TOML file, variables and flags. A flag wins over a variable, a variable over the file, the file over the
+//! defaults.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};

@@ -232,7 +232,7 @@ impl Source {
     }
 
     /// Those of them for which this is true, as many as the filter allows. Read page by page.
-    pub(super) fn list_where(&self, filter: &Filter, summaries: bool, holds: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
+    pub(super) fn list_where(&self, filter: &Filter, summaries: bool, matches: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
         let (mut listed, mut after) = (Vec::new(), None);
         loop {
             let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()));
@@ -240,7 +240,7 @@ impl Source {
                 return Ok(listed);
             }
             let page = self.page(filter, summaries, missing.min(PAGE), after.as_deref())?;
-            listed.extend(page.traces.into_iter().filter(|listed| holds(listed)));
+            listed.extend(page.traces.into_iter().filter(|listed| matches(listed)));
             match page.next {
                 Some(next) if after.as_ref() != Some(&next) => after = Some(next),
                 _ => break,
@@ -254,7 +254,7 @@ impl Source {
     pub(super) fn list_of_runs(
         &self,
         filter: &Filter,
-        holds: &dyn Fn(&Listed) -> bool,
+        matches: &dyn Fn(&Listed) -> bool,
         expression: &Expression,
     ) -> Result<Vec<Listed>, Failure> {
         let all = Filter {
@@ -262,12 +262,12 @@ impl Source {
             ..filter.clone()
         };
         let mut found = Vec::new();
-        for listed in self.list_where(&all, true, holds)? {
+        for listed in self.list_where(&all, true, matches)? {
             if filter.limit.is_some_and(|limit| found.len() >= limit) {
                 break;
             }
             let run = TraceId::from_hex(&listed.trace_id).map(|id| self.run(id)).transpose()?.flatten();
-            if run.is_some_and(|run| expression.holds(&run)) {
+            if run.is_some_and(|run| expression.matches(&run)) {
                 found.push(listed);
             }
         }

@@ -1,4 +1,4 @@
-//! `spanbridge store`: who writes to a bucket, taking over what a server left, and moving a store.
+//! `spanbridge store`: lists the writers of a bucket, takes over what a server left, and moves a store.
 
 mod adopt;
 mod compact;

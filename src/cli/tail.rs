@@ -1,4 +1,4 @@
-//! `spanbridge tail`: runs as they come.
+//! `spanbridge tail`: prints runs as they arrive.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Tail {
         for listed in &before {
             seen.insert(listed.trace_id.clone(), Seen::of(listed));
         }
-        before.retain(|listed| self.work.holds(listed));
+        before.retain(|listed| self.work.matches(listed));
         before.truncate(self.last);
         for listed in before.iter().rev() {
             self.print(listed)?;
@@ -110,7 +110,7 @@ impl Tail {
         for listed in watched.into_iter().rev() {
             let now = Seen::of(&listed);
             let is_news = had.get(&listed.trace_id).is_none_or(|had| had.status != now.status);
-            if is_news && self.work.holds(&listed) {
+            if is_news && self.work.matches(&listed) {
                 self.print(&listed)?;
             }
             seen.insert(listed.trace_id, now);

@@ -1,4 +1,4 @@
-//! Where documents go: standard output, or a directory; and what is noted of them.
+//! Where documents go: standard output, or a directory; and what is reported about them.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `spanbridge token`: tokens for those who send and read.
+//! `spanbridge token`: creates and lists tokens for senders and readers.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use super::out;
 use crate::access::{Project, Right, Secret};
 
 const EXAMPLES: &str = "\
-The token is printed to standard output, once. The entry for the configuration file is printed to standard error; it holds \
+The token is printed to standard output, once. The entry for the configuration file is printed to standard error; it matches \
 a hash of the token. spanbridge does not store the token itself.
 
 Examples:

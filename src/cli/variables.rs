@@ -1,4 +1,4 @@
-//! Variables that are almost one of ours: most likely a slip, and a setting that would silently stay as it was.
+//! Detects misspelt variables, which would otherwise be ignored silently.
 
 use std::collections::BTreeSet;
 use std::env;

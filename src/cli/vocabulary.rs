@@ -1,4 +1,4 @@
-//! The vocabulary that commands read spans with.
+//! The dialects and keys with which commands read spans.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Sessions into a store while their clients work.
+//! Stores sessions while their clients work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Blocks that are not sent yet.
+//! Blocks before they are sent.
 
 use std::marker::PhantomData;
 

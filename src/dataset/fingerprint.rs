@@ -30,10 +30,10 @@ pub fn of(run: &Run) -> Option<Fingerprint> {
     let (transcript, results) = (Transcript::of(run), Results::of(run));
     let mut whole = FingerprintBuilder::default();
     let mut scopes: Vec<Fingerprint> = Vec::new();
-    for (id, home) in transcript.homes() {
+    for (id, tool) in transcript.scopes_with_tool() {
         let mut builder = FingerprintBuilder::default();
         builder.text("agent", run.scopes.get(id).and_then(|scope| scope.agent.as_deref()));
-        builder.text("called", home.map(|_| "by a tool"));
+        builder.text("called", tool.map(|_| "by a tool"));
         // A name alone does not show what happened.
         builder.has_content = false;
         scope(run, &transcript, &results, id, &mut builder);

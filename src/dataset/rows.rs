@@ -1,4 +1,4 @@
-//! Rows into files, each a line.
+//! Writes rows into files, one a line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,4 @@
-//! Which runs a data set takes, and on which side.
+//! Selects the runs of a data set, and their side.
 
 use std::collections::HashSet;
 
@@ -78,7 +78,7 @@ impl Selection {
         if !run.has_agent_work() {
             return Verdict::Skipped(Skipped::NoAgentWork);
         }
-        if self.filter.as_ref().is_some_and(|filter| !filter.holds(run)) {
+        if self.filter.as_ref().is_some_and(|filter| !filter.matches(run)) {
             return Verdict::Skipped(Skipped::Where);
         }
         if let Some(seen) = &mut self.seen

@@ -30,5 +30,5 @@ pub struct Beside {
     /// The model call whose conversation goes on: the input messages of this span are what is new.
     pub continues: Option<Continuation>,
     /// The value that all spans of this operation have in common, each recording one event of it (BeeAI).
-    pub told_with: Option<String>,
+    pub event_group: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The tables that are generated from `semconv/`, behind the types that read them.
+//! The tables generated from `semconv/`, as the types that read them.
 
 use super::framework::Framework;
 use super::generated;
@@ -22,6 +22,6 @@ impl Framework {
     /// The framework that recorded a span, or whose calls it records; `None` if no line of the table matches.
     #[must_use]
     pub fn of(span: &Span) -> Option<&'static Self> {
-        generated::frameworks::FRAMEWORKS.iter().find(|line| line.holds(span))
+        generated::frameworks::FRAMEWORKS.iter().find(|line| line.matches(span))
     }
 }

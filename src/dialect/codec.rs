@@ -1,4 +1,4 @@
-//! How values are written on the wire, opened.
+//! Decodes values from the form in which attributes have them.
 
 mod client_messages;
 mod content;
@@ -19,7 +19,7 @@ use crate::span::{AnyValue, UnixNanos};
 use crate::withheld::is_printed_object;
 pub(super) use client_messages::members_read;
 use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
-pub(super) use content::{may_be_words, says_something};
+pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use parts_of_text::{event_span, is_unknown, model_of_id, name_of_tool, words_then_calls};
 pub(super) use paths::at;
@@ -142,7 +142,7 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
     };
     let for_words = !rule.values.is_empty() || matches!(rule.field, Field::Provider | Field::ModelResponse);
     let is_word = for_words && scalar_text(value).is_some();
-    rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && says_something(value)
+    rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && has_content(value)
 }
 
 /// The kind of operation at a rule's place.

@@ -31,18 +31,18 @@ impl<'a> Conditions<'a> {
     pub(super) fn hold(&self, index: usize) -> bool {
         let known = self.decided.borrow().get(index).copied().flatten();
         known.unwrap_or_else(|| {
-            let holds = self.rules.rule(index).is_some_and(|rule| self.decide(rule));
+            let matches = self.rules.rule(index).is_some_and(|rule| self.decide(rule));
             if let Some(decided) = self.decided.borrow_mut().get_mut(index) {
-                *decided = Some(holds);
+                *decided = Some(matches);
             }
-            holds
+            matches
         })
     }
 
     /// Whether a dialect has a rule for this key, on spans with this one's scope and keys.
     pub(super) fn claim(&self, key: &str) -> bool {
-        let holds = |(index, rule): (usize, &Rule)| !rule.is_of_unknown() && self.have_asked_key(rule) && self.hold(index);
-        self.rules.exact(key).any(holds) || self.rules.prefixed(key).any(holds)
+        let matches = |(index, rule): (usize, &Rule)| !rule.is_of_unknown() && self.have_asked_key(rule) && self.hold(index);
+        self.rules.exact(key).any(matches) || self.rules.prefixed(key).any(matches)
     }
 
     /// Whether the span has one of the keys whose values the rule asks for, or the rule asks for none.

@@ -1,4 +1,4 @@
-//! LangChain's dumps of its objects, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`, as what they hold.
+//! LangChain's dumps of its objects, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`, as their content.
 
 use serde_json::{Map, Value};
 

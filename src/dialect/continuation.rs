@@ -1,4 +1,4 @@
-//! A span that goes on with another one's conversation.
+//! A span that continues another one's conversation.
 
 use crate::span::{AnyValue, Attributes, SpanId};
 

@@ -73,7 +73,7 @@ pub(super) fn open_unmarked(text: &str) -> Option<Value> {
         scan.step(text, at, byte);
     }
     let mut whole = match scan.string {
-        Some(begin) if scan.says_words() => {
+        Some(begin) if scan.contains_words() => {
             let mut said = text.get(..text.len() - half_escape(text.get(begin..)?))?.to_owned();
             said.push('"');
             said
@@ -155,7 +155,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the open string contains words.
-    fn says_words(&self) -> bool {
+    fn contains_words(&self) -> bool {
         self.open
             .last()
             .is_some_and(|open| open.is_object && !open.expects_key && WORDS.contains(&open.key))

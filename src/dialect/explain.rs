@@ -1,4 +1,4 @@
-//! What became of a span's attributes: which rule reads each, and which were left.
+//! Explains a span's attributes: which rule reads each, and which are unread.
 
 use std::cell::RefCell;
 
@@ -44,7 +44,7 @@ pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -
     let conditions = Conditions::of(registry.index(), span);
     let decide = |number: usize, rule: &Rule| {
         let has = |(key, value): &(&str, &str)| span.attributes.text(key).is_some_and(|text| fits(value, text));
-        rule.when.holds_for_kind(operation.kind)
+        rule.when.applies_to_kind(operation.kind)
             && conditions.hold(number)
             && (rule.when.name.is_empty() || rule.when.name.iter().any(|pattern| fits(pattern, &span.name)))
             && (rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has))
@@ -52,15 +52,21 @@ pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -
     // Many keys ask for one rule, and it may look for others.
     let decided: RefCell<HashMap<usize, bool>> = RefCell::default();
     let fate = |key: &str| {
-        let holds = |(number, rule): &(usize, &Rule)| *decided.borrow_mut().entry(*number).or_insert_with(|| decide(*number, rule));
+        let matches = |(number, rule): &(usize, &Rule)| *decided.borrow_mut().entry(*number).or_insert_with(|| decide(*number, rule));
         let index = registry.index();
-        let exact = index.exact(key).filter(holds).map(|(_, rule)| rule).min_by_key(|rule| rule.rank);
-        let prefixed = || index.prefixed(key).filter(holds).map(|(_, rule)| rule).min_by_key(|rule| rule.rank);
+        let exact = index.exact(key).filter(matches).map(|(_, rule)| rule).min_by_key(|rule| rule.rank);
+        let prefixed = || {
+            index
+                .prefixed(key)
+                .filter(matches)
+                .map(|(_, rule)| rule)
+                .min_by_key(|rule| rule.rank)
+        };
         let suffixed = || {
             index
                 .suffixed(key)
                 .0
-                .filter(holds)
+                .filter(matches)
                 .map(|(_, rule)| rule)
                 .min_by_key(|rule| rule.rank)
         };

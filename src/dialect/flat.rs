@@ -1,4 +1,4 @@
-//! Flattened indexed keys (`llm.input_messages.0.message.role`) made into lists and maps.
+//! Flattened indexed keys (`llm.input_messages.0.message.role`) converted to lists and maps.
 
 use serde_json::Value;
 

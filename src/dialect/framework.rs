@@ -36,7 +36,7 @@ impl Framework {
         self.keys.iter().any(|pattern| fits(pattern, key)) || self.attributes.iter().any(|(asked, _)| *asked == key)
     }
 
-    pub(super) fn holds(&self, span: &Span) -> bool {
+    pub(super) fn matches(&self, span: &Span) -> bool {
         let has_key = |pattern: &Text| span.attributes.iter().any(|(key, _)| fits(pattern, key));
         let has_value = |(key, pattern): &(Text, Text)| span.attributes.text(key).is_some_and(|value| fits(pattern, value));
         self.scopes.iter().any(|pattern| fits(pattern, &span.scope.name))

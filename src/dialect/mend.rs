@@ -1,4 +1,4 @@
-//! JSON as clients write it: with `NaN`, with half of a character, with a comma too many, quoted twice, or without its end.
+//! JSON as clients write it: with `NaN`, with half of a character, with an extra comma, quoted twice, or truncated.
 //!
 //! A text is read strictly first. Only one that fails is mended, in one pass over its tokens; what then lacks its end is [`cut`].
 
@@ -25,19 +25,22 @@ impl Mended {
     /// What was wrong with the value of this key, and what was made of it.
     pub(super) fn findings(self, key: &str) -> impl Iterator<Item = String> {
         [
-            (self.cut, "was cut off in the middle of its JSON: what stands there whole is used"),
+            (self.cut, "was cut off in the middle of its JSON: what is complete is used"),
             (
                 self.non_finite,
-                "holds NaN or an infinity, which JSON has no word for: read as text",
+                "contains NaN or an infinity, which JSON cannot represent: read as text",
             ),
             (
                 self.large_integer,
-                "holds an integer of more than 64 bits: read as text, with all its digits",
+                "contains an integer of more than 64 bits: read as text, with all its digits",
             ),
-            (self.half_character, "holds half of a character (a lone surrogate): read as U+FFFD"),
+            (
+                self.half_character,
+                "contains half of a character (a lone surrogate): read as U+FFFD",
+            ),
             (
                 self.syntax,
-                "is no JSON as it stands (a control character, a comma too many, an unknown escape): read as it was meant",
+                "is not valid JSON (a control character, an extra comma, an unknown escape): read as intended",
             ),
         ]
         .into_iter()

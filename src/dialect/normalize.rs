@@ -1,4 +1,4 @@
-//! One spelling for what clients spell in many ways.
+//! Normalizes values that clients spell in different ways.
 
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;

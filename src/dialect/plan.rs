@@ -1,5 +1,5 @@
-//! Which rules look at a span, and where: the same for all spans that have the same scope and the same keys, so it is worked out
-//! once for them.
+//! The plan for reading a span: which rules apply, and where. It depends only on the span's scope and keys, so it is computed
+//! once for all spans that have the same.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -196,7 +196,7 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_told_by_shape()));
+                        looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_known_by_shape()));
                     }
                     continue;
                 };
@@ -215,7 +215,7 @@ impl Plan {
             if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
                 continue;
             }
-            let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list) && rule.field.is_told_by_shape();
+            let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list) && rule.field.is_known_by_shape();
             let first = members.len();
             members.extend(group);
             let look = Look::new(index, rule, Source::Group(first..members.len()));
@@ -250,7 +250,7 @@ impl KindPlan {
         let mut read: HashSet<usize> = HashSet::default();
         let mut askers: Keyed<usize, usize> = Keyed::default();
         for (number, look) in (0_u32..).zip(&plan.looks) {
-            let Some(rule) = rules.rule(look.rule).filter(|rule| rule.when.holds_for_kind(kind)) else {
+            let Some(rule) = rules.rule(look.rule).filter(|rule| rule.when.applies_to_kind(kind)) else {
                 continue;
             };
             if look.of_unknown && (rule.field == Field::Kind || !look.foreign && !of_unknown) {

@@ -1,4 +1,4 @@
-//! What Python prints of values (`repr`, and `str` of pydantic models), read as JSON.
+//! Python's printed values (`repr`, and `str` of pydantic models), read as JSON.
 //!
 //! Clients write arguments with `str(dict)`, messages as `[ChatMessage(role=.., content='..')]` and tool results as
 //! `content='18C' name='get_weather' tool_call_id='call_1'`. A class's call becomes an object of its keyword arguments

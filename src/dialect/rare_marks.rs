@@ -1,4 +1,4 @@
-//! Which JSON texts must be opened at once, and do not stay text until someone asks for their value: those that hold what few do.
+//! Which JSON texts must be opened at once, and which may stay text until their value is needed: a search for rare marks.
 
 use memchr::memmem::Finder;
 

@@ -1,4 +1,4 @@
-//! What a span's producer wrote, where a rule looks.
+//! The undecoded value at a rule's place.
 
 use super::plan::Member;
 use crate::span::{AnyValue, Attributes, UnixNanos};

@@ -1,4 +1,4 @@
-//! One span (and the log records that name it) into an operation.
+//! Reads one span (and the log records that name it) into an operation.
 
 mod event_matches;
 mod request_results;
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
             let mut looked = None;
             let (rule, raw, opened, place) = match next {
                 Next::Event(event) => {
-                    if !event.rule.when.holds_for_kind(kind) || !self.holds(&event.rule.when) {
+                    if !event.rule.when.applies_to_kind(kind) || !self.matches(&event.rule.when) {
                         continue;
                     }
                     (event.rule, &event.raw, None, None)
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
                     let Some(rule) = self.rules.rule(look.rule) else { continue };
                     let opened = texts.of_look(look);
                     unknown = look.of_unknown.then_some(look);
-                    if look.conditional && !self.holds(&rule.when) {
+                    if look.conditional && !self.matches(&rule.when) {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
@@ -291,8 +291,8 @@ impl<'a> Reader<'a> {
             findings.extend(mended.findings(key).map(of_span));
         }
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
-            if holds_non_finite(value) {
-                let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
+            if contains_non_finite(value) {
+                let detail = format!("{key} contains NaN or an infinity, which JSON cannot represent: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
         }
@@ -308,7 +308,7 @@ impl<'a> Reader<'a> {
         for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {
             if let Some((key, value)) = self.attribute(*place) {
                 let is_odd = unread.odd.contains(place);
-                let is_expected = !is_odd && self.rules.expects(key, kind) && codec::says_something(value);
+                let is_expected = !is_odd && self.rules.expects(key, kind) && codec::has_content(value);
                 if is_expected {
                     match elsewhere::finding(self.span, key, value) {
                         Some(finding) => findings.extend(finding),
@@ -332,8 +332,8 @@ impl<'a> Reader<'a> {
 
     /// Whether a rule with this place applies to this span, as an operation of this kind.
     fn reads(&self, kind: Kind, look: &Look, rule: &Rule) -> bool {
-        rule.when.holds_for_kind(kind)
-            && (!look.conditional || self.holds(&rule.when))
+        rule.when.applies_to_kind(kind)
+            && (!look.conditional || self.matches(&rule.when))
             && (rule.field != Field::Kind || self.raw(look, rule).is_some_and(|raw| codec::kind(rule, &raw).is_some()))
     }
 
@@ -356,11 +356,11 @@ impl<'a> Reader<'a> {
         for next in in_turn(self.plan.kinds(), events) {
             let here;
             let (rule, raw) = match next {
-                Next::Event(event) if self.holds(&event.rule.when) => (event.rule, &event.raw),
+                Next::Event(event) if self.matches(&event.rule.when) => (event.rule, &event.raw),
                 Next::Event(_) => continue,
                 Next::Look(look) => {
                     let Some(rule) = self.rules.rule(look.rule) else { continue };
-                    if look.conditional && !self.holds(&rule.when) {
+                    if look.conditional && !self.matches(&rule.when) {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
@@ -393,7 +393,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a rule's condition is true as far as it depends on the span's values and name.
-    fn holds(&self, when: &Condition) -> bool {
+    fn matches(&self, when: &Condition) -> bool {
         let attributes = &self.span.attributes;
         (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
             && (when.attribute.is_empty()
@@ -435,11 +435,11 @@ fn lists(mut keys: Vec<&str>) -> Vec<&str> {
     keys
 }
 
-fn holds_non_finite(value: &AnyValue) -> bool {
+fn contains_non_finite(value: &AnyValue) -> bool {
     match value {
         AnyValue::Double(number) => !number.is_finite(),
-        AnyValue::Array(items) => items.iter().any(holds_non_finite),
-        AnyValue::KvList(pairs) => pairs.iter().any(|(_, value)| holds_non_finite(value)),
+        AnyValue::Array(items) => items.iter().any(contains_non_finite),
+        AnyValue::KvList(pairs) => pairs.iter().any(|(_, value)| contains_non_finite(value)),
         _ => false,
     }
 }

@@ -66,7 +66,7 @@ impl Registry {
 
     /// Whether records with this event name belong to other spans than the one they name.
     #[must_use]
-    pub fn tells_of_others(&self, name: &str) -> bool {
+    pub fn belongs_to_others(&self, name: &str) -> bool {
         self.index
             .log_rules()
             .any(|(_, rule)| matches!(rule.location, Location::LogNear(pattern) if fits(pattern, name)))

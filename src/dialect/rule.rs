@@ -102,7 +102,7 @@ impl Field {
 
     /// Whether a key of a known client that no rule reads may be a field by its shape alone: input, output, and what
     /// it cost. Whose session or which agent that is, other clients mean in their own ways.
-    pub(super) fn is_told_by_shape(self) -> bool {
+    pub(super) fn is_known_by_shape(self) -> bool {
         matches!(
             self,
             Self::InputMessages
@@ -201,7 +201,7 @@ impl Condition {
         attribute: &[],
     };
 
-    pub(super) fn holds_for_kind(&self, kind: Kind) -> bool {
+    pub(super) fn applies_to_kind(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 }

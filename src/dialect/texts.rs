@@ -1,4 +1,4 @@
-//! JSON texts that several rules look into: each is opened once.
+//! JSON texts that several rules read: each is parsed once.
 
 use serde_json::Value;
 

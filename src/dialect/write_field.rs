@@ -1,4 +1,4 @@
-//! Opened values into the fields of an operation.
+//! Writes decoded values into the fields of an operation.
 
 mod finish;
 mod lists;

@@ -1,4 +1,4 @@
-//! What JSON values of documents are made of.
+//! Conversions into JSON values of documents.
 
 use serde_json::{Map, Number, Value};
 

@@ -1,4 +1,4 @@
-//! JSON text into a value that borrows from it.
+//! Parses JSON text into a value that borrows from it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::hash::HashMap;
 use crate::operation::{Form, Recorded};
 
 /// Up to so many keys an object is looked through for one that came before.
-const FEW: usize = 8;
+const LINEAR_SEARCH_MAX: usize = 8;
 
 /// What was recorded, as JSON: text that looks like JSON and is none stays text.
 pub(crate) fn recorded(recorded: &Recorded) -> Option<Json<'_>> {
@@ -91,10 +91,10 @@ impl<'de> Visitor<'de> for Reading {
                 return Err(A::Error::custom("a key that is no text"));
             };
             let value = fields.next_value_seed(Self)?;
-            if list.len() == FEW {
+            if list.len() == LINEAR_SEARCH_MAX {
                 places = list.iter().zip(0..).map(|((key, _), place)| (key.clone(), place)).collect();
             }
-            let known = if list.len() < FEW {
+            let known = if list.len() < LINEAR_SEARCH_MAX {
                 list.iter().position(|(have, _)| *have == key)
             } else {
                 places.get(&key).copied()
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Reading {
             match known.and_then(|place| list.get_mut(place)) {
                 Some((_, slot)) => *slot = value,
                 None => {
-                    if list.len() >= FEW {
+                    if list.len() >= LINEAR_SEARCH_MAX {
                         let _ = places.insert(key.clone(), list.len());
                     }
                     list.push((key, value));

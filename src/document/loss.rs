@@ -1,4 +1,4 @@
-//! What a document could not hold.
+//! What a document could not contain.
 
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
-//! What every document is made of: JSON values and texts, layout, options, what a document cannot hold, and what a reader refuses.
+//! What every document is made of: JSON values and texts, layout, options, losses, and violations.
 //!
-//! Nothing here knows a format or a run.
+//! Nothing here depends on a format or a run.
 
 pub(crate) mod choice;
 pub(crate) mod json;

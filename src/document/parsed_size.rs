@@ -1,4 +1,4 @@
-//! What JSON takes in memory once it is parsed and read as documents, known before it is.
+//! Estimates the memory that JSON takes once it is parsed and read as documents, before it is.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The types of documents as data: what a field may hold, which fields an object has. [`check`](crate::formats::check) compares
+//! The types of documents as data: the values of a field, the fields of an object. [`check`](crate::formats::check) compares
 //! documents with them, and [`schema`](super::schema) writes them as JSON Schema.
 
 use jiff::Timestamp;
@@ -310,34 +310,34 @@ pub(crate) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) ->
 pub(crate) fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
-        No,
+        Unvisited,
         /// On the way that begins at this item.
-        On(usize),
-        Done,
+        OnPath(usize),
+        Visited,
     }
-    let mut seen = vec![Seen::No; parents.len()];
+    let mut seen = vec![Seen::Unvisited; parents.len()];
     let mut found = Vec::new();
     for begin in 0..parents.len() {
         let mut way = Vec::new();
         let mut next = Some(begin);
         while let Some(at) = next {
-            match seen.get(at).copied().unwrap_or(Seen::Done) {
-                Seen::No => {}
-                Seen::On(of) if of == begin => {
+            match seen.get(at).copied().unwrap_or(Seen::Visited) {
+                Seen::Unvisited => {}
+                Seen::OnPath(of) if of == begin => {
                     found.push(at);
                     break;
                 }
                 _ => break,
             }
             if let Some(slot) = seen.get_mut(at) {
-                *slot = Seen::On(begin);
+                *slot = Seen::OnPath(begin);
             }
             way.push(at);
             next = parents.get(at).copied().flatten();
         }
         for at in way {
             if let Some(slot) = seen.get_mut(at) {
-                *slot = Seen::Done;
+                *slot = Seen::Visited;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Spans to runs, by the dialects that come with the program and a user's own keys.
+//! Converts spans to runs, by the built-in dialects and a user's own keys.
 
 use std::time::Duration;
 

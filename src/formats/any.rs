@@ -1,4 +1,4 @@
-//! A format whose document type is hidden, and its documents.
+//! A format with its document type erased, and its documents.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! When a run began whose document is a row of chat messages, which has no times.
+//! The start time of a run from a row of chat messages, which has no times.
 
 use std::collections::HashMap;
 

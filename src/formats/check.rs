@@ -1,4 +1,4 @@
-//! Whether documents keep the rules of their format, and which they break.
+//! Checks documents against the rules of their format.
 //!
 //! A rule is one of the format's page or of the software that loads its documents; where the two differ, the stricter one
 //! applies, since a document is to be read by both. A violation is written for the author of the document: the place, and what
@@ -112,12 +112,12 @@ impl<'a> Checker<'a> {
         for path in repeated.paths {
             self.found.add(
                 root,
-                format!("the key {path} stands twice in one object: readers keep one of the two; remove the other"),
+                format!("the key {path} occurs twice in one object: readers keep one of the two; remove the other"),
             );
         }
         if repeated.more > 0 {
             self.found
-                .add(root, format!("{} more keys stand twice in one object", repeated.more));
+                .add(root, format!("{} more keys occur twice in one object", repeated.more));
         }
         if self.format.checked_together {
             self.kept.push(value);

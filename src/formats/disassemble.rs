@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::any::AnyFormat;
 use super::back::remainder::Remainder;
-use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, Story};
+use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, TraceBuilder};
 use super::recognise::{documents, format_of, is_about_rows};
 use crate::dialect::Registry;
 use crate::document::choice::Options;
@@ -51,7 +51,7 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
 ///
 /// Always.
 pub fn alone(_: &str) -> Result<Value, String> {
-    Err("documents are read without the files beside them here".to_owned())
+    Err("documents are read without their accompanying files here".to_owned())
 }
 
 /// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
@@ -92,15 +92,15 @@ pub fn disassemble_each(
         lost.append(&mut about);
         let list = documents(&value, path);
         let is_list = list.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
-        let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), stories: Stories, source: &Source<'_>, notes| {
+        let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), builders: TraceBuilders, source: &Source<'_>, notes| {
             let mut out = Disassembled {
                 documents: 1,
                 notes,
                 ..Disassembled::default()
             };
-            for story in stories.list {
-                out.notes.extend(same_id(&mut before, &story, stories.digest, path));
-                finish(format, story, source, (&numbers, place), &registry, &mut out);
+            for builder in builders.list {
+                out.notes.extend(same_id(&mut before, &builder, builders.digest, path));
+                finish(format, builder, source, (&numbers, place), &registry, &mut out);
             }
             for note in &mut out.notes {
                 note.path = placed(&note.path, path);
@@ -112,13 +112,13 @@ pub fn disassemble_each(
             let format = format.map_or_else(|| format_of(only), Ok)?;
             let mut notes = Vec::new();
             let whole = format.gather.and_then(|gather| gather(only, beside, &mut notes));
-            let stories = Stories::read(format, whole.as_ref().unwrap_or(only), &path)?;
+            let builders = TraceBuilders::read(format, whole.as_ref().unwrap_or(only), &path)?;
             drop(list);
             // The run is made while the value is not in memory.
-            let can_come_again = whole.is_none() && stories.list.len() == 1;
+            let can_come_again = whole.is_none() && builders.list.len() == 1;
             let value = whole.or((!can_come_again).then_some(value));
             let source = value.as_ref().map_or(Source::Text(own_text), Source::Value);
-            finish_all((format, &path, ""), stories, &source, notes);
+            finish_all((format, &path, ""), builders, &source, notes);
             continue;
         }
         for (index, (path, value)) in list.into_iter().enumerate() {
@@ -126,21 +126,21 @@ pub fn disassemble_each(
             let mut notes = Vec::new();
             let whole = format.gather.and_then(|gather| gather(value, beside, &mut notes));
             let value = whole.as_ref().unwrap_or(value);
-            let stories = Stories::read(format, value, &path)?;
-            finish_all((format, &path, &format!("/{index}")), stories, &Source::Value(value), notes);
+            let builders = TraceBuilders::read(format, value, &path)?;
+            finish_all((format, &path, &format!("/{index}")), builders, &Source::Value(value), notes);
         }
     }
     Ok(())
 }
 
 /// The traces of a document.
-struct Stories {
-    list: Vec<Story>,
+struct TraceBuilders {
+    list: Vec<TraceBuilder>,
     /// Of the document.
     digest: Digest,
 }
 
-impl Stories {
+impl TraceBuilders {
     fn read(format: &AnyFormat, document: &Value, path: &str) -> Result<Self, DisassembleError> {
         Ok(Self {
             list: read(format, document, path)?,
@@ -179,17 +179,17 @@ fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
     let repeated = paths.into_iter().map(|key| Note {
         path: placed(&key, path),
         kind: NoteKind::KeyRepeated,
-        detail: "the key stands several times in one object: the last value is read, the others are lost".to_owned(),
+        detail: "the key occurs several times in one object: the last value is read, the others are lost".to_owned(),
     });
     let more = (more > 0).then(|| Note {
         path: path.to_owned(),
         kind: NoteKind::KeyRepeated,
-        detail: format!("{more} more keys stand several times in one object: the last value of each is read, the others are lost"),
+        detail: format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost"),
     });
     let rounded = Numbers::rounded(text).map(|digits| Note {
         path: path.to_owned(),
         kind: NoteKind::Coerced,
-        detail: format!("{digits} has more digits than a double holds: it is rounded"),
+        detail: format!("{digits} has more digits than a double has: it is rounded"),
     });
     repeated.chain(more).chain(rounded).collect()
 }
@@ -207,8 +207,8 @@ impl Digest {
 }
 
 /// Reports a document with the trace id of an earlier one.
-fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, digest: Digest, path: &str) -> Option<Note> {
-    match before.entry(story.trace_id) {
+fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, builder: &TraceBuilder, digest: Digest, path: &str) -> Option<Note> {
+    match before.entry(builder.trace_id) {
         Entry::Vacant(free) => {
             free.insert((path.to_owned(), digest));
             None
@@ -216,8 +216,8 @@ fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, diges
         Entry::Occupied(known) => {
             let (other, known) = known.get();
             let detail = format!(
-                "it has the trace id {} of {other}: where both tell of one span, one of the two is lost",
-                story.trace_id
+                "it has the trace id {} of {other}: where both have one span, one of the two is lost",
+                builder.trace_id
             );
             (*known != digest && other != path).then(|| Note {
                 path: "$".to_owned(),
@@ -232,15 +232,22 @@ fn same_id(before: &mut HashMap<TraceId, (String, Digest)>, story: &Story, diges
 pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
-    for story in reader(&At::root(format.id, value, "$".to_owned()))? {
-        finish(format, story, &Source::Value(value), (&Numbers::default(), ""), &registry, &mut out);
+    for builder in reader(&At::root(format.id, value, "$".to_owned()))? {
+        finish(
+            format,
+            builder,
+            &Source::Value(value),
+            (&Numbers::default(), ""),
+            &registry,
+            &mut out,
+        );
     }
     out.documents = 1;
     Ok(out)
 }
 
 /// Reads a document. Its reader knows no place but those in the document, so the same document becomes the same spans everywhere.
-fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, DisassembleError> {
+fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<TraceBuilder>, DisassembleError> {
     let reader = format.read.ok_or_else(|| DisassembleError::NoReader {
         format: format.id.to_owned(),
     })?;
@@ -254,32 +261,39 @@ fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, Di
     })
 }
 
-/// The spans of a story, its root with what the format's document would not contain again. `said`: the numbers of the text, and
+/// The spans of a builder, its root with what the format's document would not contain again. `said`: the numbers of the text, and
 /// the place of the document in it.
-fn finish(format: &AnyFormat, mut story: Story, source: &Source<'_>, said: (&Numbers, &str), registry: &Registry, out: &mut Disassembled) {
-    let mut spans = story.spans();
-    let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());
+fn finish(
+    format: &AnyFormat,
+    mut builder: TraceBuilder,
+    source: &Source<'_>,
+    said: (&Numbers, &str),
+    registry: &Registry,
+    out: &mut Disassembled,
+) {
+    let mut spans = builder.spans();
+    let asked = Remainder::between(Value::Null, &Value::Null, None, &builder.options, &Numbers::default());
     let options = asked.options(&Options::default());
     let runs = run::from_batch(spans.clone(), Vec::new(), registry);
     let have = format.values(&runs, &options).into_iter().next();
     drop(runs);
     let have = have.map_or(Value::Null, |assembled| assembled.document);
     let source = source.value();
-    let wanted = story.wanted(&source);
+    let wanted = builder.wanted(&source);
     let as_it_came = matches!(wanted, Cow::Borrowed(_));
-    story.numbers.extend(&said.0.of_value(&wanted, false));
+    builder.numbers.extend(&said.0.of_value(&wanted, false));
     if as_it_came {
-        story.numbers.take_places(said.0, said.1);
+        builder.numbers.take_places(said.0, said.1);
     }
-    let numbers = story.numbers.of_value(&wanted, as_it_came);
-    let remainder = Remainder::between(have, &wanted, story.wrap, &story.options, &numbers);
+    let numbers = builder.numbers.of_value(&wanted, as_it_came);
+    let remainder = Remainder::between(have, &wanted, builder.wrap, &builder.options, &numbers);
     drop(wanted);
-    out.notes.append(&mut story.notes);
+    out.notes.append(&mut builder.notes);
     out.notes.extend(remainder.notes());
     out.notes.extend(number_notes(&numbers));
     if let Some(root) = spans.first_mut().filter(|_| !remainder.is_empty()) {
         root.attributes
-            .push(format!("spanbridge.{}", story.format()), AnyValue::from(remainder.text()));
+            .push(format!("spanbridge.{}", builder.format()), AnyValue::from(remainder.text()));
     }
     out.spans.append(&mut spans);
 }

@@ -1,4 +1,4 @@
-//! What a format is: runs to documents of one type, and what a document of it is called, packed in and accompanied by.
+//! The trait of a format: its conversion of runs to documents of one type, file names, containers and accompanying files.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -93,11 +93,11 @@ pub struct Container {
 
 /// Is asked before memory grows by so many bytes.
 #[cfg(feature = "server")]
-pub(crate) type May<'m> = dyn FnMut(usize) -> Result<(), UnpackError> + 'm;
+pub(crate) type ReserveMemory<'m> = dyn FnMut(usize) -> Result<(), UnpackError> + 'm;
 
 /// The bytes of a file, and the most bytes of its text; `None` where they are no such file.
 #[cfg(feature = "server")]
-pub(crate) type Unpack = fn(&[u8], usize, &mut May<'_>) -> Option<Result<Vec<u8>, UnpackError>>;
+pub(crate) type Unpack = fn(&[u8], usize, &mut ReserveMemory<'_>) -> Option<Result<Vec<u8>, UnpackError>>;
 
 /// Why a file does not become a document's text.
 #[derive(Debug)]

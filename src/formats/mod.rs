@@ -1,5 +1,5 @@
-//! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
-//! another.
+//! Converts runs to documents and documents to spans: one folder for each format. Formats never read attribute keys and never use
+//! one another.
 //!
 //! ```
 //! use spanbridge::formats::{self, Options};

@@ -1,4 +1,4 @@
-//! The choices of all formats: what the caller chose is compared with them.
+//! The options of all formats, and the caller's choices, which are checked against them.
 
 use std::fmt;
 

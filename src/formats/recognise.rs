@@ -1,4 +1,4 @@
-//! Which format a document is in, by its content.
+//! Recognises the format of a document by its content.
 
 use std::fmt;
 

@@ -119,7 +119,7 @@ pub(crate) fn thinks(text: &str, mut message: Message) -> Message {
     message
 }
 
-pub(crate) fn says(text: &str) -> Message {
+pub(crate) fn reply(text: &str) -> Message {
     Message::text(Role::Assistant, text)
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn example() -> Run {
     last.operation.usage.input = Some(150);
     last.operation.usage.output = Some(12);
     last.operation.finish_reason = Some("stop".into());
-    let answer = says("22 °C, cloudy. No flights found.");
+    let answer = reply("22 °C, cloudy. No flights found.");
     last.operation.output_messages = Some(vec![answer.clone()]);
     last.operation.input_messages = Some(
         inputs
@@ -343,14 +343,14 @@ pub(crate) fn sub_agents() -> Run {
                 input(user(&format!("Research {topic}.")), place + 2, at + 10),
                 turn(asks(vec![call("c", "search", json!({"q": topic}))]), place + 2, at + 200),
                 result("c", Some(place + 3), json!(["hit", topic]), at + 300),
-                turn(says(&format!("{topic} is fine")), place + 4, at + 800),
+                turn(reply(&format!("{topic} is fine")), place + 4, at + 800),
             ],
         });
         talks.push(result(outer, Some(place), json!(format!("{topic} is fine")), at + 900));
     }
     run.steps.push(llm(0x240, 2200, 3000));
     let last = run.steps.len() - 1;
-    talks.push(turn(says("Both are fine."), last, 3000));
+    talks.push(turn(reply("Both are fine."), last, 3000));
     if let Some(scope) = run.scopes.first_mut() {
         scope.conversation = talks;
     }

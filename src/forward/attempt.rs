@@ -1,4 +1,4 @@
-//! What is being prepared, in a small file: spans that end the process are known at the next start, and do not end it for ever.
+//! Records in a small file which spans are being prepared: if they crash the process, the next start knows them and skips them.
 //!
 //! The file is not synced: it need not outlast the machine, only the process.
 

@@ -1,4 +1,4 @@
-//! What is left to send of the chunks that were read together, in their order.
+//! The unsent rest of the chunks that were read together, in order.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Which spans and log records a destination gets.
+//! Selects the spans and log records of a destination.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What happened at a destination since the bridge was started.
+//! Counters of a destination since the start of the bridge.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

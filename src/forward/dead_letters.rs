@@ -1,4 +1,4 @@
-//! Spans and log records that a destination refused for good: one JSON line each, with the reason. What they hold stays in the log
+//! Spans and log records that a destination refused for good: one JSON line each, with the reason. Their content stays in the log
 //! and is named by its place there, so they can be sent again until retention removes it.
 
 use std::fs::{self, File, OpenOptions};

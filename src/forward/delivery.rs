@@ -1,4 +1,4 @@
-//! Delivers payloads: waits, divides, gives up single items, and never anything else.
+//! Delivers payloads: waits, splits, and gives up single items only.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// After this many attempts without an answer, or with a server error, a probe finds out whether the request itself is the cause.
 const SUSPICIOUS: u32 = 5;
 /// How often to look for orders while waiting.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the failure of a destination is written for `spanbridge forward status`: another one, and the same one.
 const NOTE_OTHER: Duration = Duration::from_secs(2);
 const NOTE_SAME: Duration = Duration::from_secs(10);
@@ -46,9 +46,9 @@ pub(super) struct Delivery {
     accepted: bool,
     mode: DeliveryMode,
     /// The kinds of items that it refused, each reported once.
-    told_unsupported: Vec<Signal>,
+    reported_unsupported: Vec<Signal>,
     /// Whether unreadable answers were reported.
-    told_unreadable: bool,
+    reported_unreadable: bool,
     /// The failure that the progress file has, and when it was written there.
     noted: Option<(Instant, String)>,
     /// Attempts to send the payload that is put off.
@@ -114,8 +114,8 @@ impl Delivery {
             stop,
             accepted: false,
             mode,
-            told_unsupported: Vec::new(),
-            told_unreadable: false,
+            reported_unsupported: Vec::new(),
+            reported_unreadable: false,
             noted: None,
             tries: 0,
             rejections: Rejections::default(),
@@ -158,7 +158,7 @@ impl Delivery {
                 Ok(answer) => {
                     self.is_up();
                     if let Some(fault) = &answer.unreadable
-                        && !std::mem::replace(&mut self.told_unreadable, true)
+                        && !std::mem::replace(&mut self.reported_unreadable, true)
                     {
                         tracing::warn!(
                             destination = self.destination.name,
@@ -196,8 +196,8 @@ impl Delivery {
                         Next::Divide => return Ok(Some(failure)),
                         Next::Leave => {
                             self.counts.not_taken.add(payload.signal, items);
-                            if !self.told_unsupported.contains(&payload.signal) {
-                                self.told_unsupported.push(payload.signal);
+                            if !self.reported_unsupported.contains(&payload.signal) {
+                                self.reported_unsupported.push(payload.signal);
                                 let destination = &self.destination.name;
                                 tracing::warn!(
                                     destination,
@@ -378,7 +378,7 @@ impl Delivery {
             tokio::select! {
                 biased;
                 _ = self.stop.wait_for(|stop| *stop) => return Err(Interrupted::Stopped),
-                () = tokio::time::sleep(left.min(LOOK)) => {}
+                () = tokio::time::sleep(left.min(POLL_INTERVAL)) => {}
             }
         }
     }

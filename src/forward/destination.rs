@@ -1,4 +1,4 @@
-//! What a destination is, and how it is configured.
+//! A destination and its configuration.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

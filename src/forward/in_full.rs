@@ -1,4 +1,4 @@
-//! Spans that go on with another one's conversation, for destinations that do not know this.
+//! Spans that continue another one's conversation, written in full for destinations that cannot read this.
 
 use bytes::Bytes;
 

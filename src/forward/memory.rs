@@ -1,4 +1,4 @@
-//! The memory that changing what is sent may take, over all destinations of the process.
+//! The memory limit for changing items before they are sent, shared by all destinations of the process.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Sends what was stored on to other OTLP backends.
+//! Forwards stored spans and log records to other OTLP backends.
 //!
 //! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in its own small file next to the log;
 //! it moves once the destination has accepted everything before it. So a destination that is down costs disk, not memory, and a
@@ -76,7 +76,7 @@ pub struct Forwarder {
 }
 
 /// How often to look whether retention removes what a destination waits for.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Tells when retention removes what a destination has not had: the task that sends may wait for days.
 async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts>, mut stop: watch::Receiver<bool>) {
@@ -84,7 +84,7 @@ async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
         let (store, position) = (Arc::clone(&store), counts.position());
         let removed = tokio::task::spawn_blocking(move || store.removed_behind(position))

@@ -1,4 +1,4 @@
-//! Orders of another process for a destination: a file, which a running server takes at once, otherwise at its next start.
+//! Orders for a destination from another process: a file that a running server reads at once, otherwise at its next start.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is sent in one request, and how it is divided.
+//! The content of one request, and how it is split.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! From chunks of the log to what a destination is sent.
+//! Prepares chunks of the log for a destination.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What well-known backends need.
+//! Settings for well-known backends.
 
 use super::settings::{Compression, Dialect, Logs, Protocol, Unfinished};
 

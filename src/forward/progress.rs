@@ -1,5 +1,5 @@
-//! The progress of a destination: a small JSON file beside the store, replaced as a whole, so that a crash leaves the old file or the new
-//! one.
+//! The progress of a destination: a small JSON file next to the store, replaced as a whole, so that a crash leaves the old file
+//! or the new one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};

@@ -1,4 +1,4 @@
-//! The log records of spans, found by the spans that they name: each chunk of records is looked through once, and read again only for
+//! The log records of spans, found by the spans that they name: each chunk of records is scanned once, and read again only for
 //! the spans that it names.
 
 use std::collections::VecDeque;

@@ -96,7 +96,7 @@ pub async fn send(
 /// Never ends. Shows the counts once when the destination stops to accept requests: that may go on until it is given up.
 async fn refusals(counts: &Counts, destination: &Destination, progress: &mut impl FnMut(&Sample)) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let sample = counts.sample(destination);
         if matches!(sample.health, Health::Down(_)) {
             progress(&sample);
@@ -105,7 +105,7 @@ async fn refusals(counts: &Counts, destination: &Destination, progress: &mut imp
 }
 
 /// How often to look whether the destination refuses what it is sent.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits until no request was accepted for this time. A payload may be divided into many requests.
 async fn silence(counts: &Counts, time: Duration) {

@@ -1,4 +1,4 @@
-//! The choices that a destination and a preset make.
+//! Settings of destinations and presets.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a destination is fed from, and where its files are.
+//! The source of a destination's spans, and the place of its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

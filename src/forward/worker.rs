@@ -1,4 +1,4 @@
-//! Feeds one destination: reads a bounded batch behind its position, delivers it, moves the position.
+//! Feeds one destination: reads a bounded batch after its position, delivers it, moves the position.
 
 mod ended;
 mod orders;
@@ -35,7 +35,7 @@ use crate::span::Signal;
 use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
 /// How often to look for orders, and for chunks that have settled.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// While there is more to send, the position is saved this often. After a crash, what was sent since then is sent again.
 const SAVE: Duration = Duration::from_millis(200);
 /// On a slow disk it is saved less often: at most this fraction of the time is spent on it, because requests wait for the same disk.
@@ -81,7 +81,7 @@ pub(super) struct Worker {
     /// Since when nothing was to be sent.
     idle_since: Option<Instant>,
     /// How many spans were reported as sent as received, and when.
-    told_as_received: Option<(Instant, u64)>,
+    reported_as_received: Option<(Instant, u64)>,
 }
 
 /// Whose turn it is to send a large piece.
@@ -166,7 +166,7 @@ impl Worker {
             known_letters,
             probed: None,
             idle_since: None,
-            told_as_received: None,
+            reported_as_received: None,
         })
     }
 
@@ -310,11 +310,11 @@ impl Worker {
     /// Tells, once in a while, of spans that were sent as received.
     fn note_as_received(&mut self) {
         let count = self.counts.as_received.load(Ordering::Relaxed);
-        let more = count - self.told_as_received.map_or(0, |(_, told)| told);
-        if more == 0 || self.told_as_received.is_some_and(|(at, _)| at.elapsed() < LOG_REJECTIONS) {
+        let more = count - self.reported_as_received.map_or(0, |(_, told)| told);
+        if more == 0 || self.reported_as_received.is_some_and(|(at, _)| at.elapsed() < LOG_REJECTIONS) {
             return;
         }
-        self.told_as_received = Some((Instant::now(), count));
+        self.reported_as_received = Some((Instant::now(), count));
         tracing::warn!(
             destination = self.destination.name,
             spans = more,
@@ -416,7 +416,7 @@ impl Worker {
                 self.probed = Some(Instant::now());
                 (Some(self.delivery.probe()), PROBE_PATIENCE)
             }
-            false => (None, LOOK),
+            false => (None, POLL_INTERVAL),
         };
         let probe = async {
             match probe {

@@ -1,4 +1,4 @@
-//! From what was recorded on a span to the attributes that leave.
+//! Converts what was recorded on a span to the exported attributes.
 
 use opentelemetry::trace::{Event, Span, Status};
 use opentelemetry::{Key, KeyValue};

@@ -1,4 +1,4 @@
-//! The environment, as the OpenTelemetry specification wants it read: empty is unset, a bad value is reported and unset.
+//! Reads the environment as the OpenTelemetry specification demands: empty is unset, a bad value is reported and unset.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The tracer of a layer that was given none.
+//! The default tracer of a layer.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

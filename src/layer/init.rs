@@ -163,7 +163,7 @@ impl Setup {
     }
 
     /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It is limited to
-    /// 256 MiB at most; spans beyond that are not kept, with a message. Records outlive the process, not the machine.
+    /// 256 MiB; spans beyond that are not kept, with a message. Records outlive the process, not the machine.
     #[must_use]
     pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool = Some(folder.into());

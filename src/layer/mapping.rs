@@ -1,4 +1,4 @@
-//! What the fields of a callsite become on spans of one kind, worked out once for all of them.
+//! The mapping of a callsite's fields on spans of one kind, computed once for all of them.
 //!
 //! This is the short way for spans whose fields are names, numbers and texts. Where a value has to be read first, such as a list
 //! of messages or a failure, [`super::span_contents`] and [`super::emit`] do it; both ways write the same attributes.
@@ -103,7 +103,7 @@ fn target(field: &FieldPlan, kind: Option<Kind>) -> Option<Target> {
 }
 
 fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target> {
-    for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
+    for meaning in meanings.iter().filter(|meaning| meaning.matches(kind)) {
         match meaning.field {
             Field::InputMessages | Field::OutputMessages | Field::SearchDocuments | Field::FailureMessage | Field::FailureFlag => {
                 return None;

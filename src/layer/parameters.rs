@@ -1,4 +1,4 @@
-//! The parameters of a tool that is a function: `#[instrument]` records them as fields.
+//! The parameters of a tool function, which `#[instrument]` records as fields.
 
 use opentelemetry::{Key, KeyValue, Value};
 use serde_json::{Map, Value as Json};
@@ -25,7 +25,7 @@ impl Parameters {
     pub(super) fn may_be(field: &FieldPlan) -> bool {
         let means_nothing = match field.role {
             Role::Plain => true,
-            Role::Short(meanings) => !meanings.iter().any(|meaning| meaning.holds(Kind::Tool)),
+            Role::Short(meanings) => !meanings.iter().any(|meaning| meaning.matches(Kind::Tool)),
             _ => false,
         };
         means_nothing && !field.name.contains('.')

@@ -1,4 +1,4 @@
-//! What is known of a callsite before its first span: which field has which role, and what the fields become.
+//! The plan of a callsite, made before its first span: the role and the mapping of each field.
 
 use std::cell::Cell;
 use std::collections::HashMap;

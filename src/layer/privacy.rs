@@ -1,4 +1,4 @@
-//! What does not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
+//! Content that must not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
 //!
 //! The rules see every attribute of a span and of its events, whoever set it, before the SDK does. Which keys hold
 //! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden
@@ -244,7 +244,7 @@ impl Privacy {
             if self.input_images && rest.contains("message_content.image") {
                 return None;
             }
-            if self.input_text && holds_words(rest) {
+            if self.input_text && is_for_words(rest) {
                 return redacted(pair);
             }
             if let (Some(longest), Value::String(url)) = (self.base64_image_max_length, &pair.value)
@@ -260,7 +260,7 @@ impl Privacy {
             if self.outputs || self.output_messages {
                 return None;
             }
-            return if self.output_text && holds_words(rest) {
+            return if self.output_text && is_for_words(rest) {
                 redacted(pair)
             } else {
                 Some(pair)
@@ -290,7 +290,7 @@ impl Privacy {
 }
 
 /// Whether a key of a list of messages, after the list's name, is for words of a message, or for all messages.
-fn holds_words(rest: &str) -> bool {
+fn is_for_words(rest: &str) -> bool {
     // The last two are our own, for results that are no text.
     let members = ["message.content", "message_content.text", "message.result_json", "tool_call.answer"];
     rest.is_empty() || members.iter().any(|member| rest.ends_with(member))

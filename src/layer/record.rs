@@ -65,7 +65,7 @@ mod spare {
 }
 
 /// So many attributes are looked through for a key.
-const FEW: usize = 32;
+const LINEAR_SEARCH_MAX: usize = 32;
 
 /// What fields cannot express. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default, Clone)]
@@ -293,7 +293,7 @@ impl More {
 
     /// The place of an attribute: the first one of this key.
     fn place(&mut self, key: &Key) -> Option<usize> {
-        if self.attributes.len() <= FEW {
+        if self.attributes.len() <= LINEAR_SEARCH_MAX {
             return self.attributes.iter().position(|have| have.key == *key);
         }
         for (place, pair) in self.attributes.iter().enumerate().skip(self.indexed) {

@@ -1,4 +1,4 @@
-//! A run and its document, as a program's own functions get them.
+//! A run and its document, as passed to a program's functions.
 
 use crate::formats::Loss;
 use crate::run::Run;

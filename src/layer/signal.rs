@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: let everything leave, then die of the signal as before.
+//! SIGTERM and SIGINT: flushes everything, then ends by the signal as before.
 
 use super::error::InitError;
 use super::exit::Exit;

@@ -124,7 +124,7 @@ impl SpanContents {
     fn short(&mut self, key: Key, value: Value, meanings: &[Meaning], kind: Kind) {
         let mut written = false;
         let mut left = Some(value);
-        for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
+        for meaning in meanings.iter().filter(|meaning| meaning.matches(kind)) {
             let Some(value) = &left else { break };
             match meaning.field {
                 Field::InputMessages | Field::OutputMessages => {

@@ -122,7 +122,7 @@ impl Spool {
         let added = u64::from(length) + 4;
         if state.total + state.left + added > self.limit {
             let why = format!(
-                "it holds {} bytes, {} of them from earlier processes",
+                "it has {} bytes, {} of them from earlier processes",
                 state.total + state.left,
                 state.left
             );

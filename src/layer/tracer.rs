@@ -1,4 +1,4 @@
-//! The tracer between tracing-opentelemetry and the SDK: spans get what was recorded on them when they end.
+//! The tracer between tracing-opentelemetry and the SDK: spans get their recorded attributes when they end.
 //!
 //! tracing-opentelemetry keeps the OpenTelemetry span to itself. It builds it through the tracer that it was given and
 //! ends it through the span that the tracer made: both are ours, so nothing has to be asked back through the dispatcher,

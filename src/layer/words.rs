@@ -26,7 +26,7 @@ impl Meaning {
     /// Whether both may be written under one key on a span of some kind.
     pub(super) fn shares_key(&self, other: &Self) -> bool {
         Kind::ALL.into_iter().any(|kind| {
-            let key = |meaning: &Self| meaning.key(kind).filter(|_| meaning.holds(kind));
+            let key = |meaning: &Self| meaning.key(kind).filter(|_| meaning.matches(kind));
             key(self).is_some() && key(self) == key(other)
         })
     }
@@ -37,7 +37,7 @@ impl Meaning {
     }
 
     /// Whether it applies to spans of this kind.
-    pub(super) fn holds(&self, kind: Kind) -> bool {
+    pub(super) fn matches(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 }

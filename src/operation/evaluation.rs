@@ -24,7 +24,7 @@ impl Evaluation {
         let count = known.len();
         let mut told = vec![false; count];
         for evaluation in more {
-            let is_told = |(one, told): (&Self, &bool)| {
+            let is_known = |(one, told): (&Self, &bool)| {
                 !told
                     && one.name == evaluation.name
                     && one.score == evaluation.score
@@ -33,7 +33,7 @@ impl Evaluation {
                     && agrees(&one.annotator_kind, &evaluation.annotator_kind)
             };
             // More than a few scores of one operation are not compared.
-            let at = known.iter().zip(&told).take(64).position(is_told);
+            let at = known.iter().zip(&told).take(64).position(is_known);
             let Some((have, told)) = at.and_then(|at| Some((known.get_mut(at)?, told.get_mut(at)?))) else {
                 known.push(evaluation);
                 continue;

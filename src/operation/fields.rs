@@ -1,4 +1,4 @@
-//! The fields of an operation: one line a field, which is all that they have in common with one another. The line gives the field its
+//! The fields of an operation: one line for each. The line gives the field its
 //! name in `semconv/`, its place and its type; reading, writing, filling, documents' facts and the tests of every field follow.
 //!
 //! Fields are read and written in this order: those that take all of a JSON text come after those that take a part of it.
@@ -65,7 +65,7 @@ operation! {
         /// Input tokens without those of the cache.
         UsageInputExcludingCache "usage.input_excluding_cache",
         /// The value that spans of one operation have in common, each recording one event of it.
-        ToldWith "told_with",
+        EventGroup "event_group",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum "usage.running_sum",
         /// Tokens that came out.

@@ -1,4 +1,4 @@
-//! What kind of thing an operation is.
+//! The kind of an operation.
 
 /// The kind of an operation. The words are OpenInference's and OTel GenAI's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Enumerations whose variants have a word each.
+//! Enumerations whose variants have names.
 
 /// An enumeration with its words, both ways.
 macro_rules! named {

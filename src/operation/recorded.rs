@@ -1,4 +1,4 @@
-//! Values that stay as they were recorded until someone looks.
+//! Values that are kept as recorded and parsed on first use.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What is made of the table of fields in `fields.rs`: the types that have the fields, and for each field the ways to it.
+//! The macros for the table in `fields.rs`: they make the types with the fields, and the accessors of each field.
 
 /// A group of facts: its type, and how they are reached by name.
 macro_rules! group {

@@ -1,4 +1,4 @@
-//! The id of a tool call, and who gave it.
+//! The id of a tool call, and its origin.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! The answers to export requests, and `google.rpc.Status` with the details that OTLP uses: written by the receiver, read by
-//! who forwards.
+//! forwarding.
 
 use prost::Message;
 

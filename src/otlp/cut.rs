@@ -1,5 +1,5 @@
-//! A request as one valid message a part, with its resources and scopes, without decoding: each message is pieces of the
-//! request with new lengths between them, made one after the other when they are asked for.
+//! Splits a request into one valid message for each part, with its resources and scopes, without decoding: each message is pieces
+//! of the request with new lengths between them, made one after the other when they are asked for.
 
 use super::layout::{Found, Layout, NONE};
 use super::scan::{Part, Scan};

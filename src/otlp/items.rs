@@ -1,4 +1,5 @@
-//! The spans, log records or metrics of a message one by one, with the bytes around each, so that any choice of them is a message again.
+//! The spans, log records or metrics of a message one by one, with the bytes around each, so that any selection of them is a
+//! message again.
 
 use std::sync::Arc;
 

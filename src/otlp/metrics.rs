@@ -1,4 +1,5 @@
-//! Metrics between OTLP/JSON and protobuf. They are sent on as they came and never looked into, so the protocol's own types do.
+//! Metrics between OTLP/JSON and protobuf. They are forwarded as they came and never interpreted, so the protocol's own types
+//! suffice.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::metrics::v1::NumberDataPoint;

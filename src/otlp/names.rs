@@ -1,4 +1,4 @@
-//! What an item or its resource is called: the names by which a store finds it.
+//! The names of an item or its resource by which a store finds it.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the pages ask for, as routes of the API: a run's skeleton, words for rows, a run or a step as JSON or Markdown.
+//! Routes of the API for the pages: a run's skeleton, words for rows, a run or a step as JSON or Markdown.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! What the routes of the pages share: parameters, and pages made by threads that read.
+//! Shared by the routes of the pages: parameters, and rendering on reader threads.
 
 use std::io::Write as _;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Scripts, the style sheet and the icon: part of the program, and named with a hash of what they hold, so that a browser may keep
-//! them.
+//! Scripts, the style sheet and the icon: part of the program, and named with a hash of their content, so that a browser may
+//! cache them.
 
 use std::sync::LazyLock;
 

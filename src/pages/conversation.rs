@@ -1,4 +1,4 @@
-//! What was said in a run, by agent: each model call with what is new in it.
+//! The conversation of a run, by agent: each model call with what is new in it.
 
 use maud::{Markup, html};
 

@@ -114,7 +114,7 @@ fn losses(run: &Run, made: &Made) -> Markup {
     html! {
         aside aria-label="Losses" {
             div.bar2 { h2 { "Losses" } span.dim { (made.losses.len()) " in " (made.format.id) } }
-            @if groups.is_empty() { p.none-yet { "This format holds everything that this run says." } }
+            @if groups.is_empty() { p.none-yet { "This format contains everything in this run." } }
             @for ((what, reason), (number, spans, others)) in &groups {
                 @let (word, explained) = why(*reason);
                 div.loss {

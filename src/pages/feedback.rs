@@ -1,4 +1,4 @@
-//! What people said of a step, and the form to say something.
+//! Judgements of a step by people, and the form for them.
 
 use maud::{Markup, html};
 
@@ -57,7 +57,7 @@ fn ask(run: &Run, span: &str) -> Markup {
                 label { "Label " input name="label" maxlength="200" placeholder="good"; }
                 label { "Score " input name="score" inputmode="decimal" size="6" placeholder="0 to 1"; }
                 label { "Note " textarea name="explanation" rows="3" maxlength="16000" {} }
-                label title="Where tokens are required, the token's name stands instead." { "Your name " input name="annotator" maxlength="200" autocomplete="name"; }
+                label title="Where tokens are required, the token's name is used instead." { "Your name " input name="annotator" maxlength="200" autocomplete="name"; }
                 button { "Save" }
             }
         }

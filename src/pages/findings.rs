@@ -51,7 +51,7 @@ fn sentence(kind: FindingKind) -> &'static str {
         FindingKind::UnknownDialect => "Keys of no dialect were read by the shapes that all dialects share.",
         FindingKind::UnreadAttribute => "Attributes of a known dialect, or what is called input or output, that no rule reads.",
         FindingKind::AmbiguousCall => "A call could belong to more than one tool execution.",
-        FindingKind::SumOfCalls => "Tokens or cost of several model calls are told in one sum; the last of them has it.",
+        FindingKind::SumOfCalls => "Tokens or cost of several model calls are recorded as one sum; the last of them has it.",
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every page has: head, bar, main.
+//! The frame of every page: head, bar, main.
 
 use maud::{DOCTYPE, Markup, html};
 

@@ -1,4 +1,4 @@
-//! The head of a run's pages: did it work, what was asked and answered, how much it took, which step failed.
+//! The head of a run's pages: status, question and answer, cost, and the step that failed.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What the pages read: a run that is kept by trace and revision, one span of a trace, one page of spans.
+//! Loads what the pages show: a run, cached by trace and revision, one span of a trace, one page of spans.
 
 use std::sync::Arc;
 

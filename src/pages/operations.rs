@@ -1,4 +1,4 @@
-//! For operators: the store, what was lost, and how to point clients at this server.
+//! Pages for operators: the store, losses, and how to point clients at this server.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! One step: overview, conversation, what went in and out, attributes with what became of them, events. The pane beside the outline, the
+//! One step: overview, conversation, input and output, attributes with their use, events. The pane next to the outline, the
 //! page of a step and the one-file page use the same template.
 
 use maud::{Markup, html};
@@ -177,7 +177,7 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
             dt { "Took" } dd {
                 (outline::took(of))
                 @if let Some(nanos) = nanos(of) { " " span.faint { (count(nanos)) " ns" } }
-                @if step::has_derived_times(of) { " " span.faint { "no span tells of it: its times lie between the calls around it" } }
+                @if step::has_derived_times(of) { " " span.faint { "it has no span: its times lie between the calls around it" } }
             }
             @if let Some(itself) = itself { dt { "Of it itself" } dd { (elapsed(itself)) } }
             @if let Some(agent) = totals::agent_of(run, of) { dt { "Agent" } dd { (line(agent, 120)) } }
@@ -196,7 +196,7 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
             }
             @if let Some(call) = call_id { dt { "Call id" } dd.mono { (line(call, 120)) } }
             @if !of.evidence.is_empty() {
-                dt { "Also told by" } dd.mono { @for span in of.evidence.iter().take(12) { (span) " " } @if of.evidence.len() > 12 { "and " (of.evidence.len() - 12) " more" } }
+                dt { "Also recorded by" } dd.mono { @for span in of.evidence.iter().take(12) { (span) " " } @if of.evidence.len() > 12 { "and " (of.evidence.len() - 12) " more" } }
             }
         }
     }

@@ -27,7 +27,7 @@ const BATCH: usize = 200;
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// With more runs that may have the words, the list is gone through instead.
-const FEW: usize = 500;
+const MAX_CANDIDATES: usize = 500;
 
 /// Bytes that a pattern of words may take.
 const PATTERN: usize = 4 << 20;
@@ -223,7 +223,12 @@ impl Query {
         }
         // Which runs have the words is known; a phrase is looked for in what they hold.
         let words = if hits.is_some() { self.phrase() } else { self.pattern() };
-        let few = hits.as_ref().map(|hits| hits.few(FEW)).transpose().map_err(unsearched)?.flatten();
+        let few = hits
+            .as_ref()
+            .map(|hits| hits.few(MAX_CANDIDATES))
+            .transpose()
+            .map_err(unsearched)?
+            .flatten();
         match few {
             Some(ids) if ids.is_empty() => return self.with_any(web, found),
             Some(ids) => filter.traces = ids,
@@ -253,12 +258,12 @@ impl Query {
                     continue;
                 }
                 let listed = lists::listed(web, row.clone(), answer)?;
-                let mut holds = self.holds(&listed);
-                if let Some(words) = words.as_ref().filter(|_| holds && !self.has_words(&listed)) {
+                let mut matches = self.matches(&listed);
+                if let Some(words) = words.as_ref().filter(|_| matches && !self.has_words(&listed)) {
                     // The first trace is looked through in any case: whoever goes on gets further.
                     let until = (filter.after != self.after).then_some(given_up);
                     match said(web, &row, words, until) {
-                        Some(found) => holds = found,
+                        Some(found) => matches = found,
                         None => {
                             found.next = filter.after;
                             found.searched_to = Some(row.start);
@@ -267,7 +272,7 @@ impl Query {
                     }
                 }
                 filter.after = Some(cursor);
-                if holds && self.expression_holds(web, &row, expression.as_ref(), answer)? {
+                if matches && self.expression_matches(web, &row, expression.as_ref(), answer)? {
                     found.runs.push(listed);
                 }
             }
@@ -310,12 +315,12 @@ impl Query {
         let has_words = words.is_none_or(|words| {
             self.has_words(&listed) || self.hits(web).is_some_and(is_known) || said(web, &row, &words, None) == Some(true)
         });
-        let fits = has_words && self.holds(&listed) && self.expression_holds(web, &row, expression.as_ref(), answer)?;
+        let fits = has_words && self.matches(&listed) && self.expression_matches(web, &row, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
 
     /// What the index knows.
-    fn holds(&self, listed: &Listed) -> bool {
+    fn matches(&self, listed: &Listed) -> bool {
         let summary = &listed.summary;
         let is_unknown = summary.status == "too_large";
         (self.all || summary.agent_work || is_unknown)
@@ -359,7 +364,7 @@ impl Query {
     }
 
     /// What the run must be asked for. The memory that this takes is given back.
-    fn expression_holds(&self, web: &Web, row: &TraceRow, expression: Option<&Expression>, answer: &mut Answer) -> Result<bool, Problem> {
+    fn expression_matches(&self, web: &Web, row: &TraceRow, expression: Option<&Expression>, answer: &mut Answer) -> Result<bool, Problem> {
         let Some(expression) = expression else { return Ok(true) };
         let built = single::built(web, row, answer);
         answer.shrink_to(lists::MEMORY);
@@ -367,7 +372,7 @@ impl Query {
             Err(problem) if problem.is_too_large() => Ok(false),
             built => {
                 let built: Arc<_> = built?;
-                Ok(built.run.as_ref().is_some_and(|run: &Run| expression.holds(run)))
+                Ok(built.run.as_ref().is_some_and(|run: &Run| expression.matches(run)))
             }
         }
     }

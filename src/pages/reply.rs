@@ -1,4 +1,4 @@
-//! How pages leave: their headers, and problems as pages.
+//! Responses of pages: headers, and errors as pages.
 
 use axum::body::{Body, to_bytes};
 use axum::middleware::Next;

@@ -1,4 +1,4 @@
-//! A span as it came: its attributes, each with what became of it, its scope and resource, its events and log records.
+//! A span as it came: its attributes, each with its use, its scope and resource, its events and log records.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! A value of others: what it is, how large, its beginning, and where the whole is.
+//! A recorded value: its type, size and beginning, and a link to the whole.
 
 use maud::{Markup, html};
 

@@ -1,5 +1,5 @@
-//! The bytes of a body, in memory that grows with what has come: what a request announces is a hint, never an order. Bytes
-//! count as in flight once they have come.
+//! The bytes of a body, in memory that grows with what has arrived: an announced length is only a hint. Bytes
+//! count as in flight once they have arrived.
 
 use std::time::Duration;
 

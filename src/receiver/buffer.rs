@@ -1,4 +1,4 @@
-//! How a buffer grows whose length the sender announces.
+//! The growth of a buffer whose length the sender announces.
 
 /// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
 const TRUSTED: usize = 4 << 20;

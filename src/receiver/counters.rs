@@ -1,5 +1,5 @@
-//! What was received, for `/metrics`: in the OpenTelemetry Collector's own names where it counts the same, so that its
-//! dashboards work, and as `spanbridge_*` where it has no word.
+//! What was received, for `/metrics`: under the OpenTelemetry Collector's names where it counts the same, so that its
+//! dashboards work, and as `spanbridge_*` where it has no name.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

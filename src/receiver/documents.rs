@@ -147,7 +147,7 @@ impl Receiver {
         if encoding.is_none() && bytes.len() <= SMALL {
             return Document::of(bytes, None, limit, cost, reservation);
         }
-        let turn = Arc::clone(&self.aside).acquire_owned().await;
+        let turn = Arc::clone(&self.blocking).acquire_owned().await;
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             Document::of(bytes, encoding, limit, cost, reservation)

@@ -1,4 +1,4 @@
-//! One export request, and what became of it.
+//! One export request and its outcome.
 
 use bytes::Bytes;
 

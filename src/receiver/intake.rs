@@ -61,7 +61,7 @@ impl Receiver {
         };
         let prepared = if is_aside(&export, settings.rules.is_some()) {
             // At most one per processor: waiting requests take little memory, and other work gets its share of the processors.
-            let turn = Arc::clone(&self.aside).acquire_owned().await;
+            let turn = Arc::clone(&self.blocking).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
                 prepare(export, &settings)

@@ -138,7 +138,7 @@ pub(super) fn inflate_with<E>(
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
     // One more, so that the end is seen where it is announced.
-    let told = told_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
+    let told = announced_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
     let mut out = Vec::new();
     loop {
         let capacity = room(out.capacity(), out.len() + 1, Some(told)).min(limit.saturating_add(1));
@@ -159,7 +159,7 @@ pub(super) fn inflate_with<E>(
 }
 
 /// How many bytes come out, by the compressed bytes.
-fn told_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
+fn announced_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     match encoding {
         // ISIZE of RFC 1952, at the end of the last member.
         Encoding::Gzip => bytes.last_chunk().map(|size| u32::from_le_bytes(*size) as usize),

@@ -1,4 +1,4 @@
-//! The text format of Prometheus, version 0.0.4: each metric named once, all its samples behind its name.
+//! The text format of Prometheus, version 0.0.4: each metric named once, all its samples after its name.
 
 use std::fmt::{Display, Write as _};
 

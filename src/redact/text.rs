@@ -1,4 +1,4 @@
-//! What an expression finds in a text as a reader of it sees it: escapes are undone, and JSON is read, also JSON in the
+//! Searches a text as its readers see it: escapes are undone, and JSON is read, also JSON in the
 //! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
 
 mod escapes;
@@ -161,13 +161,13 @@ impl<'a> Replace<'a> {
     /// Matches that extend across several values, or on what is between them.
     fn across(&self, text: &str, changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
         let ranges: Vec<Range<usize>> = across.iter().map(|change| change.range.clone()).collect();
-        let mut as_it_stands = apart_from(changes.clone(), &ranges);
-        as_it_stands.extend(across);
-        as_it_stands.sort_by_key(|change| change.range.start);
-        if is_json(&spliced(text, &as_it_stands)) {
-            return as_it_stands;
+        let mut as_is = apart_from(changes.clone(), &ranges);
+        as_is.extend(across);
+        as_is.sort_by_key(|change| change.range.start);
+        if is_json(&spliced(text, &as_is)) {
+            return as_is;
         }
-        drop(as_it_stands);
+        drop(as_is);
         // That would be no JSON: all values that they touch are replaced, or the keys where they touch no value.
         let touched = self.touched(text, &ranges);
         let ranges: Vec<Range<usize>> = touched.iter().map(|token| token.range.clone()).collect();

@@ -1,4 +1,4 @@
-//! Who ran: the agent, its framework, the service around it.
+//! The agent of a run, its framework, the service around it.
 
 use std::cell::LazyCell;
 

@@ -1,4 +1,4 @@
-//! Stage "asked calls": takes the nodes, gives model calls the tool calls that tools name them as the asker of.
+//! Stage "asked calls": takes the nodes, gives model calls the tool calls for which tools name them.
 //!
 //! Claude Code records a model's words, but not which tools it asked for: each tool names the request. The stage comes before
 //! the scopes and conversations, in which such a call is then like any other.
@@ -42,7 +42,7 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             });
         }
         let Some(message) = output.first_mut() else { continue };
-        let told = Told::of(&message.tool_calls);
+        let told = ShownCalls::of(&message.tool_calls);
         let mut seen: HashSet<Option<ToolCallId>> = HashSet::default();
         // A second span of one call is another attempt.
         let is_new = |call: &ToolCall| !told.may_have(call) && (call.id.is_none() || seen.insert(call.id.clone()));
@@ -75,14 +75,14 @@ fn call_of(tool: &Node) -> Option<ToolCall> {
 }
 
 /// The calls that a model's output shows.
-struct Told {
+struct ShownCalls {
     ids: HashSet<String>,
     /// The tools of all calls, and of those without an id.
     names: HashSet<String>,
     without_id: HashSet<String>,
 }
 
-impl Told {
+impl ShownCalls {
     fn of(calls: &[ToolCall]) -> Self {
         let names = |list: &mut dyn Iterator<Item = &ToolCall>| list.map(|call| call.name.clone()).collect();
         Self {

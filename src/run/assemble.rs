@@ -6,9 +6,9 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, bare_errors, continuations, conversation, conversation_entries, duplicates, echoed_errors,
-    failure, input_limit, interrupts, joined_interrupts, linked_evaluations, nameless_calls, order, question, readings, recorded_words,
-    request_models, root, run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
+    agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation, conversation_entries,
+    duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, linked_evaluations, nameless_calls, order, question,
+    readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -53,7 +53,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     agent_questions::give_to_calls(&mut readings);
     let mut nodes = duplicates::merge_all(readings);
     nameless_calls::name(&mut nodes);
-    told_by_agents::add(&mut nodes);
+    calls_of_agents::add(&mut nodes);
     recorded_words::give_to_calls(&mut nodes);
     running_sums::subtract(&mut nodes);
     request_models::give_to_calls(&mut nodes);

@@ -1,4 +1,4 @@
-//! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words that
+//! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words
 //! of their result, which is what the model received.
 //!
 //! It comes before the entries, which copy the failure of a tool, and after the tools have their results.

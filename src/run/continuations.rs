@@ -1,4 +1,4 @@
-//! Stage "continuations": takes the readings, gives each span that goes on with another one's conversation all that went into it.
+//! Stage "continuations": takes the readings, gives each span that continues another one's conversation its whole input.
 //!
 //! It comes right after the reading, so that no later stage knows such spans. The spans of one conversation share its messages. A
 //! span can only continue one that began before it, so there are no cycles, whatever the spans contain.
@@ -54,7 +54,7 @@ struct Lists {
     lists: Vec<SharedMessages>,
     places: HashMap<ReadingId, Place>,
     /// Bytes of the messages of these conversations, and of their copies.
-    told: usize,
+    original: usize,
     copied: usize,
 }
 
@@ -108,7 +108,7 @@ impl Lists {
             answered: 0,
         };
         let mut list = SharedMessages::new(place.list);
-        self.told += messages.into_iter().map(|message| list.push(message)).sum::<usize>();
+        self.original += messages.into_iter().map(|message| list.push(message)).sum::<usize>();
         self.lists.push(list);
         self.places.insert(id, place);
         place
@@ -136,7 +136,7 @@ impl Lists {
         }
         let before = given + known;
         let copied = self.copied.saturating_add(list.size(before));
-        if copied > COPIES.saturating_add(self.told) {
+        if copied > COPIES.saturating_add(self.original) {
             return Err(own);
         }
         self.copied = copied;
@@ -153,7 +153,7 @@ impl Lists {
 
     fn extend(&mut self, list: usize, messages: impl Iterator<Item = Message>) {
         if let Some(list) = self.lists.get_mut(list) {
-            self.told += messages.map(|message| list.push(message)).sum::<usize>();
+            self.original += messages.map(|message| list.push(message)).sum::<usize>();
         }
     }
 

@@ -102,7 +102,7 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
             if let (Some(shared), Some(id)) = (&draft.shared_id, &draft.call.id) {
                 let node = conversation.messages.get(draft.message).map(|draft| draft.node);
                 let detail = format!(
-                    "one answer gives the id {shared:?} to several calls: this one is told as {:?}",
+                    "one answer gives the id {shared:?} to several calls: this one becomes {:?}",
                     id.as_str()
                 );
                 findings.push(Finding::new(node.and_then(span), FindingKind::AmbiguousCall, detail));

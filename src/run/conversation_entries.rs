@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{answer_text, result_of, result_text, says_more};
+use super::results::{answer_text, has_more, result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
@@ -207,7 +207,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
         // A handoff's span has no result: what the next agent reads is one.
         // Of a tool that failed, what the model received, if that is more than its error.
         Some(EntryKind::Result(last))
-            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) =>
+            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) =>
         {
             last.result = seen.message.result_value();
         }

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::arguments::{self, Fit};
 use super::call_ids::is_counter;
+use super::call_record::{self, CallRecord};
 use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
-use super::telling::{self, Telling};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 
@@ -45,7 +45,7 @@ fn events_of_one_operation(readings: &mut Readings) {
     let mut told: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
     for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
         for index in readings.of_kind(kind) {
-            if let Some(with) = readings.get(index).and_then(|node| node.beside.told_with.clone()) {
+            if let Some(with) = readings.get(index).and_then(|node| node.beside.event_group.clone()) {
                 told.entry((kind, with)).or_default().push(index);
             }
         }
@@ -72,8 +72,8 @@ fn helpers(readings: &mut Readings) {
     for index in readings.of_kind(Kind::Llm) {
         let Some(node) = readings.get(index) else { continue };
         let operation = &node.operation;
-        let says_nothing = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
-        if says_nothing
+        let is_blank = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
+        if is_blank
             && node.operation.name.contains("._")
             && let Some(node) = readings.get_mut(index)
         {
@@ -118,7 +118,7 @@ fn calls_under_calls(readings: &mut Readings) {
         for index in inside {
             let is_other = matches!(
                 (readings.get(index), readings.get(outer)),
-                (Some(inner), Some(outer)) if Telling::from(inner).is_other_than(&Telling::from(outer))
+                (Some(inner), Some(outer)) if CallRecord::from(inner).is_other_than(&CallRecord::from(outer))
             );
             if !is_other {
                 merge(readings, index, outer);
@@ -131,7 +131,7 @@ fn calls_under_calls(readings: &mut Readings) {
 fn hold_several_calls(readings: &Readings, list: &[ReadingId]) -> bool {
     list.windows(2).any(|pair| match pair {
         [a, b] => {
-            matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if Telling::from(a).stands_beside(&Telling::from(b)))
+            matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if CallRecord::from(a).is_separate_from(&CallRecord::from(b)))
         }
         _ => false,
     })
@@ -150,9 +150,9 @@ fn same_response(readings: &mut Readings) {
     for tellings in of_one_id {
         let contradict = |one: ReadingId, other: ReadingId| {
             let pair = (readings.get(one), readings.get(other));
-            matches!(pair, (Some(one), Some(other)) if Telling::from(one).contradicts(&Telling::from(other)))
+            matches!(pair, (Some(one), Some(other)) if CallRecord::from(one).contradicts(&CallRecord::from(other)))
         };
-        for group in telling::groups(&tellings, contradict) {
+        for group in call_record::groups(&tellings, contradict) {
             let kept = group
                 .iter()
                 .copied()
@@ -179,7 +179,7 @@ fn answered_later(readings: &mut Readings) {
             silent.entry(of).or_default().push(index);
         } else if answered && node.end == Some(node.start) {
             let open = silent.get(&of).map_or(&[][..], Vec::as_slice);
-            let asked = open.iter().copied().take(LOOK).position(|call| {
+            let asked = open.iter().copied().take(MAX_OPEN_CALLS).position(|call| {
                 readings.get(call).is_some_and(|call| {
                     call.end_or_start() <= node.start
                         && call.operation.input_messages.is_some()
@@ -235,7 +235,7 @@ fn enclosed_siblings(readings: &mut Readings) {
 /// More instrumentations of one client are not distinguished.
 const CLIENTS: usize = 16;
 /// So many calls of another instrumentation that begin in a call's time are looked at.
-const LOOK: usize = 64;
+const MAX_OPEN_CALLS: usize = 64;
 
 /// Makes a call and those of another instrumentation that lie in its time one.
 fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
@@ -255,8 +255,8 @@ fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
         .skip(begin)
         .copied()
         .take_while(|call| readings.get(*call).is_some_and(|node| node.start <= end))
-        .filter(|call| readings.stands(*call))
-        .take(LOOK)
+        .filter(|call| readings.is_independent(*call))
+        .take(MAX_OPEN_CALLS)
         .collect();
     for second in inside {
         if let Some((lost, kept)) = same_client_call(readings, first, second) {
@@ -266,7 +266,7 @@ fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
 }
 
 fn same_client_call(readings: &Readings, first: ReadingId, second: ReadingId) -> Option<(ReadingId, ReadingId)> {
-    if !readings.stands(first) || !readings.stands(second) {
+    if !readings.is_independent(first) || !readings.is_independent(second) {
         return None;
     }
     let (a, b) = (readings.get(first)?, readings.get(second)?);

@@ -1,7 +1,7 @@
-//! Stage "echoed errors": takes the steps, takes an error off those that have their answer and only repeat, in their status, what
-//! another step failed with.
+//! Stage "echoed errors": takes the steps, removes an error from those that have their answer and only repeat, in their status,
+//! what another step failed with.
 //!
-//! It comes before the entries, which copy the failure of a tool beside its result.
+//! It comes before the entries, which copy the failure of a tool next to its result.
 
 use super::model::Step;
 use crate::hash::HashMap;

@@ -1,5 +1,5 @@
-//! Stage "failure": takes the steps and the root, takes repeated errors off agents and chains above the place where they happened,
-//! and determines whether the run failed.
+//! Stage "failure": takes the steps and the root, removes repeated errors from agents and chains above the place where they
+//! happened, and determines whether the run failed.
 //!
 //! It comes after the root is known, and before the answer: a run that failed has none.
 

@@ -1,4 +1,4 @@
-//! Spans that go on with another one's conversation, for readers that do not know this: with all that went into them.
+//! Spans that continue another one's conversation, with their whole input, for readers that do not know continuations.
 
 use super::{continuations, readings};
 use crate::dialect::write::{AttributeWriter, Vocabulary};

@@ -1,4 +1,4 @@
-//! Stage "inputs": takes the nodes, leaves out of the inputs of model calls what other calls were given, where all inputs together
+//! Stage "inputs": takes the nodes, leaves out of the inputs of model calls what other calls have, if all inputs together
 //! would take too much.
 //!
 //! It comes after the conversations, which have each message once however long they are. What comes after it may look at whole

@@ -18,11 +18,11 @@ pub(super) fn complete(have: &mut Vec<Message>, more: Vec<Message>) {
         return;
     }
     let prompts = more.into_iter().take_while(is_prompt);
-    let is_told = |prompt: &Message| {
+    let is_known = |prompt: &Message| {
         let words = prompt.joined_text();
         have.iter().any(|message| message.joined_text().contains(words.trim()))
     };
-    let new: Vec<Message> = prompts.filter(|prompt| !is_told(prompt)).collect();
+    let new: Vec<Message> = prompts.filter(|prompt| !is_known(prompt)).collect();
     let _ = have.splice(0..0, new);
 }
 

@@ -18,9 +18,9 @@ use crate::span::UnixNanos;
 pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
     let asking = ["\"__interrupt__\"", "\"approvals\""].map(Finder::new);
     let asked: Vec<Vec<Interrupt>> = steps.iter().map(|step| asked(step, &asking)).collect();
-    let mut stands_around: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
+    let mut is_around: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
     for (at, _) in steps.ids().zip(&asked).filter(|(_, asked)| !asked.is_empty()) {
-        mark_above(steps, at, &mut stands_around);
+        mark_above(steps, at, &mut is_around);
     }
     let mut made: Vec<Step> = Vec::new();
     for (at, asked) in steps.ids().zip(asked) {
@@ -31,7 +31,7 @@ pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
         {
             step.operation.interrupt = None;
         }
-        if !stands_around.is_set(at) {
+        if !is_around.is_set(at) {
             let end = step.end_or_start();
             made.extend(
                 asked

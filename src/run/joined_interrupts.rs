@@ -1,4 +1,4 @@
-//! Interrupts over several traces: a graph stops in one and goes on, with a person's answer, in a later one of its session.
+//! Interrupts over several traces: a graph stops in one and continues, with a person's answer, in a later one of its session.
 
 use std::collections::VecDeque;
 

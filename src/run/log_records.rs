@@ -106,7 +106,7 @@ pub(super) fn of_spans<'a>(
             None => index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry),
         };
         let other = named
-            .filter(|_| registry.tells_of_others(record.name()))
+            .filter(|_| registry.belongs_to_others(record.name()))
             .and_then(|_| index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry))
             .filter(|other| Some(*other) != named);
         if let Some(other) = other {
@@ -117,7 +117,7 @@ pub(super) fn of_spans<'a>(
             None => findings.push(Finding::new(
                 record.span_id,
                 FindingKind::StrayLogRecord,
-                format!("log record {:?} tells of no span that is here", record.name()),
+                format!("log record {:?} belongs to no span that is here", record.name()),
             )),
         }
     }

@@ -28,6 +28,8 @@ mod asked_calls;
 mod assemble;
 mod bare_errors;
 mod call_ids;
+mod call_record;
+mod calls_of_agents;
 mod continuations;
 mod conversation;
 mod conversation_entries;
@@ -62,10 +64,8 @@ mod same_calls;
 mod scopes;
 mod steps;
 mod summary;
-mod telling;
 #[cfg(test)]
 pub(crate) mod testing;
-mod told_by_agents;
 mod tool_calls;
 mod tree;
 

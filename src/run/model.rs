@@ -1,4 +1,4 @@
-//! What a run is: the values that formats read.
+//! The types of a run, which formats read.
 
 use serde_json::{Map, Value};
 

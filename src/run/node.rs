@@ -1,4 +1,4 @@
-//! The operations of a trace while a run is made of them, each once, in the tree of their spans.
+//! The operations of a trace during assembly, each once, in the tree of their spans.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) struct Node {
     /// Whether the client dropped attributes of the span: lists of messages may lack some.
     pub(super) is_partial: bool,
     /// For a model call known only from the messages on its agent's span: its index among those.
-    pub(super) told: Option<usize>,
+    pub(super) agent_turn: Option<usize>,
 }
 
 impl Node {

@@ -1,5 +1,4 @@
-//! Stage "question and answer": takes steps, scopes, root and failure, gives what the run was asked first and what it answered at
-//! last.
+//! Stage "question and answer": takes steps, scopes, root and failure, gives the first question of the run and its last answer
 //!
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
@@ -132,9 +131,8 @@ fn closing<'a>(
             _ => None,
         })
     });
-    let says_it =
-        |message: &Message| message.has_words() && output.as_str().is_some_and(|output| output.trim() == message.content().trim());
-    last.filter(|(.., message)| says_it(message))
+    let has_it = |message: &Message| message.has_words() && output.as_str().is_some_and(|output| output.trim() == message.content().trim());
+    last.filter(|(.., message)| has_it(message))
         .max_by_key(|(at, step, _)| (*at, *step))
 }
 
@@ -180,8 +178,8 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
     let last = last_answer(steps, scopes, root);
     let is_later = |at: UnixNanos| last.as_ref().is_none_or(|last| !last.in_conversation || at >= last.at);
     if let Some(explicit) = final_output(steps).filter(|explicit| is_later(explicit.at)) {
-        let says_it = |last: &&Utterance| text(&last.content).trim() == text(&explicit.content).trim();
-        return Some(last.as_ref().filter(says_it).cloned().unwrap_or(explicit));
+        let has_it = |last: &&Utterance| text(&last.content).trim() == text(&explicit.content).trim();
+        return Some(last.as_ref().filter(has_it).cloned().unwrap_or(explicit));
     }
     let agent = root.and_then(|root| last_agent(steps, scopes, root));
     let around = || root.and_then(|root| OwnWords::answered_around(steps, root));

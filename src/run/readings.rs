@@ -1,7 +1,7 @@
 //! Stage "reading": takes the spans of a mended trace and its log records, gives each span as the operation that its dialect
 //! reads in it.
 //!
-//! It comes first since nothing behind it knows attribute keys. Log records are given to their spans before, because a dialect
+//! It comes first since no later stage knows attribute keys. Log records are given to their spans before, because a dialect
 //! reads a span together with them.
 
 use std::cell::Cell;
@@ -55,7 +55,7 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
             resource: Arc::clone(&span.resource),
             is_server: span.kind == SpanKind::Server,
             is_partial: span.dropped_attributes > 0,
-            told: None,
+            agent_turn: None,
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }
@@ -119,7 +119,7 @@ impl Readings {
     }
 
     /// Whether this one is independent (not merged).
-    pub(super) fn stands(&self, id: ReadingId) -> bool {
+    pub(super) fn is_independent(&self, id: ReadingId) -> bool {
         self.merged_into.get(id).is_some_and(|merged| merged.get().is_none())
     }
 
@@ -141,7 +141,10 @@ impl Readings {
 
     /// The independent readings of a kind, by start.
     pub(super) fn of_kind(&self, kind: Kind) -> Vec<ReadingId> {
-        let of_kind = self.list.enumerate().filter(|(id, node)| node.kind() == kind && self.stands(*id));
+        let of_kind = self
+            .list
+            .enumerate()
+            .filter(|(id, node)| node.kind() == kind && self.is_independent(*id));
         of_kind.map(|(id, _)| id).collect()
     }
 
@@ -176,7 +179,7 @@ impl Readings {
 
     /// The independent ones. What became a part of another is dropped.
     pub(super) fn into_nodes(self) -> Nodes {
-        let mut standing: Vec<ReadingId> = self.list.ids().filter(|id| self.stands(*id)).collect();
+        let mut standing: Vec<ReadingId> = self.list.ids().filter(|id| self.is_independent(*id)).collect();
         self.settle_equal_starts(&mut standing);
         let mut places: IdVec<ReadingId, Option<NodeId>> = IdVec::filled(None, self.list.len());
         for (index, id) in standing.iter().enumerate() {

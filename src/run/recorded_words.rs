@@ -1,6 +1,6 @@
 //! Stage "recorded words": takes the nodes, gives model calls without messages what was recorded as their whole input and output.
 //!
-//! A client of one's own may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
+//! A custom client may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
 //! nonetheless. The stage comes after the duplicates: another span of the same call may have its messages.
 
 use serde_json::Value;
@@ -33,13 +33,13 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.
 fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
     let value = recorded.get()?;
-    let says_something = matches!(value, Value::Object(members) if !members.is_empty());
+    let has_content = matches!(value, Value::Object(members) if !members.is_empty());
     let role = match direction {
         Direction::Input => Role::User,
         Direction::Output => Role::Assistant,
     };
     // Messages without words are no evidence.
-    let is_words = says_something && !messages::is_read(value, direction);
+    let is_words = has_content && !messages::is_read(value, direction);
     is_words.then(|| vec![Message::text(role, value.to_string())])
 }
 

@@ -1,4 +1,4 @@
-//! What a tool gave back.
+//! Results of tools.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub(super) fn result_of(step: &Step) -> Value {
 
 /// Whether the answer that a model received from a failed tool has more than the failure: its words and others, or the failure
 /// is only a type.
-pub(super) fn says_more(answer: &Message, failure: &Failure) -> bool {
+pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
     let text = answer_text(answer);
     let told = text.trim();
     let message = failure.message.as_deref().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! Stage "running sums": takes the nodes, gives them with each call's own token counts where the client sums them up over calls.
+//! Stage "running sums": takes the nodes, gives each call its own token counts if the client sums them up over calls.
 //!
 //! It comes after the duplicates: a call with two spans would be subtracted twice.
 

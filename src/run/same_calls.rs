@@ -1,8 +1,8 @@
 //! Model calls of several runs that are one call.
 
+use super::call_record::{self, CallRecord};
 use super::id::StepId;
 use super::model::Run;
-use super::telling::{self, Telling};
 use crate::hash::{HashMap, HashSet};
 use crate::trace::{Finding, FindingKind};
 
@@ -21,12 +21,12 @@ pub(super) fn mark(runs: &mut [Run]) {
     let step_of = |(run, step): (usize, StepId)| runs.get(run).and_then(|run| run.steps.get(step));
     let contradict = |one, other| {
         let pair = (step_of(one), step_of(other));
-        matches!(pair, (Some(one), Some(other)) if Telling::from(one).contradicts(&Telling::from(other)))
+        matches!(pair, (Some(one), Some(other)) if CallRecord::from(one).contradicts(&CallRecord::from(other)))
     };
     let groups: Vec<Vec<(usize, StepId)>> = by_id
         .into_values()
         .filter(|places| places.len() > 1)
-        .flat_map(|places| telling::groups(&places, contradict))
+        .flat_map(|places| call_record::groups(&places, contradict))
         .collect();
     for places in groups {
         let Some((first_run, first_step)) = places.iter().copied().max_by_key(|(run, step)| {

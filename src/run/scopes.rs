@@ -71,9 +71,9 @@ impl Scopes {
         let around = unrelated(nodes, &mut owners);
         let owners = owners;
         // The scope without an agent is the outermost one wherever it exists.
-        let says_something = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
+        let has_facts = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
         let mut all = owners.iter().zip(&nodes.list);
-        if all.any(|(owner, node)| *owner == Owner::Nobody && says_something(node.kind())) {
+        if all.any(|(owner, node)| *owner == Owner::Nobody && has_facts(node.kind())) {
             known.insert(Owner::Nobody, list.push(DraftScope::default()));
         }
         for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {

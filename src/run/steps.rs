@@ -84,7 +84,7 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
             tool.name = span_names::tool(&operation.name).map(str::to_owned);
         }
         let span = hex(node.span_id.bytes());
-        let (span_id, observed, name) = match node.told {
+        let (span_id, observed, name) = match node.agent_turn {
             Some(place) => (None, Observed::Messages, format!("{span}:turn{place}")),
             None => (Some(node.span_id), Observed::Span, span),
         };
@@ -184,7 +184,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
         .filter(|call| is_silent(*call))
         .collect();
     // An agent's answer after its tools asked for none of them.
-    let told_until: HashMap<StepId, UnixNanos> = calls
+    let busy_until: HashMap<StepId, UnixNanos> = calls
         .values()
         .flatten()
         .filter_map(|(_, call)| Some((*call, steps.list.get(*call)?)))
@@ -200,7 +200,7 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             calls.get(behind.checked_sub(1)?)
         });
         let latest = latest.map(|(_, call)| *call);
-        let is_later = |call: &StepId| told_until.get(call).is_some_and(|end| step.started_at < *end);
+        let is_later = |call: &StepId| busy_until.get(call).is_some_and(|end| step.started_at < *end);
         step.dispatched_by = latest.filter(|call| !is_later(call)).filter(|call| {
             let has_open = open.get_mut(call).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
             has_open || !with_calls.contains(&step.scope) || silent.contains(call)
@@ -250,7 +250,7 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
             if agent.is_none() && draft.result.is_none() {
                 continue;
             }
-            let step = told_by_messages(steps, draft, (by, caller), agent.and_then(agent_step));
+            let step = step_from_messages(steps, draft, (by, caller), agent.and_then(agent_step));
             let at = steps.list.push(step);
             let conversation = id;
             steps.of_call.insert(CallRef { conversation, call }, at);
@@ -261,7 +261,7 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
     }
 }
 
-fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId, &Step), agent: Option<&Step>) -> Step {
+fn step_from_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId, &Step), agent: Option<&Step>) -> Step {
     let seen = draft.result.as_ref();
     let seen_at = seen.and_then(|seen| steps.step_of(seen.node)).map(|(_, reader)| reader.started_at);
     let after = caller.end_or_start();

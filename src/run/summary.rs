@@ -1,4 +1,4 @@
-//! Stage "the summary": takes the steps, the scopes and what is known of the run as one, gives the run.
+//! Stage "the summary": takes the steps, the scopes and the facts of the whole run, gives the run.
 //!
 //! It comes last: session, person, agent, metadata and findings are picked out of finished steps.
 

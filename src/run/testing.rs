@@ -26,7 +26,7 @@ pub(super) fn reading(number: u64, kind: Kind, time: Range<u64>) -> Node {
         resource: Arc::default(),
         is_server: false,
         is_partial: false,
-        told: None,
+        agent_turn: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stage "tool calls": takes the nodes, the scopes and the conversations, and joins each tool call in its three places: a model's
 //! output, a tool's span, the next model input. Gives the tools that no call asks for.
 //!
-//! It comes after the conversations, which hold the calls, and before the steps: each side fills what the other lacks, and a
+//! It comes after the conversations, which contain the calls, and before the steps: each side fills what the other lacks, and a
 //! step takes the operation as it is then.
 //!
 //! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal
@@ -23,7 +23,7 @@ use super::arguments::Fit;
 use super::conversation::{self, Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
-use super::results::{answer_text, says_more};
+use super::results::{answer_text, has_more};
 use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
@@ -188,13 +188,13 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
         return;
     }
     // A failure may have no more than its type: what the model received is the result.
-    let says_other = || {
+    let has_other = || {
         let failure = node.operation.failure.as_ref();
         failure.is_some_and(|failure| {
-            says_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default())
+            has_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default())
         })
     };
-    if tool.result.is_none() && !answer.is_without_result() && (!failed || says_other()) {
+    if tool.result.is_none() && !answer.is_without_result() && (!failed || has_other()) {
         tool.result = Some(answer.result_value());
     }
     if answer.is_error && !failed {

@@ -1,4 +1,4 @@
-//! What can go wrong with the index of search.
+//! Errors of the search index.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The thread that feeds an index: reads a bounded batch behind its position, adds it, moves the position with it.
+//! The thread that feeds an index: reads a bounded batch after its position, adds it, and moves the position.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub(super) fn start(store: Arc<dyn Store>, folder: PathBuf, shared: Arc<Shared>)
             folder,
             shared,
             part: None,
-            told: None,
+            reported: None,
         };
         feeder.run();
     };
@@ -63,7 +63,7 @@ struct Feeder {
     shared: Arc<Shared>,
     part: Option<(u64, Part)>,
     /// The error that was reported last.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 impl Feeder {
@@ -71,13 +71,13 @@ impl Feeder {
         while !self.stops() {
             self.forget_traces();
             match self.step() {
-                Ok(true) => self.told = None,
+                Ok(true) => self.reported = None,
                 Ok(false) => self.wait(LOOK),
                 Err(error) => {
                     let text = error.to_string();
-                    if self.told.as_ref() != Some(&text) {
+                    if self.reported.as_ref() != Some(&text) {
                         tracing::error!(%error, "search is not fed; it is tried again");
-                        self.told = Some(text);
+                        self.reported = Some(text);
                     }
                     if let SearchError::Part { source, .. } = &error
                         && !is_of_the_disk(source)

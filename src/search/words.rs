@@ -1,4 +1,4 @@
-//! What is a word: letters and digits without a break, in small letters, at most [`LONGEST`] bytes of it.
+//! Splits text into words: consecutive letters and digits, in lower case, at most [`LONGEST`] bytes of it.
 //!
 //! Each trace of a batch is one document, in which each word occurs once. Base64 and the like are not words: nobody types them.
 

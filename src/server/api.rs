@@ -1,4 +1,4 @@
-//! The routes of the API, each behind the right that it takes, and the project that a request is led to.
+//! The routes of the API, each with its required right, and the choice of a request's project.
 
 use std::sync::Arc;
 

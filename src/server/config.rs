@@ -1,4 +1,4 @@
-//! What a bridge is started with, and why it may not start.
+//! The configuration of a bridge, and why it may not start.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,4 +1,4 @@
-//! Every request passes here: whose it is, and whether it may.
+//! The gate that every request passes: authentication and authorization.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

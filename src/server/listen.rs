@@ -1,4 +1,4 @@
-//! Ports: who is let in, and how many at once.
+//! Ports: accepts connections, and limits their number.
 
 use std::future::Future;
 use std::io;

@@ -333,7 +333,7 @@ const STORE: &[Row] = &[
     (
         "maintenance_failed",
         Kind::Gauge,
-        "1 while compression or retention fails; it is retried, and the server's log says why.",
+        "1 while compression or retention fails; it is retried, and the server's log has the reason.",
         |of| of.maintained.failure.is_some().into(),
     ),
     (

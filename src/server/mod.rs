@@ -254,7 +254,7 @@ impl Server {
         tokio::select! {
             () = end => {}
             () = look_at_certificates(&self.ports) => {}
-            () = upkeep::tell(self.gate.projects.stores()) => {}
+            () = upkeep::log_upkeep(self.gate.projects.stores()) => {}
         }
         self.gate.projects.first().receiver.shut();
         self.gate.projects.stop_reading();

@@ -1,4 +1,4 @@
-//! A service of another room on the port of the API.
+//! Mounts a service of another module on the port of the API.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Logs what the stores did in the background.
+//! Logs background work of the stores.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::store::Maintained;
 const LOOK: Duration = Duration::from_secs(30);
 
 /// Tells what maintenance did and what failed, each once. Never ends.
-pub(super) async fn tell(stores: Stores) {
+pub(super) async fn log_upkeep(stores: Stores) {
     let mut before: Vec<Maintained> = Vec::new();
     loop {
         tokio::time::sleep(LOOK).await;

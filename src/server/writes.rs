@@ -1,4 +1,4 @@
-//! Requests of the API that write: read by the receiver, so that its limits hold, and stored as its requests are.
+//! Requests of the API that write: read by the receiver, so that its limits apply, and stored like its requests.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(crate) struct Joined {
     pub(crate) traces: HashSet<TraceId>,
 }
 
-/// What an exporter says of one operation.
+/// What an exporter records of one operation.
 struct Exported<'r> {
     trace: TraceId,
     span: Option<SpanId>,
@@ -73,7 +73,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
     let writer = AttributeWriter::new(Vocabulary::GenAi);
     let mut session_of: HashMap<TraceId, String> = HashMap::new();
     let mut last: HashMap<String, Last> = HashMap::new();
-    // Model calls that the client tells of and that are of no conversation.
+    // Model calls that the client records outside all conversations.
     let mut auxiliary: HashSet<String> = HashSet::new();
     let mut read_spans: Vec<(Span, crate::dialect::Read)> = Vec::with_capacity(spans.len());
     for span in spans {
@@ -137,7 +137,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
             let is_known = operation.response_id.as_ref().is_some_and(|id| auxiliary.contains(id));
             exported.start <= last.end || !says || is_known
         };
-        // A turn that the file does not have yet stays a run of its own.
+        // A turn that the file does not have yet stays a separate run.
         let mut later: HashMap<TraceId, bool> = HashMap::new();
         for (index, exported) in pool.calls.iter().enumerate() {
             let is_later = !pool.taken.contains(&index) && !is_beside(exported);
@@ -197,7 +197,7 @@ impl<'r> Pool<'r> {
         self.by_tokens.values_mut().for_each(|list| list.reverse());
     }
 
-    /// What the exporter says of an operation of the session.
+    /// What the exporter records of an operation of the session.
     fn of(&mut self, operation: &Operation) -> Option<&Exported<'r>> {
         if operation.kind == Kind::Tool {
             let id = operation.tool.as_ref()?.call_id.as_deref()?;
@@ -260,7 +260,7 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     }
 }
 
-/// A span for a trace that an exporter sent of a session: with it the session's own spans tell of the run.
+/// A span for a trace that an exporter sent of a session: with it the run is read from the session's own spans.
 pub(crate) fn told_in(exported: &Run) -> Option<Span> {
     let session = exported.session_id.as_deref()?;
     let id = ids::span(exported.trace_id, "told_in", session);

@@ -1,8 +1,8 @@
 //! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode and Pi.
 //!
-//! Each client has a reader in a folder of its own. It gives [`Thread`](recording::Thread)s: what one agent heard, said and did, in
+//! Each client has a reader in its own folder. It returns [`Thread`](recording::Thread)s: messages and actions of one agent, in
 //! order. [`spans`] turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
-//! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives new ones beside them.
+//! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives additional ones.
 //!
 //! Reading never fails on odd records. What a reader does not know is counted by type, and the end of a file that is still being
 //! written waits for the next reading; both are [`Note`]s.

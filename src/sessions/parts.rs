@@ -75,7 +75,7 @@ fn media(block: &Value) -> Media {
     }
 }
 
-/// A message of Gemini's parts; calls and results of tools among them are told elsewhere.
+/// A message of Gemini's parts; calls and results of tools among them are recorded elsewhere.
 pub(super) fn of_gemini(role: Role, parts: &Value) -> Message {
     let mut out = Message {
         role,

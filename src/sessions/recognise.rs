@@ -101,7 +101,7 @@ fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     text.split_once(words)?.1.split('"').next()
 }
 
-/// The client that writes such a line, and its session; `None` where the line does not tell.
+/// The client that writes such a line, and its session; `None` if the line does not show it.
 fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     let kind = get::text(value, "/type").unwrap_or_default();
     let session = get::text(value, "/sessionId");

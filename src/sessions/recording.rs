@@ -108,9 +108,9 @@ pub(super) struct Call {
     pub(super) system: Option<Arc<str>>,
     /// The tools, where they are known.
     pub(super) tools: Arc<[ToolDefinition]>,
-    /// What the model was given in this call, where the file has the exact request; else what was said before.
+    /// The input of this call, if the file has the exact request; else the conversation before.
     pub(super) exact: Option<Vec<Message>>,
-    /// What the model said; `None` where it said nothing.
+    /// The model's output; `None` if there is none.
     pub(super) output: Option<Message>,
     pub(super) usage: TokenCount,
     pub(super) cost: Cost,
@@ -144,7 +144,7 @@ pub(super) struct ToolResult {
 pub(super) struct Compaction {
     pub(super) id: String,
     pub(super) at: Option<UnixNanos>,
-    /// What the model is given in place of what was said; `None` where only the fact is known.
+    /// What replaces the conversation in the model's input; `None` if only the fact is known.
     pub(super) summary: Option<Message>,
     /// The model call that wrote it.
     pub(super) usage: TokenCount,

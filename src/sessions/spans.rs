@@ -1,6 +1,6 @@
 //! Threads to spans: a trace a turn, model calls and tools under their agent, sub-agents under the tool that asked for them.
 //!
-//! A turn's first model call has only what was said since the turn before: what came earlier is in the trace of that turn, to which
+//! A turn's first model call has only the messages since the turn before: earlier ones are in the trace of that turn, to which
 //! the root has a link. So spans take as much room as the files, however long a session grows.
 
 mod draft;
@@ -37,7 +37,7 @@ struct Builder {
 struct Cursor {
     /// The span of the agent whose work this is.
     agent: Option<usize>,
-    /// The last model call, and how many messages it was given; with what it said, if it said something.
+    /// The last model call, and the number of its input messages, including its output, if any.
     last: Option<(SpanId, u64, bool)>,
     /// What the next model call is given that no call before it was.
     pending: Vec<Message>,
@@ -187,7 +187,7 @@ impl Builder {
         cursor.agent = Some(self.add(Draft::new(trace, id, Some(parent), operation, thread)));
     }
 
-    /// The prompt of a sub-agent, and what it is told later.
+    /// The prompt of a sub-agent, and later messages to it.
     fn hear_prompt(&mut self, prompt: Prompt, cursor: &mut Cursor) {
         cursor.clock = prompt.at.or(cursor.clock);
         if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
@@ -357,7 +357,7 @@ impl Builder {
         }
     }
 
-    /// A summary takes the place of what was said. The call that wrote it is told beside the conversation.
+    /// A summary replaces the conversation. The call that wrote it is recorded outside the conversation.
     fn compacted(&mut self, thread: &Thread, compaction: Compaction, cursor: &mut Cursor) {
         if let Some(summary) = compaction.summary {
             (cursor.last, cursor.prompt) = (None, None);

@@ -1,4 +1,4 @@
-//! What is stored as one: the spans or log records of one trace that came in one request, or the metrics of a request.
+//! The unit of storage: the spans or log records of one trace that came in one request, or the metrics of a request.
 //!
 //! The chunks of a request share its bytes. If each would repeat much that is around its items, they are stored in
 //! the form of the module `shared`; which of the two is decided by the request alone.

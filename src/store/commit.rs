@@ -1,4 +1,4 @@
-//! The writing thread: what waits goes into one commit, with one write, one sync and one transaction.
+//! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

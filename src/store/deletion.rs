@@ -1,8 +1,8 @@
-//! Deletion on request: what is asked for, what was deleted, and the file that keeps it.
+//! Deletion on request: requests, results, and the file that records them.
 //!
 //! What is deleted stays deleted: spans and log records that come later for a deleted trace are not stored. So the ids of deleted
-//! traces are kept, in `deletions.json` beside the log, each with the digest of the session that it was in. A deletion that a crash
-//! interrupts is in that file as unfinished, with the segments that it has to rewrite, and the next start continues it.
+//! traces are kept, in `deletions.json` next to the log, each with the digest of the session that it was in. A deletion that a
+//! crash interrupts is in that file as unfinished, with the segments that it has to rewrite, and the next start continues it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};

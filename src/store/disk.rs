@@ -1,4 +1,4 @@
-//! The one door to the disk: files of one directory, by name.
+//! All access to the disk: files of one directory, by name.
 
 use std::fmt::Debug;
 use std::fs::{self, File};

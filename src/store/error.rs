@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
 use std::io;
 use std::path::{Path, PathBuf};

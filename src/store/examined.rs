@@ -1,4 +1,4 @@
-//! What was found in trying whether a bucket can be used.
+//! The result of examining whether a bucket can be used.
 
 /// One thing that was tried with a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]

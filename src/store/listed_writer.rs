@@ -1,4 +1,4 @@
-//! What a bucket tells of the servers that write to it.
+//! A server that writes to a bucket, as listed in the bucket.
 
 /// The database of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -85,7 +85,7 @@ impl Local {
             checked => (checked, open_and_replay(options, &disk)?),
         };
         let cut = lost_records::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
-        recovery.lost = told(directory, cut, recovery.lost);
+        recovery.lost = reported_losses(directory, cut, recovery.lost);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
@@ -166,7 +166,7 @@ impl Local {
             let cut = |index: &mut index::Reading| lost_records::cut_segments(&disk, directory, index.connection(), *active);
             store.reader.index(cut).ok()
         });
-        recovery.lost = told(directory, cut.unwrap_or_default(), recovery.lost);
+        recovery.lost = reported_losses(directory, cut.unwrap_or_default(), recovery.lost);
         store.lost = recovery.lost.clone();
         Ok(Opened { store, recovery })
     }
@@ -289,7 +289,7 @@ impl Local {
 }
 
 /// The losses to report: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
-fn told(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
+fn reported_losses(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
     // One that cannot be read prevents no report and no opening.
     let losses = Losses::of(directory).unwrap_or_default();
     losses.with(cut.into_iter().chain(found).collect())

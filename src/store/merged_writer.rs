@@ -1,4 +1,4 @@
-//! What became of the database of a server that is gone.
+//! The result of merging the database of a removed server.
 
 /// A database that was to be merged into another one.
 #[derive(Debug, Clone, PartialEq, Eq)]

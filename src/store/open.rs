@@ -1,4 +1,4 @@
-//! Opening a store: here alone engines are named.
+//! Opening a store: the only place that names engines.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Whether a store can be written to, and what it takes of the disk.
+//! Whether a store can be written to, and its disk usage.
 
 use std::io;
 use std::path::Path;

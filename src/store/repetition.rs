@@ -1,4 +1,4 @@
-//! Whether a chunk is there already, byte by byte. What several chunks share is compared once.
+//! Whether a chunk is stored already, compared byte by byte. What several chunks share is compared once.
 
 use std::collections::HashMap;
 

@@ -18,7 +18,7 @@ use super::options::{OpenOptions, Retention};
 pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
     match replay(options, disk) {
         Ok(Replayed::Opened(opened)) => Ok(*opened),
-        Ok(Replayed::Behind(known)) => rebuild(options, disk, "it covered more than the log holds".to_owned(), known),
+        Ok(Replayed::Behind(known)) => rebuild(options, disk, "it covered more than the log contains".to_owned(), known),
         Err(Error::Index { source, .. }) if index::is_corrupt(&source) => rebuild(options, disk, source.to_string(), Places::new()),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Receiving waits for retention where it is faster: a new segment begins once the one before the last has been counted.
+//! Backpressure: if receiving is faster than retention, a new segment begins only once the one before the last has been counted.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the threads of a store know of one another.
+//! The state that the threads of a store share.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Whose turn it is to write to the index.
+//! Turns of the threads that write to the index.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

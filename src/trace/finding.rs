@@ -1,4 +1,4 @@
-//! Oddities of the data, named.
+//! Findings: oddities of the data, by kind.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Many spans to one mended tree. [`Trace::from_spans`] never fails: oddities become [`Finding`]s.
+//! Builds one repaired tree from many spans. [`Trace::from_spans`] never fails: oddities become [`Finding`]s.
 //!
 //! Any order, batching or repetition of the same spans gives the same trace.
 

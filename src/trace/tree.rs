@@ -1,4 +1,4 @@
-//! The mended tree.
+//! The repaired tree.
 
 use super::finding::Finding;
 use crate::span::{Span, SpanId};

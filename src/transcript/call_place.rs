@@ -1,4 +1,4 @@
-//! What names a tool call of a run, as its model call asked for it.
+//! Identifies a tool call of a run by the model call that asked for it.
 
 use crate::run::{Step, StepId};
 

@@ -1,4 +1,4 @@
-//! What a tool was called with: from the tool's own span, else the model call that asked for it.
+//! The arguments of a tool call: from the tool's own span, else the model call that asked for it.
 
 use serde_json::Value;
 

@@ -55,13 +55,13 @@ pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallR
         Some(value) => Json::from(value),
         None => step.and_then(|step| content::output(results, step)).unwrap_or_default(),
     };
-    let says_nothing = match &value {
+    let is_blank = match &value {
         Json::Text(text) => text.trim().is_empty(),
         // Null, and the empty object or list that some clients record beside the error.
         other => other.is_empty(),
     };
     match failure.map(calls::error_text) {
-        Some(error) if says_nothing => (format!("Error: {error}").into(), failure),
+        Some(error) if is_blank => (format!("Error: {error}").into(), failure),
         _ => (value, failure),
     }
 }

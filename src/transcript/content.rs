@@ -1,4 +1,4 @@
-//! What went into an operation and what came out, as one JSON value each.
+//! Input and output of an operation, as one JSON value each.
 
 use serde_json::Value;
 

@@ -26,25 +26,25 @@ impl<'a> ConversationWords<'a> {
         let entries = conversations().map(Vec::len).sum::<usize>();
         // Words are long: a set that grows hashes them again.
         let mut words: HashSet<Text<'a>> = HashSet::with_capacity_and_hasher(2 * entries, foldhash::fast::RandomState::default());
-        let mut tell = |text: Text<'a>| {
+        let mut add = |text: Text<'a>| {
             let _ = words.insert(trimmed(text));
         };
         for entry in conversations().flatten() {
             match &entry.kind {
-                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message, &mut tell),
-                EntryKind::Result(result) => tell(text(&result.result)),
-                EntryKind::Call(call) => run.steps.get(call.tool).into_iter().for_each(|tool| asked(tool, &mut tell)),
+                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message, &mut add),
+                EntryKind::Result(result) => add(text(&result.result)),
+                EntryKind::Call(call) => run.steps.get(call.tool).into_iter().for_each(|tool| asked(tool, &mut add)),
             }
         }
         for utterance in [&run.question, &run.answer].into_iter().flatten() {
-            tell(text(&utterance.content));
+            add(text(&utterance.content));
         }
         let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
         Self { words, has_json }
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
-    pub(crate) fn untold(&self, operation: &Operation) -> Option<&'static str> {
+    pub(crate) fn unwritten(&self, operation: &Operation) -> Option<&'static str> {
         match (
             self.lacks(&operation.input, operation.input_messages.as_deref(), Direction::Input),
             self.lacks(&operation.output, operation.output_messages.as_deref(), Direction::Output),
@@ -65,12 +65,12 @@ impl<'a> ConversationWords<'a> {
             Some(Form::Text(text)) if text.starts_with('{') => json_read::read(text).ok(),
             Some(_) | None => None,
         };
-        let holds = match read {
+        let matches = match read {
             Some(Json::Object(map)) if !is_alone(map.len(), |key| map.contains_key(key)) => self.has_json && self.has(&compact(&map)),
-            Some(json) => self.holds(&json.into(), direction),
-            None => recorded.get().is_none_or(|value| self.holds(value, direction)),
+            Some(json) => self.matches(&json.into(), direction),
+            None => recorded.get().is_none_or(|value| self.matches(value, direction)),
         };
-        !holds
+        !matches
     }
 
     fn has(&self, words: &str) -> bool {
@@ -83,7 +83,7 @@ impl<'a> ConversationWords<'a> {
         all
     }
 
-    fn holds(&self, value: &Value, direction: Direction) -> bool {
+    fn matches(&self, value: &Value, direction: Direction) -> bool {
         let may_be_words = self.has_json || !(value.is_object() || value.is_array());
         if value.is_null() || may_be_words && self.has(&text(value)) {
             return true;
@@ -123,30 +123,30 @@ fn is_alone(keys: usize, has: impl Fn(&str) -> bool) -> bool {
 }
 
 /// The words of a message: its text, else its calls.
-fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
+fn texts<'a>(message: &'a Message, add: &mut impl FnMut(Text<'a>)) {
     for call in &message.tool_calls {
-        tell(format!("{} {}", call.name, calls::arguments_json(call)).into());
+        add(format!("{} {}", call.name, calls::arguments_json(call)).into());
     }
     // What a sub-agent is asked is an argument of the call around it.
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
     let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
-    members.filter_map(Value::as_str).for_each(|words| tell(words.into()));
-    tell(content::content(message));
+    members.filter_map(Value::as_str).for_each(|words| add(words.into()));
+    add(content::content(message));
     // The name on a result is that of its call.
     if let Some(name) = message.name.as_ref().filter(|_| message.role != Role::Tool) {
-        tell(name.into());
+        add(name.into());
     }
     if let Some(result) = &message.result {
-        tell(text(result));
+        add(text(result));
     }
 }
 
 /// What a tool is asked in words.
-fn asked<'a>(tool: &'a Step, tell: &mut impl FnMut(Text<'a>)) {
+fn asked<'a>(tool: &'a Step, add: &mut impl FnMut(Text<'a>)) {
     let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     match arguments {
-        Some(Value::String(text)) => tell(text.into()),
-        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).for_each(|words| tell(words.into())),
+        Some(Value::String(text)) => add(text.into()),
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).for_each(|words| add(words.into())),
         _ => {}
     }
 }

@@ -118,21 +118,21 @@ impl<'a> Transcript<'a> {
 
     /// The scopes, each with the tool step inside which its words belong: its own caller, else that of the scope around it,
     /// which comes before it.
-    pub(crate) fn homes(&self) -> Vec<(ScopeId, Option<StepId>)> {
-        let mut homes: IdVec<ScopeId, Option<StepId>> = IdVec::with_capacity(self.run.scopes.len());
+    pub(crate) fn scopes_with_tool(&self) -> Vec<(ScopeId, Option<StepId>)> {
+        let mut scopes: IdVec<ScopeId, Option<StepId>> = IdVec::with_capacity(self.run.scopes.len());
         for scope in &self.run.scopes {
-            let around = || homes.known(scope.parent?);
-            let home = scope.called_by.or_else(around);
-            homes.push(home);
+            let around = || scopes.known(scope.parent?);
+            let tool = scope.called_by.or_else(around);
+            scopes.push(tool);
         }
-        homes.ids().zip(homes).collect()
+        scopes.ids().zip(scopes).collect()
     }
 
     /// The scopes by the tool step inside which their words belong, each list in order of its first words.
     pub(crate) fn scopes_by_home(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
         let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
-        for (scope, home) in self.homes() {
-            scopes.entry(home).or_default().push(scope);
+        for (scope, tool) in self.scopes_with_tool() {
+            scopes.entry(tool).or_default().push(scope);
         }
         for list in scopes.values_mut() {
             list.sort_by_cached_key(|scope| self.begin(*scope));

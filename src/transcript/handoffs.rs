@@ -1,4 +1,4 @@
-//! Calls by which models passed the run on: a handoff that such a call shows is not presented again.
+//! Calls by which models handed the run over: a handoff that such a call shows is not presented again.
 
 use crate::hash::HashMap;
 use crate::operation::Kind;

@@ -1,4 +1,4 @@
-//! What of a conversation was there before its first model call, and what of that is from before the run.
+//! The part of a conversation before its first model call, and the part of that from before the run.
 
 use crate::operation::{Message, Role};
 use crate::run::{Entry, EntryKind};

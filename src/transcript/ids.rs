@@ -1,4 +1,4 @@
-//! Ids, each once.
+//! Makes ids unique.
 
 use crate::document::json::Text;
 use crate::hash::HashMap;

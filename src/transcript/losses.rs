@@ -17,20 +17,20 @@ use crate::transcript::{content, facts};
 pub(crate) struct Losses {
     losses: Vec<Loss>,
     /// Facts of operations without a place, each named once, with the first span that has it.
-    facts: BTreeMap<String, Told>,
+    facts: BTreeMap<String, FactLoss>,
     /// Facts that have a place.
     placed: &'static [&'static str],
 }
 
 /// Which operations have a fact.
 #[derive(Debug, Default)]
-struct Told {
+struct FactLoss {
     first: Option<SpanId>,
     last: Option<SpanId>,
     others: u64,
 }
 
-impl Told {
+impl FactLoss {
     /// An operation's facts come one after the other.
     fn add(&mut self, span: Option<SpanId>) {
         if span.is_none() || span == self.last {
@@ -59,8 +59,8 @@ impl Losses {
         self.facts.entry(name.into()).or_default().add(span);
     }
 
-    /// The facts of an operation that the document contains. `is_told`: whether a fact that may have a place has one.
-    pub(crate) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+    /// The facts of an operation that the document contains. `is_written`: whether a fact that may have a place has one.
+    pub(crate) fn step(&mut self, run: &Run, step: &Step, is_written: impl Fn(&str, &Json<'_>) -> bool) {
         let span = run.span_of(step);
         for (key, value) in facts::all(run, step).iter() {
             if !self.placed.contains(&key) {
@@ -68,7 +68,7 @@ impl Losses {
                     Some(told) => told.add(span),
                     None => self.fact(span, key),
                 }
-            } else if !is_told(key, &value) {
+            } else if !is_written(key, &value) {
                 self.fact(span, format!("{key} of {}", step.operation.kind.name()));
             }
         }
@@ -78,12 +78,12 @@ impl Losses {
     }
 
     /// Reports an operation without a turn: its facts, input and output, except those that turns contain.
-    pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
-        self.step(turns.run, step, is_told);
+    pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_written: impl Fn(&str, &Json<'_>) -> bool) {
+        self.step(turns.run, step, is_written);
         let kind = step.operation.kind;
         if !turn_facts::hands_on(kind) {
             self.add(step.span_id, kind.name(), LossReason::NoPlace);
-        } else if let Some(what) = turns.untold(step) {
+        } else if let Some(what) = turns.unwritten(step) {
             self.add(step.span_id, format!("{}: {what}", kind.name()), LossReason::NoPlace);
         }
     }
@@ -93,11 +93,11 @@ impl Losses {
     pub(crate) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
         let Some(utterance) = utterance else { return };
         let words = content::text(&utterance.content);
-        let says_it = |entry: &Entry| match &entry.kind {
+        let has_it = |entry: &Entry| match &entry.kind {
             EntryKind::Message(message) | EntryKind::Turn(message) => content::content(message).trim() == words.trim(),
             _ => false,
         };
-        if !run.scopes.iter().flat_map(|scope| &scope.conversation).any(says_it) {
+        if !run.scopes.iter().flat_map(|scope| &scope.conversation).any(has_it) {
             let span = run.steps.get(utterance.step).and_then(|step| step.span_id);
             self.add(span, what, LossReason::NoPlace);
         }
@@ -148,7 +148,7 @@ impl Losses {
                 self.step(turns.run, tool, |key, value| match key {
                     "agent" => value.as_str() == agent,
                     "tool_call_id" => value.as_str() == Some(id),
-                    _ => turns.tell(key, tool),
+                    _ => turns.contains(key, tool),
                 });
             }
         }

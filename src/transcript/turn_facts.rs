@@ -38,7 +38,7 @@ impl<'a> TurnFacts<'a> {
 
     /// Whether a model call of the run has this fact of an operation too, by its name in
     /// [`facts::all`](crate::transcript::facts::all).
-    pub(crate) fn tell(&self, fact: &str, step: &Step) -> bool {
+    pub(crate) fn contains(&self, fact: &str, step: &Step) -> bool {
         match fact {
             "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
             "model" => step
@@ -48,8 +48,8 @@ impl<'a> TurnFacts<'a> {
                 .is_some_and(|name| self.model_calls().models.contains(name)),
             "tool_definitions" => {
                 let tools = &self.model_calls().tools;
-                let is_told = |tool: &ToolDefinition| tools.get(tool.name.as_str()).is_some_and(|known| known.contains(&tool));
-                step.operation.tool_definitions.iter().all(is_told)
+                let is_written = |tool: &ToolDefinition| tools.get(tool.name.as_str()).is_some_and(|known| known.contains(&tool));
+                step.operation.tool_definitions.iter().all(is_written)
             }
             "tool_call_id" => calls::asked(self.run, step).is_some_and(|call| call.id.as_deref() == calls::call_id(self.run, step)),
             _ => false,
@@ -57,7 +57,7 @@ impl<'a> TurnFacts<'a> {
     }
 
     /// Descriptions of facts of an agent or a chain that no turn contains.
-    pub(crate) fn untold(&self, step: &Step) -> Option<&'static str> {
+    pub(crate) fn unwritten(&self, step: &Step) -> Option<&'static str> {
         let operation = &step.operation;
         // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
         let (question, answer) = (self.run.question.as_ref(), self.run.answer.as_ref());
@@ -65,7 +65,7 @@ impl<'a> TurnFacts<'a> {
         if !has_messages && repeats(&operation.input, question) && repeats(&operation.output, answer) {
             return None;
         }
-        self.words.get_or_init(|| ConversationWords::of(self.run)).untold(operation)
+        self.words.get_or_init(|| ConversationWords::of(self.run)).unwritten(operation)
     }
 
     fn model_calls(&self) -> &ModelCalls<'a> {

@@ -1,4 +1,4 @@
-//! What was said in a run, in full: the conversation of each agent, and what went into and came out of the operations that
+//! The conversations of a run, in full, and input and output of the operations that
 //! no conversation shows.
 
 use std::borrow::Cow;
@@ -166,7 +166,7 @@ pub(crate) fn beside(run: &Run) -> Vec<Beside> {
         let operation = &step.operation;
         match operation.kind {
             Kind::Plain | Kind::Detail => false,
-            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.untold(operation).is_some(),
+            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.unwritten(operation).is_some(),
             _ => !transcript.is_in_conversation(*index),
         }
     });

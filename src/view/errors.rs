@@ -1,4 +1,4 @@
-//! What went wrong in a run: words for one line, and the stack apart from them.
+//! The errors of a run: a line for each, with the stack separate.
 
 use std::borrow::Cow;
 

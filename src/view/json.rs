@@ -1,4 +1,4 @@
-//! A run as JSON, for programs: what `spanbridge show --json` prints. What is not said is left out.
+//! A run as JSON, for programs: what `spanbridge show --json` prints. Unknown values are left out.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What people see of a run: an outline with times, totals, conversations, errors. The command line prints it, and
+//! A run for people: an outline with times, totals, conversations, errors. The command line prints it, and
 //! the pages show it.
 //!
 //! All content of spans comes from others, who may be malicious: text goes through `view::text` before it is shown.

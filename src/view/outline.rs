@@ -15,13 +15,13 @@ pub(crate) struct Row {
 }
 
 /// Whether a step is of interest to people; the children of the others move up.
-fn is_told(step: &Step) -> bool {
+fn is_shown(step: &Step) -> bool {
     !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
 }
 
 /// The outline of a run.
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
-    rows_of(run, is_told)
+    rows_of(run, is_shown)
 }
 
 /// The outline with every step in it, also with those without agent facts.
@@ -29,7 +29,7 @@ pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
     rows_of(run, |_| true)
 }
 
-fn rows_of(run: &Run, is_told: impl Fn(&Step) -> bool) -> Vec<Row> {
+fn rows_of(run: &Run, is_shown: impl Fn(&Step) -> bool) -> Vec<Row> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
     // The nearest ancestor that is shown; a parent comes before its children.
@@ -37,11 +37,11 @@ fn rows_of(run: &Run, is_told: impl Fn(&Step) -> bool) -> Vec<Row> {
     for (index, step) in run.steps.enumerate() {
         let parent = step.parent.filter(|parent| *parent < index);
         let above = parent.and_then(|parent| match run.steps.get(parent) {
-            Some(above) if is_told(above) => Some(parent),
+            Some(above) if is_shown(above) => Some(parent),
             _ => nearest.get(parent).copied().flatten(),
         });
         nearest.push(above);
-        if is_told(step) {
+        if is_shown(step) {
             match above.and_then(|above| children.get_mut(above)) {
                 Some(of_parent) => of_parent.push(index),
                 None => tops.push(index),

@@ -1,4 +1,4 @@
-//! One step in a few words: its name, what went in, what came out.
+//! One step in a few words: its name, input and output.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! One request being answered: what it may take, whether anybody still waits, and where the answer goes.
+//! One request in progress: its limits, whether the client still waits, and where the answer goes.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! About how much memory a trace takes while it is read: known from its bytes before they are decoded.
+//! Estimates the memory that a trace takes while it is read, from its bytes before they are decoded.
 
 use crate::otlp::census::{Census, census};
 use crate::store::ChunkKind;

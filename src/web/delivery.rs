@@ -1,4 +1,4 @@
-//! An answer on its way to the client: made by a thread, taken by a connection, never much of it in between.
+//! An answer on its way to the client: a thread writes it, a connection reads it, with a bounded buffer in between.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Which traces something came for, as it comes: one reader of arrivals for all who look.
+//! Live notice of changed traces: one reader of arrivals for all viewers.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -33,11 +33,11 @@
 //! token's project alone.
 
 pub(crate) mod answer;
-mod aside;
 mod blocks;
 pub(crate) mod cost;
 mod deletion;
 mod delivery;
+mod detached;
 mod evaluation;
 mod import;
 pub mod listing;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::aside::Aside;
+use super::detached::Detached;
 
 /// What reading may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +63,11 @@ pub struct Readers {
     stopped: AtomicBool,
     spare: Mutex<Vec<Weak<dyn Spare>>>,
     /// Reads documents that are sent to be stored.
-    pub(crate) documents: Aside,
+    pub(crate) documents: Detached,
     /// Reads and checks blocks.
-    pub(crate) blocks: Aside,
+    pub(crate) blocks: Detached,
     /// Answers whether the bridge works, and what it counts.
-    pub(crate) states: Aside,
+    pub(crate) states: Detached,
     /// Closed at the end.
     end: Semaphore,
 }
@@ -82,9 +82,9 @@ impl Readers {
             bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             spare: Mutex::default(),
-            documents: Aside::default(),
-            blocks: Aside::default(),
-            states: Aside::default(),
+            documents: Detached::default(),
+            blocks: Detached::default(),
+            states: Detached::default(),
             end: Semaphore::new(0),
         }
     }

@@ -205,7 +205,7 @@ async fn healthz() -> Response {
     reply("text/plain", "ok\n".to_owned())
 }
 
-/// The disk is asked aside.
+/// The disk is asked detached.
 async fn readyz(OfProject(web): OfProject) -> Response {
     let first = Filter {
         limit: Some(1),

@@ -1,6 +1,6 @@
-//! Runs that were built, kept for whoever asks next: a list, a summary and each document of a trace at one revision build it once.
+//! A cache of runs: a list, a summary and each document of a trace at one revision build it once.
 //!
-//! What they take is reserved from the memory for reading, and given back when another request needs it.
+//! Their memory is reserved from the memory for reading, and returned when another request needs it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Parts of URLs, which are file names too.
+//! Parts of URLs, which are also file names.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 

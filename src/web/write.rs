@@ -1,4 +1,4 @@
-//! Requests that write: what becomes of their bodies.
+//! Requests that write: the outcomes of their bodies.
 
 use std::sync::Arc;
 

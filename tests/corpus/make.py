@@ -1554,7 +1554,7 @@ def calls_and_results():
 
 def clocks():
     c = Case(146, "made-clocks", "Times that are missing, equal, or of another clock", """
-1. The model call has no start: its end stands in for it, nothing is of 1970, and no latency is told.
+1. The model call has no start: its end is used instead, nothing is of 1970, and no latency is told.
 2. The server's clock is an hour behind its client's: the server's span and what is below it lie within the client's.
 3. A clock of milliseconds: the tools and the call that reads their results begin at once, and the messages of a call have one time.""")
     ask, calls = chat("user", "How deep?"), [("k1", "sound", {"at": 1}), ("k2", "sound", {"at": 2})]

@@ -307,7 +307,7 @@ fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
         &findings,
         "log",
         "wrong",
-        "segment 1: its records are raw, but its header says otherwise",
+        "segment 1: its records are raw, but its header does not match",
     );
     let mend = findings
         .iter()

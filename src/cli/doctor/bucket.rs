@@ -1,4 +1,4 @@
-//! The bucket: what a server must be let do there.
+//! The bucket: whether a server has the permissions that it needs.
 
 use super::finding::Findings;
 use crate::cli::out;

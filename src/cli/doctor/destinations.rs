@@ -67,13 +67,13 @@ async fn examine(destination: &Destination, found: &mut Findings) {
     {
         return found.warning(
             format!("{name} ({}) accepts spans but no log records", destination.uri),
-            "log records are not forwarded to it, so it does not show what they say about spans",
+            "log records are not forwarded to it, so it does not show what they contain about spans",
             "set logs = \"into-spans\" and a dialect in its [[forward]] table, or logs = \"leave\"",
         );
     }
     let Destination { uri, preset, project, .. } = destination;
     found.ok(format!(
-        "{name} ({uri}) responds and accepts the spans of project {project}, which it gets as preset {preset} says"
+        "{name} ({uri}) responds and accepts the spans of project {project}, which it gets by preset {preset}"
     ));
 }
 

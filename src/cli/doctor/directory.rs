@@ -1,4 +1,4 @@
-//! The data directory: is it there, whose is it, is there room, and does its file system keep what it synced.
+//! The data directory: existence, owner, free space, and whether its file system keeps what it synced.
 
 use std::ffi::OsStr;
 use std::fs;

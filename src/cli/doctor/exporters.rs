@@ -1,4 +1,4 @@
-//! The variables that exporters started in this shell would read: do their spans come here?
+//! The variables that exporters in this shell would read, and whether their spans would arrive here
 
 use std::env;
 use std::net::ToSocketAddrs as _;

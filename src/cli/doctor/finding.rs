@@ -1,4 +1,4 @@
-//! What the doctor found, and how it is reported.
+//! Findings and how they are reported.
 
 use serde::Serialize;
 

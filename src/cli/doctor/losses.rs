@@ -1,4 +1,4 @@
-//! Losses: those that are kept until an operator acknowledges them, and acknowledging them.
+//! Losses that are kept until an operator acknowledges them, and their acknowledgement.
 
 use std::path::Path;
 

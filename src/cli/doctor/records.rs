@@ -94,7 +94,7 @@ fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
     };
     found.wrong(
         format!(
-            "{}: segment {}: its records are {records}, but its header says otherwise: the 8th byte is damaged",
+            "{}: segment {}: its records are {records}, but its header does not match: the 8th byte is damaged",
             directory.display(),
             inspected.segment
         ),
@@ -249,7 +249,7 @@ fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Fi
                 named.join(", "),
                 if more == 0 { String::new() } else { format!(" and {more} more") }
             ),
-            "lists and documents lack these traces, or what they say of them is wrong. The log has them",
+            "lists and documents lack these traces, or have wrong values for them. The log has them",
             mend,
         );
     }
@@ -263,7 +263,7 @@ fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Fi
     if compared.sessions > 0 {
         found.warning(
             format!(
-                "{}: {} have another session than the log says",
+                "{}: {} have another session than in the log",
                 directory.display(),
                 many(compared.sessions, "trace")
             ),

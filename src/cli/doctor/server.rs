@@ -1,4 +1,4 @@
-//! The ports, who answers on them, and whether that is a bridge of this version which takes spans.
+//! The ports: what answers on them, and whether it is a bridge of this version that accepts spans.
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The settings as `serve` would have them: can they be used, for how long is the certificate valid, how many files may be open.
+//! The settings as `serve` would read them: validity, expiry of the certificate, limit of open files.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -97,7 +97,7 @@ fn secrets(sources: &Sources, found: &mut Findings) {
                 "{} contains redact_hash_key, and all users of this machine can read it (mode {mode:04o})",
                 path.display()
             ),
-            "with the key, anyone can find out which phone number or mail address a hash stands for",
+            "with the key, anyone can find out which phone number or mail address is behind a hash",
             format!("chmod o-rwx {}, or set SPANBRIDGE_REDACT_HASH_KEY instead", quoted(path)),
         );
     }

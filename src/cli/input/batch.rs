@@ -1,4 +1,4 @@
-//! The set that files make: what was read of them, documents and session files among it.
+//! Everything read from the given files, including documents and session files.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

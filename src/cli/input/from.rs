@@ -1,4 +1,4 @@
-//! What files hold, as `--from` names it.
+//! The kinds of files that `--from` names.
 
 use crate::cli::format_options::unknown;
 use crate::documents::{self, UnknownFormat};

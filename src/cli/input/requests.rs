@@ -1,4 +1,4 @@
-//! Export requests in a file: protobuf, JSON, and what is near to it.
+//! Export requests in a file: protobuf, JSON, and similar forms.
 
 use super::Batch;
 use crate::cli::problem::Problem;

@@ -1,4 +1,4 @@
-//! The tools on the port of a server's API. Each request stands alone: there are no sessions, and answers are JSON.
+//! The tools on the port of a server's API. Requests are stateless: there are no sessions, and answers are JSON.
 
 use std::sync::Arc;
 

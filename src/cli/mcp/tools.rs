@@ -59,9 +59,9 @@ pub(super) struct Tools {
 struct Runs {
     /// Only runs with this status: ok, error or running.
     status: Option<String>,
-    /// Only runs in which this agent did something. `*` stands for any text.
+    /// Only runs in which this agent did something. `*` matches any text.
     agent: Option<String>,
-    /// Only runs in which this model was asked or answered. `*` stands for any text.
+    /// Only runs in which this model was asked or answered. `*` matches any text.
     model: Option<String>,
     /// Only runs of this session.
     session: Option<String>,
@@ -150,7 +150,7 @@ impl Tools {
                 limit: Some(ask.limit.unwrap_or(LISTED).min(MOST)),
                 ..Filter::default()
             };
-            let runs = source.list_where(&filter, true, &|listed| work.holds(listed))?;
+            let runs = source.list_where(&filter, true, &|listed| work.matches(listed))?;
             Ok(lines(&runs, "no run matches"))
         })
         .await

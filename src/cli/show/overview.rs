@@ -1,4 +1,4 @@
-//! What is around the tree: whose run it was, its question and answer, its totals and its errors.
+//! The overview above the tree: whose run it was, its question and answer, its totals and its errors.
 
 use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
@@ -121,7 +121,7 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
     if let Some(tokens) = step::tokens(&totals.tokens) {
         let unmetered = match totals.unmetered_calls {
             0 => String::new(),
-            silent => format!(" ({silent} of {} say none)", many(totals.model_calls, "call")),
+            silent => format!(" ({silent} of {} have none)", many(totals.model_calls, "call")),
         };
         counts.push(format!("tokens {tokens}{unmetered}"));
     }

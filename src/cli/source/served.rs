@@ -1,4 +1,4 @@
-//! The store of a server, read within the memory that the server reads with.
+//! The store of a server, read within the server's memory limit for reading.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! `spanbridge store adopt`: what a server left that is gone.
+//! `spanbridge store adopt`: takes over what a removed server left.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ Examples:
 const ALIVE: Duration = Duration::from_secs(5 * 60);
 
 /// How often to look whether all was sent.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long requests in progress may take at the end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -150,7 +150,7 @@ impl Adopt {
         })?;
         while !forwarder.is_done() {
             adopted.ready()?;
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

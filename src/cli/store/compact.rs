@@ -1,4 +1,4 @@
-//! `spanbridge store compact`: databases of servers that are gone become one.
+//! `spanbridge store compact`: merges the databases of removed servers.
 
 use std::path::Path;
 use std::process::ExitCode;

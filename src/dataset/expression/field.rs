@@ -1,4 +1,4 @@
-//! What expressions ask of a run.
+//! The fields of a run that expressions can use.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Which runs: an expression over the facts of a run.
+//! Selects runs by an expression over their facts.
 //!
 //! ```text
 //! expression = all ("or" all)*

@@ -1,5 +1,5 @@
-//! Tokens to an expression, by recursive descent: three levels of grammar, and the value of a comparison is read as its field wants
-//! it while the place is at hand. A parser library would not make that shorter.
+//! Tokens to an expression, by recursive descent: three levels of grammar, and the value of a comparison is parsed by the type of
+//! its field, while its position is known. A parser library would not make that shorter.
 
 use std::ops::Range;
 

@@ -123,24 +123,24 @@ impl PartialEq for Pattern {
 impl Expression {
     /// Whether a run is one of these.
     #[must_use]
-    pub fn holds(&self, run: &Run) -> bool {
+    pub fn matches(&self, run: &Run) -> bool {
         match self {
-            Self::All(all) => all.iter().all(|one| one.holds(run)),
-            Self::Any(any) => any.iter().any(|one| one.holds(run)),
-            Self::Not(one) => !one.holds(run),
+            Self::All(all) => all.iter().all(|one| one.matches(run)),
+            Self::Any(any) => any.iter().any(|one| one.matches(run)),
+            Self::Not(one) => !one.matches(run),
             Self::Has(field) => field.is_said(run),
-            Self::Text(field, sameness, wanted) => sameness.holds(&field.values(run), &Cow::Borrowed(wanted.as_str())),
+            Self::Text(field, sameness, wanted) => sameness.matches(&field.values(run), &Cow::Borrowed(wanted.as_str())),
             Self::Like(field, pattern) => field.values(run).iter().any(|text| pattern.regex.is_match(text)),
-            Self::Status(sameness, wanted) => sameness.holds(&[Status::of(run)], wanted),
-            Self::Number(field, relation, wanted) => relation.holds(&field.values(run), wanted),
-            Self::Duration(relation, wanted) => relation.holds(field::duration(run).as_slice(), wanted),
-            Self::Start(relation, wanted) => relation.holds(&[run.started_at], wanted),
+            Self::Status(sameness, wanted) => sameness.matches(&[Status::of(run)], wanted),
+            Self::Number(field, relation, wanted) => relation.matches(&field.values(run), wanted),
+            Self::Duration(relation, wanted) => relation.matches(field::duration(run).as_slice(), wanted),
+            Self::Start(relation, wanted) => relation.matches(&[run.started_at], wanted),
         }
     }
 }
 
 impl Sameness {
-    fn holds<T: PartialEq>(self, said: &[T], wanted: &T) -> bool {
+    fn matches<T: PartialEq>(self, said: &[T], wanted: &T) -> bool {
         match self {
             Self::Equal => said.contains(wanted),
             Self::Different => !said.is_empty() && !said.contains(wanted),
@@ -149,7 +149,7 @@ impl Sameness {
 }
 
 impl Relation {
-    fn holds<T: PartialOrd>(self, said: &[T], wanted: &T) -> bool {
+    fn matches<T: PartialOrd>(self, said: &[T], wanted: &T) -> bool {
         match self {
             Self::Equal => said.contains(wanted),
             Self::Different => !said.is_empty() && !said.contains(wanted),

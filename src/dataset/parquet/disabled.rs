@@ -1,4 +1,4 @@
-//! A program without Parquet.
+//! Replaces Parquet in builds without the feature.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Rows of `messages` to Arrow's arrays, and those to a file.
+//! Converts rows of `messages` to Arrow arrays, and writes them to a file.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Which tables can be written, and why others cannot.
+//! Why a table cannot be written.
 
 use std::io;
 

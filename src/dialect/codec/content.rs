@@ -4,11 +4,11 @@ use crate::dialect::normalize;
 use crate::span::AnyValue;
 
 /// Whether a value is not another word for nothing.
-pub(in crate::dialect) fn says_something(value: &AnyValue) -> bool {
+pub(in crate::dialect) fn has_content(value: &AnyValue) -> bool {
     match value {
         AnyValue::Empty => false,
         AnyValue::String(text) => !matches!(text.trim(), "" | "null" | "[]" | "{}") && !normalize::is_withheld(text),
-        AnyValue::Array(items) => items.iter().any(says_something),
+        AnyValue::Array(items) => items.iter().any(has_content),
         AnyValue::KvList(pairs) => !pairs.is_empty(),
         AnyValue::Bytes(bytes) => !bytes.is_empty(),
         AnyValue::Double(number) => number.is_finite(),
@@ -21,9 +21,9 @@ pub(in crate::dialect) fn may_be_words(value: &AnyValue) -> bool {
     match value {
         AnyValue::String(text) => {
             let text = text.trim();
-            (text.contains(char::is_whitespace) || text.starts_with(['{', '['])) && says_something(value)
+            (text.contains(char::is_whitespace) || text.starts_with(['{', '['])) && has_content(value)
         }
-        AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => says_something(value),
+        AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => has_content(value),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! One message, put together of its contents.
+//! Builds one message from its contents.
 
 use std::collections::VecDeque;
 

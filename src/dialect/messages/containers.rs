@@ -60,7 +60,7 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
                 if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
                     return any(&printed, inside);
                 }
-                if let Some(printed) = python::literal(text).filter(holds_objects)
+                if let Some(printed) = python::literal(text).filter(contains_objects)
                     && let Some(messages) = any(&printed, inside)
                 {
                     return Some(messages);
@@ -85,7 +85,7 @@ fn opened(text: &str) -> Option<Value> {
 }
 
 /// Whether what Python printed is more than words in brackets.
-fn holds_objects(printed: &Value) -> bool {
+fn contains_objects(printed: &Value) -> bool {
     printed.is_object()
         || printed
             .as_array()

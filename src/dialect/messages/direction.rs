@@ -1,4 +1,4 @@
-//! Which way messages go.
+//! The direction of messages: input or output.
 
 use crate::operation::Role;
 

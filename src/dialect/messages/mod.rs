@@ -1,4 +1,4 @@
-//! Messages of every recorded shape into [`Message`]s: OpenAI chat and Responses, Anthropic blocks, Gemini contents,
+//! Converts messages of every recorded shape to [`Message`]s: OpenAI chat and Responses, Anthropic blocks, Gemini contents,
 //! OTel GenAI parts, OpenInference's flattened form, LangChain constructors, Vercel model messages, Bedrock blocks,
 //! Genkit and Agent Framework contents.
 //!
@@ -34,7 +34,7 @@ pub use system::system;
 #[must_use]
 pub(crate) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     let mut messages = containers::read(value, direction)?;
-    messages.retain_mut(says_something);
+    messages.retain_mut(has_content);
     messages.shrink_to_fit();
     (!messages.is_empty()).then_some(messages)
 }
@@ -48,7 +48,7 @@ pub(crate) fn is_read(value: &Value, direction: Direction) -> bool {
 #[must_use]
 pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut messages = flattened::read(group)?;
-    messages.retain_mut(says_something);
+    messages.retain_mut(has_content);
     messages.shrink_to_fit();
     Some(messages)
 }
@@ -59,11 +59,11 @@ pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
         .parts
         .iter()
         .any(|part| matches!(part, Part::Text(text) if is_withheld(text)));
-    withheld && !says_something(message)
+    withheld && !has_content(message)
 }
 
 /// Whether anything is left of a message without what its client withheld.
-fn says_something(message: &mut Message) -> bool {
+fn has_content(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
     // A trace contains a message once for each model call that was given it. Most have one part, and room for four.
     message.parts.shrink_to_fit();

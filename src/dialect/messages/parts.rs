@@ -1,7 +1,7 @@
 //! Content blocks of every recorded shape: text, thought, tool call, tool result, media.
 //!
 //! This file, `calls` and `server_tools` use one another because the values nest in one another: a block may be a call, a call
-//! may hold its result, and a result is made of blocks.
+//! may contain its result, and a result is made of blocks.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What rules looked at and could not read: it stays among the attributes.
+//! Values that rules could not read: they stay among the attributes.
 
 use crate::dialect::codec::members_read;
 use crate::dialect::plan::{KindPlan, Look, Plan};

@@ -1,4 +1,4 @@
-//! Whole inputs and outputs, which are taken last: they are long.
+//! Whole inputs and outputs, which are moved out of the span last: they are long.
 
 use crate::dialect::mend::{Ends, Mended};
 use crate::dialect::rare_marks::RareMarks;

@@ -139,10 +139,10 @@ impl<'a> Pass<'a> {
     fn rules(&self, field: Field) -> Vec<&'static InverseRule> {
         let kind = self.operation.kind;
         let all = self.writer.rules.get(&field).map_or(&[][..], Vec::as_slice);
-        let holds = |rule: &&&InverseRule| rule.kinds.is_empty() || rule.kinds.contains(&kind);
+        let matches = |rule: &&&InverseRule| rule.kinds.is_empty() || rule.kinds.contains(&kind);
         let mut list: Vec<(usize, bool, &'static InverseRule)> = all
             .iter()
-            .filter(holds)
+            .filter(matches)
             .filter_map(|rule| {
                 let place = self.dialects.iter().position(|dialect| *dialect == rule.dialect)?;
                 Some((place, rule.kinds.is_empty(), *rule))
@@ -183,7 +183,7 @@ impl<'a> Pass<'a> {
     fn further(&self, key: &str) -> impl Iterator<Item = &'static Rule> {
         let rules = self.writer.further.get(key).map_or(&[][..], Vec::as_slice);
         let kind = self.operation.kind;
-        rules.iter().copied().filter(move |rule| rule.when.holds_for_kind(kind))
+        rules.iter().copied().filter(move |rule| rule.when.applies_to_kind(kind))
     }
 
     fn field(&mut self, field: Field) {
@@ -236,7 +236,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Whether reading this map under this key would find more than the operation has.
-    fn says_more(&self, key: &str, map: &serde_json::Map<String, Value>) -> bool {
+    fn has_more(&self, key: &str, map: &serde_json::Map<String, Value>) -> bool {
         let mut rules = self.further(key).filter(|rule| !rule.paths.is_empty()).peekable();
         if rules.peek().is_none() {
             return false;
@@ -254,8 +254,8 @@ impl<'a> Pass<'a> {
         let mut rest = serde_json::Map::new();
         for (name, value) in parameters {
             // An attribute without a value has no meaning.
-            let says_nothing = value.is_null() || value.as_str() == Some("");
-            if !own_keys || says_nothing || !self.named(Field::Parameter, name, value) {
+            let is_blank = value.is_null() || value.as_str() == Some("");
+            if !own_keys || is_blank || !self.named(Field::Parameter, name, value) {
                 let _ = rest.insert(name.clone(), value.clone());
             }
         }
@@ -276,19 +276,19 @@ impl<'a> Pass<'a> {
     /// Writes a fact under a rule's key; `false` if the key cannot hold it, or has another value.
     fn write(&mut self, rule: &InverseRule, fact: &Fact<'_>) -> bool {
         if let Fact::Value(FieldValue::Map(map)) = fact
-            && self.says_more(rule.key, map)
+            && self.has_more(rule.key, map)
         {
             return false;
         }
         let mime = rule.key.strip_suffix(".value").filter(|_| rule.codec == Codec::ByMime);
         let mime = mime.map(|stem| format!("{stem}.mime_type"));
-        let says_json = |out: &Attributes| mime.as_ref().is_some_and(|mime| out.get(mime).is_some());
+        let marked_json = |out: &Attributes| mime.as_ref().is_some_and(|mime| out.get(mime).is_some());
         match encode::encode(rule, fact) {
             None => false,
             // The same text means another value where it was written as JSON.
-            Some(Encoded::One(_)) if says_json(self.out) => false,
+            Some(Encoded::One(_)) if marked_json(self.out) => false,
             Some(Encoded::One(value)) => self.push(rule.key, value),
-            Some(Encoded::JsonText(_)) if mime.is_some() && !says_json(self.out) && self.out.get(rule.key).is_some() => false,
+            Some(Encoded::JsonText(_)) if mime.is_some() && !marked_json(self.out) && self.out.get(rule.key).is_some() => false,
             Some(Encoded::JsonText(text)) => {
                 let written = self.push(rule.key, AnyValue::from(text));
                 if let (true, Some(mime)) = (written, mime) {

@@ -151,7 +151,7 @@ fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
     let value = given.get("value").unwrap_or(given);
     let label = match value {
         Value::String(label) => Some(label.clone()),
-        Value::Bool(holds) => Some(holds.to_string()),
+        Value::Bool(matches) => Some(matches.to_string()),
         _ => None,
     };
     let score = value.as_f64();

@@ -1,4 +1,4 @@
-//! A value into a slot of an operation; whether it was of use.
+//! Writes a value into a slot of an operation; returns whether it was usable.
 
 use serde_json::{Map, Value};
 

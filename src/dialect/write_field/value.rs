@@ -59,7 +59,7 @@ impl OperationBuilder<'_> {
                 span_id.is_some()
             }
             Field::ContinuedMessages => count(&mut self.continued_messages, value),
-            Field::ToldWith => text(&mut self.beside.told_with, value),
+            Field::EventGroup => text(&mut self.beside.event_group, value),
             Field::UsageRunningSum => {
                 self.beside.sums_usage = true;
                 true
@@ -96,8 +96,8 @@ impl OperationBuilder<'_> {
             }
             Field::HandoffFrom => text(&mut self.handoff.0, value),
             Field::HandoffTo => text(&mut self.handoff.1, value),
-            Field::SessionId => says_something(value) && text(&mut operation.session_id, value),
-            Field::UserId => says_something(value) && text(&mut operation.user_id, value),
+            Field::SessionId => has_content(value) && text(&mut operation.session_id, value),
+            Field::UserId => has_content(value) && text(&mut operation.user_id, value),
             Field::FailureMessage => text(&mut self.failure.message, value),
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
@@ -235,7 +235,7 @@ impl OperationBuilder<'_> {
 }
 
 /// Whether a value is not another language's word for nothing.
-fn says_something(value: &Value) -> bool {
+fn has_content(value: &Value) -> bool {
     !value.as_str().is_some_and(normalize::is_nothing)
 }
 

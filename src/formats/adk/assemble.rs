@@ -1,4 +1,4 @@
-//! Runs to a set of cases.
+//! Converts runs to a set of cases.
 
 use std::collections::BTreeMap;
 
@@ -209,11 +209,11 @@ impl<'a> Assembly<'a, '_> {
         }
         if scope.called_by.is_none() && asked.is_some() {
             self.losses
-                .utterance(run, run.question.as_ref(), "the run's question, which no message holds");
+                .utterance(run, run.question.as_ref(), "the run's question, which no message contains");
         }
         if answer.is_some() {
             self.losses
-                .utterance(run, run.answer.as_ref(), "the run's answer, which no model said");
+                .utterance(run, run.answer.as_ref(), "the run's answer, which no model wrote");
         }
         out
     }

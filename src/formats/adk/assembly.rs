@@ -1,4 +1,4 @@
-//! What all cases of a run need.
+//! State that all cases of a run share.
 
 use std::collections::BTreeMap;
 
@@ -39,15 +39,15 @@ impl<'a> Assembly<'a, '_> {
         }
         for step in rest.iter().filter_map(|id| id.of(self.run)) {
             let turns = &self.turns;
-            let is_told = |key: &str, value: &Json<'_>| match key {
+            let is_written = |key: &str, value: &Json<'_>| match key {
                 "state" => true,
                 "agent" if value.as_str() == author.as_deref() => true,
-                _ => turns.tell(key, step),
+                _ => turns.contains(key, step),
             };
-            if is_told_state(step) {
-                self.losses.step(self.run, step, is_told);
+            if is_state_change(step) {
+                self.losses.step(self.run, step, is_written);
             } else {
-                self.losses.without_turn(turns, step, is_told);
+                self.losses.without_turn(turns, step, is_written);
             }
         }
     }
@@ -85,8 +85,8 @@ impl<'a> Assembly<'a, '_> {
 }
 
 /// Whether a step contains only a change of state.
-fn is_told_state(step: &Step) -> bool {
+fn is_state_change(step: &Step) -> bool {
     let operation = &step.operation;
-    let says_more = operation.input.is_some() || operation.output.is_some() || operation.input_messages.is_some();
-    operation.kind == Kind::StateChange && !says_more && operation.state.as_ref().is_some_and(|state| state.key.is_some())
+    let has_more = operation.input.is_some() || operation.output.is_some() || operation.input_messages.is_some();
+    operation.kind == Kind::StateChange && !has_more && operation.state.as_ref().is_some_and(|state| state.key.is_some())
 }

@@ -66,7 +66,7 @@ static DATA: Variants = Variants {
             &Record {
                 what: "a list of events",
                 fields: &[need("invocation_events", List(&Of(&EVENT)))],
-                others: Some("events stand alone, without the lists of calls and responses"),
+                others: Some("events come alone, without the lists of calls and responses"),
             },
         ),
         (

@@ -126,7 +126,7 @@ fn is_readable(count: &u64) -> bool {
 }
 
 /// Counts that an event has no field for.
-pub(super) fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
+pub(super) fn unwritten_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
     let counts = [
         ("usage.input", usage.input, usage.input),
         ("usage.output", usage.output, usage.output),
@@ -135,9 +135,11 @@ pub(super) fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static
         ("usage.cache_write", usage.cache_write, None),
         ("usage.total", usage.total, usage.total),
     ];
-    let is_told = |told: Option<u64>| told.as_ref().is_some_and(is_readable);
-    let untold = counts.into_iter().filter(move |(_, said, told)| said.is_some() && !is_told(*told));
-    untold.map(|(name, ..)| name)
+    let is_written = |told: Option<u64>| told.as_ref().is_some_and(is_readable);
+    let unwritten = counts
+        .into_iter()
+        .filter(move |(_, said, told)| said.is_some() && !is_written(*told));
+    unwritten.map(|(name, ..)| name)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]

@@ -174,11 +174,11 @@ impl<'a> Assembly<'a, '_> {
             "tool_call_id" => asked.is_some_and(|asked| value.as_str() == Some(&asked.id)),
             "error" => asked.is_some_and(|asked| !asked.results.is_empty()),
             "state" => true,
-            _ => turns.tell(key, step),
+            _ => turns.contains(key, step),
         });
         self.losses.fact(step.span_id, "times of events");
         if is_model_call {
-            event::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
+            event::unwritten_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
         }
         if self.lists && is_model_call {
             self.losses.fact(step.span_id, "usage");

@@ -78,7 +78,7 @@ impl Format for Adk {
             name: "adk.intermediate",
             values: Values::Words(&["events", "lists"]),
             default: "events",
-            meaning: "write what stands between question and answer as events, or as lists of calls and responses",
+            meaning: "write what happened between question and answer as events, or as lists of calls and responses",
             variable: None,
         },
         Choice {

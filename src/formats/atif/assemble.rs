@@ -234,7 +234,7 @@ impl<'a> Assembly<'a, '_> {
         let operation = &step.operation;
         let hands_on = matches!(operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
         let mut content = Object::new();
-        if !hands_on || self.words.untold(operation).is_some() {
+        if !hands_on || self.words.unwritten(operation).is_some() {
             content = facts::in_and_out(self.run, &self.results, step);
         }
         content.extend(facts::all(self.run, step));

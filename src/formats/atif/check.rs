@@ -262,10 +262,7 @@ fn one_step(place: JsonPath<'_>, index: usize, step: &Map<String, Value>, found:
     }
     if source == Some("agent") && set("llm_call_count").and_then(Value::as_f64) == Some(0.0) {
         for name in ["metrics", "reasoning_content"].into_iter().filter(|name| set(name).is_some()) {
-            found.add(
-                place.key(name),
-                "a step with `llm_call_count` 0 has no model call to tell of: leave it out",
-            );
+            found.add(place.key(name), "a step with `llm_call_count` 0 has no model call: leave it out");
         }
     }
     if let Some(message) = step.get("message") {
@@ -282,7 +279,7 @@ fn one_step(place: JsonPath<'_>, index: usize, step: &Map<String, Value>, found:
         if let (Some(ids), Some(call)) = (&ids, call)
             && !ids.contains(call)
         {
-            let message = "no tool call of this step has this id: a result stands in the step of its call, whenever it came";
+            let message = "no tool call of this step has this id: a result belongs in the step of its call, whenever it came";
             found.add(place.key("source_call_id"), message);
         }
         if let Some(content) = result.get("content") {

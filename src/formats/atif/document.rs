@@ -1,4 +1,4 @@
-//! ATIF's own types. A value that is not known has no key: readers refuse nulls.
+//! ATIF's own types. Unknown values are left out: readers refuse nulls.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Images and sounds: an address that readers can fetch, or a file beside the document.
+//! Images and sounds: an address that readers can fetch, or a file next to the document.
 
 use std::collections::BTreeMap;
 

@@ -88,7 +88,7 @@ impl Format for Atif {
             name: "atif.media",
             values: Values::Words(&["text", "files"]),
             default: "text, with --output files",
-            meaning: "write inline images and sounds as marked text, or as files in media/ beside the document",
+            meaning: "write inline images and sounds as marked text, or as files in media/ next to the document",
             variable: None,
         },
     ];

@@ -1,4 +1,4 @@
-//! One step, and what hangs on it.
+//! One step, with its calls, results and facts.
 
 use super::document::Step;
 use super::draft::Draft;

@@ -14,7 +14,7 @@ fn with(run: &Run, subagents: &str) -> (Vec<Value>, Vec<Loss>) {
     let options = Options([("atif.subagents".to_owned(), subagents.to_owned())].into());
     let list = Atif::assemble(std::slice::from_ref(run), &options);
     let documents: Vec<Value> = list.iter().map(|one| serde_json::to_value(&one.document).unwrap()).collect();
-    documents.iter().for_each(|document| holds_the_rules(document, subagents));
+    documents.iter().for_each(|document| follows_the_rules(document, subagents));
     (documents, list.into_iter().flat_map(|one| one.losses).collect())
 }
 
@@ -30,7 +30,7 @@ fn no_nulls(object: &Value) {
 }
 
 /// What the readers of the page refuse.
-fn holds_the_rules(document: &Value, subagents: &str) {
+fn follows_the_rules(document: &Value, subagents: &str) {
     no_nulls(document);
     let has_sound = document.to_string().contains("\"type\":\"audio\"");
     assert_eq!(document["schema_version"], if has_sound { "ATIF-v1.8" } else { "ATIF-v1.7" });
@@ -45,7 +45,7 @@ fn holds_the_rules(document: &Value, subagents: &str) {
         .into_iter()
         .flatten()
         .map(|inner| {
-            holds_the_rules(inner, subagents);
+            follows_the_rules(inner, subagents);
             inner["trajectory_id"].as_str().unwrap()
         })
         .collect();
@@ -266,7 +266,7 @@ fn inline_media_are_files_where_asked_and_sounds_need_the_later_version() {
     let options = Options([("atif.media".to_owned(), "files".to_owned())].into());
     let list = Atif::assemble(std::slice::from_ref(&build.run), &options);
     let document = serde_json::to_value(&list[0].document).unwrap();
-    holds_the_rules(&document, "embed");
+    follows_the_rules(&document, "embed");
     assert_eq!(document["schema_version"], "ATIF-v1.8");
     let parts = document["steps"][0]["message"].as_array().unwrap();
     let files = (Atif::BESIDE.unwrap().of)(std::slice::from_ref(&build.run));

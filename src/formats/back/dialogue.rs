@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::at::At;
 use super::history::HistoryId;
-use super::story::Story;
+use super::trace_builder::TraceBuilder;
 use super::waiting::{Open, Waiting};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 use crate::span::SpanId;
@@ -31,10 +31,10 @@ pub(in crate::formats) struct Answer {
 }
 
 impl Dialogue {
-    pub(in crate::formats) fn new(story: &mut Story, agent: usize) -> Self {
+    pub(in crate::formats) fn new(builder: &mut TraceBuilder, agent: usize) -> Self {
         Self {
             agent,
-            history: story.begin_history(),
+            history: builder.begin_history(),
             unheard: Vec::new(),
             waiting: Waiting::default(),
         }
@@ -56,27 +56,27 @@ impl Dialogue {
     }
 
     /// Adds a message that the model wrote before the run; it has no operation.
-    pub(in crate::formats) fn said_before(&mut self, message: Message, story: &mut Story) {
-        self.take_in(story);
+    pub(in crate::formats) fn said_before(&mut self, message: Message, builder: &mut TraceBuilder) {
+        self.take_in(builder);
         self.waiting.add(&message.tool_calls, None);
-        story.history(self.history).push(message);
+        builder.history(self.history).push(message);
     }
 
     /// Adds a model call whose input is the conversation so far, and returns its index.
-    pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, story: &mut Story) -> usize {
-        self.take_in(story);
+    pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, builder: &mut TraceBuilder) -> usize {
+        self.take_in(builder);
         let said = operation.output_messages.as_deref().and_then(<[Message]>::first).cloned();
-        let caller = story.add_model_call(id, self.agent, operation, self.history);
+        let caller = builder.add_model_call(id, self.agent, operation, self.history);
         if let Some(said) = said {
             self.waiting.add(&said.tool_calls, Some(caller));
-            story.history(self.history).push(said);
+            builder.history(self.history).push(said);
         }
         caller
     }
 
-    fn take_in(&mut self, story: &mut Story) {
+    fn take_in(&mut self, builder: &mut TraceBuilder) {
         let unheard = std::mem::take(&mut self.unheard).into_iter();
-        story.history(self.history).extend(unheard.map(|(message, _)| message));
+        builder.history(self.history).extend(unheard.map(|(message, _)| message));
     }
 
     /// The call that a result with this id answers.
@@ -89,18 +89,23 @@ impl Dialogue {
         self.waiting.has(id)
     }
 
-    /// The operation that runs the first waiting call of the last message for which `holds` is true. It is added now.
-    pub(in crate::formats) fn running_tool(&mut self, at: &At<'_>, holds: impl Fn(&ToolCall) -> bool, story: &mut Story) -> Option<usize> {
+    /// The operation that runs the first waiting call of the last message for which `matches` is true. It is added now.
+    pub(in crate::formats) fn running_tool(
+        &mut self,
+        at: &At<'_>,
+        matches: impl Fn(&ToolCall) -> bool,
+        builder: &mut TraceBuilder,
+    ) -> Option<usize> {
         let agent = self.agent;
-        let open = self.waiting.next(holds)?;
+        let open = self.waiting.next(matches)?;
         if open.tool.is_none() {
-            let id = story.id(None, &format!("{} runs", at.own));
-            open.tool = Some(tool(id, agent, open, Answer::default(), story));
+            let id = builder.id(None, &format!("{} runs", at.own));
+            open.tool = Some(tool(id, agent, open, Answer::default(), builder));
         }
         open.tool
     }
 
-    /// The result of a call: the operation that ran it, and its message for the model. Its place in the story, if the model called it
+    /// The result of a call: the operation that ran it, and its message for the model. Its place in the builder, if the model called it
     /// in this run.
     pub(in crate::formats) fn result(
         &mut self,
@@ -108,25 +113,25 @@ impl Dialogue {
         open: &Open,
         message: Message,
         answer: Answer,
-        story: &mut Story,
+        builder: &mut TraceBuilder,
     ) -> Option<usize> {
-        let told = open.tool.and_then(|tool| story.operation(tool));
+        let told = open.tool.and_then(|tool| builder.operation(tool));
         let place = if let Some(operation) = told {
             operation.failure = answer.failure;
             operation.tool.get_or_insert_default().result = answer.value;
             open.tool
         } else {
-            open.caller.map(|_| tool(id, self.agent, open, answer, story))
+            open.caller.map(|_| tool(id, self.agent, open, answer, builder))
         };
-        self.take_in(story);
-        story.history(self.history).push(message);
+        self.take_in(builder);
+        builder.history(self.history).push(message);
         place
     }
 
     /// The end: words that no model was given are a person's input.
-    pub(in crate::formats) fn finish(self, story: &mut Story) {
+    pub(in crate::formats) fn finish(self, builder: &mut TraceBuilder) {
         for (message, own) in self.unheard {
-            let id = story.id(None, &own);
+            let id = builder.id(None, &own);
             let words = message.content();
             let operation = Operation {
                 kind: Kind::UserInput,
@@ -134,12 +139,12 @@ impl Dialogue {
                 input: words.into(),
                 ..Operation::default()
             };
-            story.add(id, self.agent, operation);
+            builder.add(id, self.agent, operation);
         }
     }
 }
 
-fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, story: &mut Story) -> usize {
+fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, builder: &mut TraceBuilder) -> usize {
     let operation = Operation {
         kind: Kind::Tool,
         name: open.call.name.clone(),
@@ -153,8 +158,8 @@ fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, story: &mut Story
         failure: answer.failure,
         ..Operation::default()
     };
-    let place = story.add(id, agent, operation);
-    if let Some(draft) = story.drafts.get_mut(place) {
+    let place = builder.add(id, agent, operation);
+    if let Some(draft) = builder.drafts.get_mut(place) {
         draft.after = open.caller;
     }
     place

@@ -1,4 +1,4 @@
-//! Metadata that our own documents write beside an event, read into operations again: the other direction of
+//! Metadata of events in our own documents, read into operations again: the other direction of
 //! `transcript/facts.rs`.
 
 use serde_json::{Map, Value};
@@ -74,12 +74,12 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     match key {
         name if Training::NAMES.contains(&name) => operation.training.read_fact(name, value),
         _ if !value.is_object() => false,
-        "prompt" => told(&mut *operation.prompt, value),
-        "task" => told(&mut *operation.task, value),
-        "resource_impact" => told(operation.resource_impact.get_or_insert_default().as_mut(), value),
-        "state" => told(operation.state.get_or_insert_default().as_mut(), value),
-        "interrupt" => told(operation.interrupt.get_or_insert_default().as_mut(), value),
-        "memory" => told(operation.memory.get_or_insert_default().as_mut(), value),
+        "prompt" => read_group(&mut *operation.prompt, value),
+        "task" => read_group(&mut *operation.task, value),
+        "resource_impact" => read_group(operation.resource_impact.get_or_insert_default().as_mut(), value),
+        "state" => read_group(operation.state.get_or_insert_default().as_mut(), value),
+        "interrupt" => read_group(operation.interrupt.get_or_insert_default().as_mut(), value),
+        "memory" => read_group(operation.memory.get_or_insert_default().as_mut(), value),
         _ => false,
     }
 }
@@ -92,7 +92,7 @@ fn fact(field: Field, value: &Value, operation: &mut Operation) -> bool {
     fits && field.slot(operation).is_some_and(|slot| fact_groups::read(slot, value))
 }
 
-fn told(group: &mut impl FactGroup, said: &Value) -> bool {
+fn read_group(group: &mut impl FactGroup, said: &Value) -> bool {
     group.read_facts(said);
     true
 }
@@ -100,7 +100,7 @@ fn told(group: &mut impl FactGroup, said: &Value) -> bool {
 fn usage(value: &Value, operation: &mut Operation) -> bool {
     let Some(map) = value.as_object() else { return false };
     let is_count = |(key, count): (&String, &Value)| TokenCount::NAMES.contains(&key.as_str()) && count.is_u64();
-    map.iter().all(is_count) && told(&mut operation.usage, value)
+    map.iter().all(is_count) && read_group(&mut operation.usage, value)
 }
 
 fn cost(value: &Value, operation: &mut Operation) -> bool {

@@ -1,5 +1,5 @@
-//! Conversations that grow while a document is read. A model call was given the beginning of one, so each message is held once,
-//! and once in the spans: a call goes on with the call that was given most before it.
+//! Conversations that grow while a document is read. The input of a model call is the beginning of one, so each message is stored
+//! once, and once in the spans: a call continues the earlier call with the most input.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub(in crate::formats) struct Heard {
 #[derive(Debug, Default)]
 struct History {
     messages: Vec<Message>,
-    told: Option<Told>,
+    written: Option<Written>,
 }
 
 /// The model call that was given most of a conversation.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct Written {
     by: SpanId,
     given: usize,
     /// Including its answer, if that is the next message.
@@ -66,16 +66,16 @@ impl Histories {
 
     /// The input for the next span. Spans must come in the order of the trace, so that a call continues one before it.
     pub(super) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
-        let History { messages, told } = self.0.entry(heard.history).or_default();
-        let kept = told.map_or(0, |told| told.with_answer.min(heard.messages));
-        let continues = told.filter(|_| kept > 0).map(|told| Continuation {
-            span_id: told.by,
+        let History { messages, written } = self.0.entry(heard.history).or_default();
+        let kept = written.map_or(0, |written| written.with_answer.min(heard.messages));
+        let continues = written.filter(|_| kept > 0).map(|written| Continuation {
+            span_id: written.by,
             messages: Some(kept as u64),
         });
-        if told.is_none_or(|told| heard.messages > told.given) {
+        if written.is_none_or(|written| heard.messages > written.given) {
             let next = messages.get(heard.messages);
             let is_answer = answer.is_some() && next == answer;
-            *told = Some(Told {
+            *written = Some(Written {
                 by: call,
                 given: heard.messages,
                 with_answer: heard.messages + usize::from(is_answer),

@@ -1,6 +1,6 @@
-//! What the readers of all formats share: documents back to spans.
+//! What the readers of all formats share. A reader converts documents to spans.
 //!
-//! Each format has a reader ([`Story`]s of its documents: operations with their times and parents); `dialect/write` turns the
+//! Each format has a reader ([`TraceBuilder`]s of its documents: operations with their times and parents); `dialect/write` turns the
 //! operations into attributes. So an imported document is stored like any other trace, and can be exported in every format.
 //!
 //! The input of model calls is written once: the span of a call continues the conversation of the earlier call with the most
@@ -23,8 +23,8 @@ mod reader;
 pub(in crate::formats) mod remainder;
 mod restored;
 mod run_facts;
-mod story;
 mod times;
+mod trace_builder;
 mod waiting;
 
 pub use error::DisassembleError;
@@ -33,7 +33,7 @@ pub use reader::Beside;
 #[cfg(feature = "server")]
 pub(crate) use remainder::name_of;
 #[cfg(feature = "server")]
-pub(crate) use story::ids_of_name;
+pub(crate) use trace_builder::ids_of_name;
 
 pub(in crate::formats) use at::{At, time};
 pub(in crate::formats) use dialogue::{Answer, Dialogue, tool_message};
@@ -49,5 +49,5 @@ pub(in crate::formats) use parts::text_or_parts;
 pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;
-pub(in crate::formats) use story::{Draft, Story, trace_id};
 pub(in crate::formats) use times::{milliseconds, seconds};
+pub(in crate::formats) use trace_builder::{Draft, TraceBuilder, trace_id};

@@ -119,11 +119,11 @@ impl Numbers {
         }
         self.look(value, &mut found);
         if as_it_came {
-            let stands_there = |(place, digits): &(&String, &String)| {
+            let is_there = |(place, digits): &(&String, &String)| {
                 let double = value.pointer(place).filter(|value| value.is_f64()).map(Value::to_string);
                 double.is_some() && double == as_double(digits)
             };
-            let places = self.places.iter().filter(stands_there);
+            let places = self.places.iter().filter(is_there);
             found.places = places.map(|(place, digits)| (place.clone(), digits.clone())).collect();
         }
         found

@@ -1,23 +1,23 @@
-//! Operations that documents list beside their messages, sub-agents, input that no model was given, and searches.
+//! Reads operations that documents list next to their messages: sub-agents, input that no model was given, searches.
 
 use serde_json::{Map, Value};
 
 use super::at::{At, time};
 use super::facts::read as read_facts;
 use super::note::NoteKind;
-use super::story::Story;
+use super::trace_builder::TraceBuilder;
 use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
 use crate::span::UnixNanos;
 
 /// Reads operations attached to an event: they go inside it if it is a tool, else next to it under the agent.
-pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
+pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, builder: &mut TraceBuilder) {
     for (number, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let Some(map) = item.as_object() else { continue };
-        one(map, event, number, around, story);
+        one(map, event, number, around, builder);
     }
 }
 
-fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, story: &mut Story) {
+fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, builder: &mut TraceBuilder) {
     let mut facts = facts.clone();
     let mut word = |key: &str| facts.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
     let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Unknown);
@@ -49,13 +49,13 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, s
     }
     // The agent of the whole list is its root.
     let is_root = kind == Kind::Agent
-        && story
+        && builder
             .drafts
             .first()
             .is_some_and(|root| root.operation.agent.name.is_none() && root.start.is_none());
     let index = if is_root && around == 0 {
-        story.root_id(span_id.as_deref());
-        if let Some(root) = story.operation(0) {
+        builder.root_id(span_id.as_deref());
+        if let Some(root) = builder.operation(0) {
             if operation.agent.name.is_none() {
                 operation.agent.name = Some(operation.name.clone());
             }
@@ -63,16 +63,16 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, s
         }
         0
     } else {
-        let id = story.id(span_id.as_deref(), &format!("{event}.operations[{number}]"));
-        story.add(id, around, operation)
+        let id = builder.id(span_id.as_deref(), &format!("{event}.operations[{number}]"));
+        builder.add(id, around, operation)
     };
     let (from, to) = exact.as_ref().map(exact_times).unwrap_or_default();
-    story.times(
+    builder.times(
         index,
         start.as_deref().and_then(time).or(from),
         end.as_deref().and_then(time).or(to),
     );
-    if let Some(draft) = story.drafts.get_mut(index) {
+    if let Some(draft) = builder.drafts.get_mut(index) {
         draft.running = draft.start.is_some() && draft.end.is_none();
     }
 }
@@ -85,9 +85,9 @@ pub(in crate::formats) fn asked_operation(metadata: &Map<String, Value>, id: &st
 }
 
 /// The agent that a tool ran, as the metadata of its call name it.
-pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> usize {
+pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, builder: &mut TraceBuilder) -> usize {
     let text = |key| at.value.get(key).and_then(Value::as_str);
-    let id = story.id_at(text("span_id"), at);
+    let id = builder.id_at(text("span_id"), at);
     let name = text("agent").map(str::to_owned);
     let mut operation = Operation {
         kind: Kind::Agent,
@@ -95,24 +95,24 @@ pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut St
         ..Operation::default()
     };
     operation.agent.name = name;
-    story.add(id, tool, operation)
+    builder.add(id, tool, operation)
 }
 
 /// A message after the last model call, which no model was given: read as a person's input.
-pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, story: &mut Story) {
+pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, builder: &mut TraceBuilder) {
     if message.role != Role::User {
         let detail = format!("`{}` after the last model call: read as input", message.role.name());
-        story.note("$", NoteKind::ByPosition, detail);
+        builder.note("$", NoteKind::ByPosition, detail);
     }
-    let own = format!("left over {}", story.drafts.len());
-    let id = story.id(None, &own);
+    let own = format!("left over {}", builder.drafts.len());
+    let id = builder.id(None, &own);
     let operation = Operation {
         kind: Kind::UserInput,
         name: "input".to_owned(),
         input: message.content().into(),
         ..Operation::default()
     };
-    story.add(id, agent, operation);
+    builder.add(id, agent, operation);
 }
 
 /// Times as `{start_unix_nano, end_unix_nano}`, both text.

@@ -1,14 +1,14 @@
-//! What reads a format's documents.
+//! The reader of a format's documents.
 
 use serde_json::Value;
 
 use super::at::At;
 use super::error::DisassembleError;
 use super::note::Note;
-use super::story::Story;
+use super::trace_builder::TraceBuilder;
 
 /// Reads one document; the place of the document is where refusals begin to count.
-pub(in crate::formats) type Reader = fn(&At<'_>) -> Result<Vec<Story>, DisassembleError>;
+pub(in crate::formats) type Reader = fn(&At<'_>) -> Result<Vec<TraceBuilder>, DisassembleError>;
 
 /// Joins the files that a document names to one document; `None` where it names none that can be had.
 pub(in crate::formats) type Gather = fn(&Value, &mut Beside<'_>, &mut Vec<Note>) -> Option<Value>;

@@ -77,9 +77,9 @@ impl Waiting {
         places.into_iter().any(|place| self.calls.get(*place).is_some_and(Option::is_some))
     }
 
-    /// The first call of the last message that waits, for which `holds` is true; the calls before it are not tested again.
-    pub(super) fn next(&mut self, holds: impl Fn(&ToolCall) -> bool) -> Option<&mut Open> {
-        let is_next = |slot: &Option<Open>| slot.as_ref().is_some_and(|open| holds(&open.call));
+    /// The first call of the last message that waits, for which `matches` is true; the calls before it are not tested again.
+    pub(super) fn next(&mut self, matches: impl Fn(&ToolCall) -> bool) -> Option<&mut Open> {
+        let is_next = |slot: &Option<Open>| slot.as_ref().is_some_and(|open| matches(&open.call));
         while self.calls.get(self.first_to_run).is_some_and(|slot| !is_next(slot)) {
             self.first_to_run += 1;
         }

@@ -1,4 +1,4 @@
-//! Runs to ContextForge documents.
+//! Converts runs to ContextForge documents.
 
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ fn run_metadata<'a>(
         all.remove("evaluations");
         let mut words = facts::in_and_out(run, results, step);
         if run.root == Some(index) {
-            words.retain(|_, value| !is_told(run, value));
+            words.retain(|_, value| !is_written(run, value));
             if all.is_empty() && words.is_empty() {
                 continue;
             }
@@ -165,7 +165,7 @@ fn run_metadata<'a>(
 }
 
 /// Whether a value of the root is the question, the answer or the task's input.
-fn is_told(run: &Run, value: &Json<'_>) -> bool {
+fn is_written(run: &Run, value: &Json<'_>) -> bool {
     let same = |utterance: &Option<Utterance>| utterance.as_ref().is_some_and(|utterance| *value == utterance.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
     same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()

@@ -252,7 +252,7 @@ fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], is_over: bool, 
         if last.is_some_and(|last| when < last) {
             found.add(
                 place.item(index).key("timestamp"),
-                "it is before the step that stands before: put steps in the order of their times",
+                "it is earlier than the step before it: put steps in the order of their times",
             );
         }
         last = last.max(Some(when));

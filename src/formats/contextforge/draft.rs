@@ -1,4 +1,4 @@
-//! A step with what sorts it among the others.
+//! A step with its sort key.
 
 use super::document::Step as Written;
 use crate::span::UnixNanos;

@@ -145,11 +145,11 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
             .unwrap_or(0);
         let found = question.and_then(|utterance| position(&scope.conversation, utterance.content.as_str()?.trim()));
         let mut messages: Vec<&Entry> = Vec::new();
-        let mut holds = None;
+        let mut matches = None;
         for (at, entry) in scope.conversation.iter().enumerate().filter(|(_, entry)| user(entry)) {
             let EntryKind::Message(message) = &entry.kind else { continue };
             match found {
-                Some(found) if at == found => holds = Some(message),
+                Some(found) if at == found => matches = Some(message),
                 Some(found) if at < found && (at < history || message.has_words()) => {}
                 None if at < history => {}
                 _ => messages.push(entry),
@@ -158,14 +158,17 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
         if found.is_some() {
             question = None;
         }
-        out.push(Conversation { question: holds, messages });
+        out.push(Conversation {
+            question: matches,
+            messages,
+        });
     }
     out
 }
 
 /// The user message that is the question, else the first that contains it.
 fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
-    let holds = |entry: &Entry, whole: bool| match &entry.kind {
+    let matches = |entry: &Entry, whole: bool| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => {
             let content = content::content(message);
             if whole { content.trim() == asked } else { content.contains(asked) }
@@ -174,7 +177,7 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
     };
     [true, false]
         .into_iter()
-        .find_map(|whole| conversation.iter().position(|entry| holds(entry, whole)))
+        .find_map(|whole| conversation.iter().position(|entry| matches(entry, whole)))
 }
 
 /// The last answer; one with pictures as the model gave it.

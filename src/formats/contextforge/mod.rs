@@ -1,4 +1,4 @@
-//! ContextForge: one `TraceRun` per trace, the steps of one agent run in order of time, as defined in spec 001 (`data-model.md`)
+//! ContextForge: one `TraceRun` per trace, the steps of one agent run in order of time, as defined by spec 001 (`data-model.md`)
 //! and loaded by `contextforge-eval` 0.1.2.
 //!
 //! | run | document |

@@ -17,11 +17,11 @@ fn with(run: &Run, options: &Options) -> (Value, Vec<Loss>) {
     let Assembled { document, losses } = list.pop().unwrap();
     assert!(list.is_empty());
     let document = serde_json::to_value(&document).unwrap();
-    holds_the_rules(&document);
+    follows_the_rules(&document);
     (document, losses)
 }
 
-fn holds_the_rules(document: &Value) {
+fn follows_the_rules(document: &Value) {
     let steps = document["steps"].as_array().unwrap();
     let mut seen: Vec<&str> = Vec::new();
     let mut last = "";

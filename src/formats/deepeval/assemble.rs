@@ -27,7 +27,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     let is_run = options.is("deepeval.cases", "run");
     let mut conversations: Vec<AgentConversation<'a>> = Vec::new();
     let mut left: Vec<Loss> = Vec::new();
-    for (id, _) in transcript.homes() {
+    for (id, _) in transcript.scopes_with_tool() {
         let Some(scope) = run.scopes.get(id) else { continue };
         if is_run && scope.aside && !scope.conversation.is_empty() {
             let name = scope.agent.as_deref().unwrap_or("an agent");
@@ -49,11 +49,11 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         let (asked, answer) = conversation.outside(first_new, (asked, is_of_run), answer);
         // The case of a whole run has them anyway.
         if !is_run && asked.is_some() && scope.called_by.is_none() {
-            let what = "the run's question, which no message holds";
+            let what = "the run's question, which no message contains";
             conversation.losses.utterance(run, run.question.as_ref(), what);
         }
         if !is_run && answer.is_some() {
-            let what = "the run's answer, which no model said";
+            let what = "the run's answer, which no model wrote";
             conversation.losses.utterance(run, run.answer.as_ref(), what);
         }
         conversations.push(conversation);
@@ -116,7 +116,7 @@ struct AgentConversation<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
     /// The same, trimmed.
-    told_system: HashSet<String>,
+    written_system: HashSet<String>,
     offered: OfferedTools<'a>,
     interactions: Vec<Interaction<'a>>,
     losses: Losses,
@@ -127,7 +127,7 @@ impl<'a> AgentConversation<'a> {
         Self {
             agent,
             system: Vec::new(),
-            told_system: HashSet::default(),
+            written_system: HashSet::default(),
             offered: OfferedTools::default(),
             interactions: Vec::new(),
             losses: Losses::new(&PLACED),
@@ -139,7 +139,7 @@ impl<'a> AgentConversation<'a> {
         let rounds = Rounds::of(&exchanges.list);
         for (message, exchange) in &rounds.prompts {
             let words = interaction::words(message, interaction::span(run, exchange), losses);
-            if self.told_system.insert(words.trim().to_owned()) {
+            if self.written_system.insert(words.trim().to_owned()) {
                 self.system.push(words);
             }
         }
@@ -152,16 +152,16 @@ impl<'a> AgentConversation<'a> {
         }
         for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
             let (agent, turns) = (self.agent, &source.turns);
-            let is_told = |key: &str, value: &Json<'_>| match key {
+            let is_written = |key: &str, value: &Json<'_>| match key {
                 "agent" => value.as_str() == agent,
-                _ => turns.tell(key, step),
+                _ => turns.contains(key, step),
             };
             // With the call of the tool around it, which is in no tool itself.
-            let is_told_search = |tool: &StepId| interaction::is_search(step) && exchanges.rest.binary_search(tool).is_err();
-            if step.inside_tool.as_ref().is_some_and(is_told_search) {
-                losses.step(run, step, |key, value| key == "error" || is_told(key, value));
+            let is_written_search = |tool: &StepId| interaction::is_search(step) && exchanges.rest.binary_search(tool).is_err();
+            if step.inside_tool.as_ref().is_some_and(is_written_search) {
+                losses.step(run, step, |key, value| key == "error" || is_written(key, value));
             } else {
-                losses.without_turn(turns, step, is_told);
+                losses.without_turn(turns, step, is_written);
             }
         }
     }
@@ -264,7 +264,7 @@ impl<'a> AgentConversation<'a> {
         let new = if new.is_empty() { vec![Interaction::default()] } else { new };
         let mut history: Vec<_> = old.into_iter().flat_map(Interaction::turns).collect();
         if !history.is_empty() {
-            self.losses.add(None, "what was said before the run", LossReason::Coerced);
+            self.losses.add(None, "words from before the run", LossReason::Coerced);
         }
         let mut cases: Vec<Assembled<Case<'a>>> = Vec::new();
         let mut before: Option<Text<'a>> = None;

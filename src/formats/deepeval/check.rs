@@ -107,7 +107,7 @@ fn case(place: JsonPath<'_>, document: &Value, first: &mut Option<bool>, found: 
     if *first.get_or_insert(many) != many {
         found.add(
             place,
-            "single test cases and conversations stand in one file: DeepEval refuses that; write two files",
+            "single test cases and conversations are in one file: DeepEval refuses that; write two files",
         );
     }
     CASE.check(case, place, found);

@@ -1,4 +1,4 @@
-//! A round of a conversation, as a case has it.
+//! A round of a conversation in the form of a case.
 
 use super::document::Turn;
 use crate::document::json::{Json, Object, Text};
@@ -140,7 +140,7 @@ impl<'a> Interaction<'a> {
             } else if exchange.calls.is_empty() {
                 self.earlier.extend(Some(words).filter(|words| !words.trim().is_empty()));
             } else if !words.trim().is_empty() {
-                losses.add(span, "words beside calls became their reasoning", LossReason::Coerced);
+                losses.add(span, "words next to calls became their reasoning", LossReason::Coerced);
                 join(&mut reasoning, words);
             }
         }
@@ -169,7 +169,7 @@ impl<'a> Interaction<'a> {
         losses.step(source.run, own, |key, value| match key {
             "agent" => value.as_str() == self.agent,
             "model" => true,
-            "tool_definitions" => asked.is_none() || source.turns.tell(key, own),
+            "tool_definitions" => asked.is_none() || source.turns.contains(key, own),
             "error" => asked.is_some_and(|asked| !asked.results.is_empty()) || is_search(own) || operation.failure.as_ref() == of_run,
             _ => false,
         });
@@ -297,8 +297,8 @@ impl<'a> Interaction<'a> {
         metadata.add_filled("earlier_outputs", self.earlier.into_iter().collect::<Json<'_>>());
         metadata.add_filled("models", self.models.into_list().collect::<Json<'_>>());
         metadata.add_filled("reasoning", self.thoughts.into_iter().collect::<Json<'_>>());
-        let is_told = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
-        let answered = is_told.then(|| Turn {
+        let is_written = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
+        let answered = is_written.then(|| Turn {
             role: "assistant".into(),
             content: self.output.unwrap_or_default(),
             tools_called: self.tools,

@@ -65,7 +65,7 @@ impl Format for DeepEval {
     const ID: &'static str = "deepeval";
     const HOLDS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
     const LOSES: &'static str =
-        "call ids, times of operations, errors beside a result, rewards, judgements, operations outside the conversation";
+        "call ids, times of operations, errors with a result, rewards, judgements, operations outside the conversation";
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "deepeval.cases",

@@ -72,7 +72,7 @@ fn rounds_and_what_was_said_before() {
     assert_eq!(list[1]["additional_metadata"]["follows"], list[0]["name"]);
     let history = json!([{"role": "user", "content": "Old?"}, {"role": "assistant", "content": "Old."}]);
     assert_eq!(list[2]["additional_metadata"]["history"], history);
-    assert!(has(&losses, "what was said before the run", LossReason::Coerced), "{losses:?}");
+    assert!(has(&losses, "words from before the run", LossReason::Coerced), "{losses:?}");
     let (list, losses) = cases(&samples::top_level(), "conversation");
     let roles: Vec<&Value> = list[1]["turns"].as_array().unwrap().iter().map(|turn| &turn["content"]).collect();
     assert_eq!(roles, ["Old?", "Old.", "Second?", "Two."]);

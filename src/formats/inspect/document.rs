@@ -1,4 +1,4 @@
-//! Inspect's own types. A value that is not known has no key.
+//! Inspect's own types. Unknown values are left out.
 
 use serde::Serialize;
 

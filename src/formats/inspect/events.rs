@@ -1,4 +1,4 @@
-//! What happened, in causal order: agents as spans, model calls, tools, all else as information.
+//! Events in causal order: agents as spans, model calls, tools, everything else as info events.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ impl<'a, 't> Events<'a, 't> {
             }
             self.item(pooled, at, item, depth);
             // Messages that no model read are in no model event.
-            if let Some(node) = item.node.filter(|node| !is_call(item) && pooled.is_untold(*node, depth == 0)) {
+            if let Some(node) = item.node.filter(|node| !is_call(item) && pooled.is_unwritten(*node, depth == 0)) {
                 let mut event = self.event("info", item.exchange.at);
                 event.add("source", "message");
                 event.add("data", pooled.message(run, node).unwrap_or_default());
@@ -146,7 +146,7 @@ impl<'a, 't> Events<'a, 't> {
     /// The facts of an agent or a chain: its words only if the conversations do not contain them.
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = Object::new();
-        if self.threads.words.untold(&step.operation).is_some() {
+        if self.threads.words.unwritten(&step.operation).is_some() {
             out = facts::in_and_out(self.run, &self.threads.results, step);
         }
         out.extend(facts::all(self.run, step));

@@ -1,4 +1,4 @@
-//! Messages, what they hold, and failures.
+//! Messages, their contents, and failures.
 
 use crate::document::json::{Json, Object, Text};
 use crate::operation::message::Media;

@@ -1,4 +1,4 @@
-//! What a model call was given, what it cost and why it stopped.
+//! Input, cost and stop reason of a model call.
 
 use serde_json::{Map, Value};
 
@@ -99,8 +99,8 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
     out
 }
 
-fn is_list_of(value: &Value, holds: impl Fn(&Value) -> bool) -> bool {
-    value.as_array().is_some_and(|list| list.iter().all(holds))
+fn is_list_of(value: &Value, matches: impl Fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(matches))
 }
 
 /// Whether the fields of a JSON schema that readers know have the types that they know.

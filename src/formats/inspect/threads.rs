@@ -38,7 +38,7 @@ impl<'a> Threads<'a> {
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
         let mut by_scope = IdVec::with_capacity(run.scopes.len());
-        for (scope, _) in transcript.homes() {
+        for (scope, _) in transcript.scopes_with_tool() {
             let outside = |is_here: bool| move |utterance: &&crate::run::Utterance| is_here && !utterance.in_conversation;
             let question = run.question.as_ref().filter(outside(main.first() == Some(&scope)));
             let answer = run.answer.as_ref().filter(outside(main.last() == Some(&scope)));
@@ -141,7 +141,7 @@ impl<'a> PooledThread<'a> {
     }
 
     /// Whether an input message is in no model event and not at the end of an outermost conversation either.
-    pub(super) fn is_untold(&self, node: usize, is_outermost: bool) -> bool {
+    pub(super) fn is_unwritten(&self, node: usize, is_outermost: bool) -> bool {
         let is_read = self.read.get(node).copied().unwrap_or_default();
         let stays = self.stays.get(node).copied().unwrap_or_default();
         !(is_read || is_outermost && stays)

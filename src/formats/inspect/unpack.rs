@@ -8,7 +8,7 @@ use rawzip::{CompressionMethod, ZipArchive};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::formats::format::{May, UnpackError};
+use crate::formats::format::{ReserveMemory, UnpackError};
 
 /// The kind of a file in the container, and where its bytes are.
 struct Packed<'a> {
@@ -20,13 +20,13 @@ struct Packed<'a> {
 type Files<'a> = BTreeMap<String, Packed<'a>>;
 
 /// Whether these bytes are a container with a log, and its text of at most so many bytes. `may` is asked before memory grows.
-pub(super) fn unpack(bytes: &[u8], limit: usize, may: &mut May<'_>) -> Option<Result<Vec<u8>, UnpackError>> {
+pub(super) fn unpack(bytes: &[u8], limit: usize, reserve: &mut ReserveMemory<'_>) -> Option<Result<Vec<u8>, UnpackError>> {
     if !bytes.starts_with(b"PK\x03\x04") {
         return None;
     }
     let files = files(bytes)?;
     let begin = if files.contains_key(HEADER) { HEADER } else { START };
-    files.contains_key(begin).then(|| log(&files, begin, bytes.len(), limit, may))
+    files.contains_key(begin).then(|| log(&files, begin, bytes.len(), limit, reserve))
 }
 
 const HEADER: &str = "header.json";
@@ -50,7 +50,7 @@ fn files(bytes: &[u8]) -> Option<Files<'_>> {
     Some(out)
 }
 
-fn log(files: &Files<'_>, begin: &str, length: usize, limit: usize, may: &mut May<'_>) -> Result<Vec<u8>, UnpackError> {
+fn log(files: &Files<'_>, begin: &str, length: usize, limit: usize, reserve: &mut ReserveMemory<'_>) -> Result<Vec<u8>, UnpackError> {
     // Files that share their bytes are read again and again.
     let packed: usize = files.values().map(|file| file.bytes.len()).sum();
     if packed > length {
@@ -59,7 +59,7 @@ fn log(files: &Files<'_>, begin: &str, length: usize, limit: usize, may: &mut Ma
     let mut text = Text {
         out: Vec::new(),
         limit,
-        may,
+        reserve,
     };
     text.object(files, begin)?;
     if begin == START {
@@ -92,7 +92,7 @@ fn is_sample(name: &str) -> bool {
 struct Text<'l, 'm> {
     out: Vec<u8>,
     limit: usize,
-    may: &'l mut May<'m>,
+    reserve: &'l mut ReserveMemory<'m>,
 }
 
 impl Text<'_, '_> {
@@ -104,7 +104,7 @@ impl Text<'_, '_> {
         if needed > self.out.capacity() {
             let capacity = needed.max(self.out.capacity().saturating_mul(2)).min(self.limit);
             // Twice: what grows is copied.
-            (self.may)(capacity.saturating_sub(self.out.capacity()).saturating_mul(2))?;
+            (self.reserve)(capacity.saturating_sub(self.out.capacity()).saturating_mul(2))?;
             self.out.reserve_exact(capacity - self.out.len());
         }
         Ok(())

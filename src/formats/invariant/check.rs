@@ -1,4 +1,4 @@
-//! What the analyzer parses and Explorer's schema takes; both must take a document.
+//! What the analyzer parses and Explorer's schema accepts; a document must satisfy both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -182,7 +182,7 @@ pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations
                 None if object.contains_key("metadata") && number == 0 && !is_alone => {}
                 None => found.add(
                     place,
-                    "expected a list of events, or an object with `messages`; a row of metadata stands first, before other rows",
+                    "expected a list of events, or an object with `messages`; a row of metadata comes first, before other rows",
                 ),
             },
             other => found.add(place, format!("expected a list of events, found {}", shown(other))),
@@ -350,7 +350,7 @@ fn output<'a>(
     };
     match id.and_then(|id| calls.get_mut(id)) {
         None => {
-            let message = "no call with this id stands before: put the call before its output, or correct the id";
+            let message = "no call with this id comes before it: put the call before its output, or correct the id";
             found.add(place.key("tool_call_id"), message);
         }
         Some(answered) if *answered => found.add(place.key("tool_call_id"), "the call has an output already: keep one"),
@@ -367,7 +367,7 @@ fn parts(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations
             PARTS.common.check(part, place, found);
         }
         match part.get("type").and_then(Value::as_str) {
-            Some("text") if !is_text(part.get("text")) => found.add(place, "`text` is missing: a part of type \"text\" holds text"),
+            Some("text") if !is_text(part.get("text")) => found.add(place, "`text` is missing: a part of type \"text\" needs text"),
             Some("image_url")
                 if part
                     .get("image_url")

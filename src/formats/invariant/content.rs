@@ -1,4 +1,4 @@
-//! What events hold: text, text and images, and a tool's result as text.
+//! Contents of events: text, text and images, and a tool's result as text.
 
 use crate::document::json::{Json, Object, Text};
 use crate::operation::{Failure, Kind, Message, Part};

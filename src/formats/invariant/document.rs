@@ -1,4 +1,4 @@
-//! Invariant's own types: events, tool calls, annotations, and the containers that hold a list of events.
+//! Invariant's own types: events, tool calls, annotations, and the containers of a list of events.
 
 use serde::Serialize;
 

@@ -71,11 +71,11 @@ pub(super) struct List<'a, 'o> {
     /// The texts in events, for the first so many of them.
     pub(super) heard: (HashSet<Text<'a>>, usize),
     /// The event of a step, or one that it replaced.
-    telling: HashMap<StepId, usize>,
+    event_of_step: HashMap<StepId, usize>,
     /// The steps with an event, without those added since the last look.
-    pub(super) told: Added,
+    pub(super) with_event: Added,
     /// The steps that got an event since the last look.
-    pub(super) told_since: Vec<StepId>,
+    pub(super) newly_with_event: Vec<StepId>,
     /// The events that took the place of others.
     replaced: HashMap<usize, usize>,
     /// Events that are later than all before them, among the first so many.
@@ -103,9 +103,9 @@ impl<'a, 'o> List<'a, 'o> {
             offered: Json::Null,
             unsettled: Vec::new(),
             heard: (HashSet::default(), 0),
-            telling: HashMap::default(),
-            told: Added::default(),
-            told_since: Vec::new(),
+            event_of_step: HashMap::default(),
+            with_event: Added::default(),
+            newly_with_event: Vec::new(),
             replaced: HashMap::default(),
             peaks: (Vec::new(), 0),
             losses: Vec::new(),
@@ -134,14 +134,14 @@ impl<'a, 'o> List<'a, 'o> {
     /// Records the event of a step.
     fn tell_of(&mut self, step: Option<StepId>, event: usize) {
         if let Some(step) = step {
-            self.telling.insert(step, event);
-            self.told_since.push(step);
+            self.event_of_step.insert(step, event);
+            self.newly_with_event.push(step);
         }
     }
 
     /// The latest event of a step.
-    pub(super) fn teller(&mut self, step: StepId) -> Option<usize> {
-        let first = self.telling.get(&step).copied()?;
+    pub(super) fn event_of(&mut self, step: StepId) -> Option<usize> {
+        let first = self.event_of_step.get(&step).copied()?;
         let mut last = first;
         while let Some(next) = self.replaced.get(&last) {
             last = *next;
@@ -267,7 +267,7 @@ impl<'a, 'o> List<'a, 'o> {
                 Some(id) => id.into(),
                 None => format!("{}:{index}", step.map_or("call", |step| step.id.as_str())).into(),
             };
-            if self.stands(&recorded, &wanted.name, &arguments) {
+            if self.contains_call(&recorded, &wanted.name, &arguments) {
                 repeated.push(recorded.into());
                 continue;
             }
@@ -299,8 +299,8 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// Whether a step has an event.
-    pub(super) fn tells_of(&self, step: StepId) -> bool {
-        self.telling.contains_key(&step)
+    pub(super) fn has_event(&self, step: StepId) -> bool {
+        self.event_of_step.contains_key(&step)
     }
 
     /// Whether a call with this recorded id is in the list.
@@ -309,7 +309,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// Whether this very call is in the list.
-    pub(super) fn stands(&self, recorded: &str, name: &str, arguments: &Object<'a>) -> bool {
+    pub(super) fn contains_call(&self, recorded: &str, name: &str, arguments: &Object<'a>) -> bool {
         let known = self.bound.get(recorded);
         known.is_some_and(|known| known.name == name && known.arguments == *arguments)
     }

@@ -1,4 +1,4 @@
-//! `tools` events: what the analyzer reads of the tools that are offered.
+//! `tools` events: the analyzer's form of the offered tools.
 
 use serde_json::{Map, Value};
 

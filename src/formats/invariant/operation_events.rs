@@ -1,4 +1,4 @@
-//! Events made of operations, not of a conversation: words that agents alone hold, calls that no model's output shows,
+//! Events made of operations, not of a conversation: words that only agents have, calls that no model's output shows,
 //! operations on their own.
 
 use super::content;
@@ -72,7 +72,7 @@ impl<'a> List<'a, '_> {
             let Some(step) = self.step(Some(*index)) else { continue };
             let (arguments, wrapped) = self.lone_arguments(step);
             let name = lone_name(self.run, step);
-            if self.stands(call_id, name, &arguments) {
+            if self.contains_call(call_id, name, &arguments) {
                 continue;
             }
             let id = self.bind(call_id.clone(), name.into(), arguments.clone());

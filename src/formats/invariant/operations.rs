@@ -32,11 +32,11 @@ impl<'a> List<'a, '_> {
     /// The event of the nearest step around, the step itself first.
     fn event_around(&mut self, index: StepId) -> Option<usize> {
         let ranges = self.facts.ranges();
-        for step in std::mem::take(&mut self.told_since) {
-            self.told.add(ranges, step);
+        for step in std::mem::take(&mut self.newly_with_event) {
+            self.with_event.add(ranges, step);
         }
-        let nearest = self.told.nearest(ranges, index)?;
-        self.teller(nearest)
+        let nearest = self.with_event.nearest(ranges, index)?;
+        self.event_of(nearest)
     }
 
     /// The facts of an operation without an event; `None` if there are none. Agents and chains hand on the words of their
@@ -49,7 +49,7 @@ impl<'a> List<'a, '_> {
         let is_tool = step.operation.kind == Kind::Tool;
         if !content.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
             let outside = self.outside(step);
-            content.retain(|_, value| !self.is_told(value, &outside));
+            content.retain(|_, value| !self.is_written(value, &outside));
         }
         content.extend(facts::all(self.run, step));
         let mut out = facts::identity(step);
@@ -99,14 +99,14 @@ impl<'a> List<'a, '_> {
         out
     }
 
-    fn is_told(&self, value: &Json<'a>, outside: &[Text<'a>]) -> bool {
+    fn is_written(&self, value: &Json<'a>, outside: &[Text<'a>]) -> bool {
         let text = value.clone().into_text();
         let text = text.trim();
         value.is_null()
             || text.is_empty()
             || self.heard.0.contains(text)
             || outside.iter().any(|words| words == text)
-            || only(value).is_some_and(|inner| self.is_told(&inner, outside))
+            || only(value).is_some_and(|inner| self.is_written(&inner, outside))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is found once for a run and asked for by each of its lists.
+//! Facts that are computed once for a run and used by each of its lists.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -85,7 +85,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
     }
     let without: Vec<StepId> = own()
         .filter(|(id, step)| {
-            let silent = || !list.tells_of(*id);
+            let silent = || !list.has_event(*id);
             if transcript.is_in_conversation(*id) {
                 is_open_tool(step) && silent()
             } else {

@@ -11,7 +11,7 @@ use crate::run::{EntryKind, Id, Run, StepId};
 fn events(run: &Run) -> (Value, Vec<Loss>) {
     let (mut list, losses) = with(run, &[]);
     let events = list.pop().unwrap();
-    holds_the_rules(&events);
+    follows_the_rules(&events);
     (events, losses)
 }
 
@@ -30,7 +30,7 @@ fn with(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
     )
 }
 
-fn holds_the_rules(events: &Value) {
+fn follows_the_rules(events: &Value) {
     let (mut calls, mut outputs): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for event in events.as_array().unwrap() {
         assert!(event.get("metadata").is_none_or(Value::is_object));
@@ -47,7 +47,7 @@ fn holds_the_rules(events: &Value) {
             outputs.push(id);
         }
         if let Some(inner) = event["metadata"].get("subagent") {
-            holds_the_rules(&inner["events"]);
+            follows_the_rules(&inner["events"]);
         }
     }
 }
@@ -342,7 +342,7 @@ fn options() {
 fn mixed_up_runs_break_no_rule() {
     for run in mixed_up::mixed_up() {
         for list in with(&run, &[]).0 {
-            holds_the_rules(&list);
+            follows_the_rules(&list);
         }
     }
 }

@@ -60,9 +60,9 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         .iter()
         .map(|(key, _)| Loss::new(None, format!("run.{key}"), LossReason::NoPlace))
         .collect();
-    for (id, home) in transcript.homes() {
+    for (id, tool) in transcript.scopes_with_tool() {
         let Some(scope) = run.scopes.get(id) else { continue };
-        if is_one && (home.is_some() || scope.aside) {
+        if is_one && (tool.is_some() || scope.aside) {
             if !scope.conversation.is_empty() {
                 let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
                 let name = scope.agent.as_deref().unwrap_or("an agent");
@@ -83,7 +83,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         conversation.origin.get_or_insert(span);
         let asked = conversation.conversation(transcript.exchanges(id), asked);
         if asked.is_some() && scope.called_by.is_none() {
-            let what = "the run's question, which no message holds";
+            let what = "the run's question, which no message contains";
             conversation.losses.utterance(run, run.question.as_ref(), what);
         }
         let is_of_scope = |answer: &&Utterance| run.steps.get(answer.step).is_some_and(|step| step.scope == id);
@@ -98,7 +98,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         let mut messages = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
         if !messages.any(|message| message.content.trim() == words.trim()) {
             let span = run.steps.get(answer.step).and_then(|step| step.span_id);
-            left.push(Loss::new(span, "the run's answer, which no model said", LossReason::NoPlace));
+            left.push(Loss::new(span, "the run's answer, which no model wrote", LossReason::NoPlace));
         }
     }
     rows.push((None, left));
@@ -177,7 +177,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
             let turns = self.turns;
             self.losses
-                .without_turn(turns, step, |key, _| key == "error" || turns.tell(key, step));
+                .without_turn(turns, step, |key, _| key == "error" || turns.contains(key, step));
             self.times_and_error(step);
         }
         asked
@@ -190,7 +190,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             "error" => true,
             "tool_call_id" => asked.iter().any(|asked| value.as_str() == Some(&asked.id)),
             "tool_definitions" if is_own => true,
-            _ => turns.tell(key, step),
+            _ => turns.contains(key, step),
         });
         self.times_and_error(step);
     }
@@ -288,7 +288,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             self.row.assistant(words, None, true, span);
             self.row.lose(
                 span,
-                "the last message: the agent's answer, which no model call holds",
+                "the last message: the agent's answer, which no model call contains",
                 LossReason::Synthesized,
             );
         }
@@ -355,7 +355,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         self.calls(exchange, span);
         if let Some(answer) = answer {
             self.row
-                .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
+                .lose(span, "calls that the provider ran come before the words", LossReason::Coerced);
             self.row.assistant(answer, None, is_target, span);
         }
     }

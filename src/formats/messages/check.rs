@@ -122,7 +122,7 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
             Some("system") if index > 0 => {
                 found.add(
                     place.key("role"),
-                    "a system message stands first or nowhere: join it to the first, or make it the user's",
+                    "a system message is allowed only at the beginning: join it to the first, or make it the user's",
                 );
             }
             Some("tool") => {
@@ -132,8 +132,8 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
                     found.add(
                         place.key("tool_call_id"),
                         match wanted {
-                            Some(wanted) => format!("expected {wanted:?}: results stand after their calls, in the order of the calls"),
-                            None => "no call waits for a result here: results stand right after the message with their calls".to_owned(),
+                            Some(wanted) => format!("expected {wanted:?}: results come after their calls, in the order of the calls"),
+                            None => "no call waits for a result here: results come right after the message with their calls".to_owned(),
                         },
                     );
                 }
@@ -148,7 +148,7 @@ fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &m
             found.add(
                 place,
                 format!(
-                    "before it stand calls without a result ({}): add their results or leave the calls out",
+                    "before it are calls without a result ({}): add their results or leave the calls out",
                     ids.join(", ")
                 ),
             );

@@ -1,4 +1,4 @@
-//! A row under construction: the shapes that trainers drop in silence are resolved here, each with a loss.
+//! A row under construction: shapes that trainers silently drop are resolved here, each with a loss.
 
 use sha2::{Digest as _, Sha256};
 

@@ -14,12 +14,12 @@ fn rows(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
     let options = Options(pairs.collect());
     let list = Messages::assemble(std::slice::from_ref(run), &options);
     let rows: Vec<Value> = list.iter().map(|one| serde_json::to_value(&one.document).unwrap()).collect();
-    rows.iter().for_each(holds_the_rules);
+    rows.iter().for_each(follows_the_rules);
     (rows, list.into_iter().flat_map(|one| one.losses).collect())
 }
 
 /// What every trainer of the page takes.
-fn holds_the_rules(row: &Value) {
+fn follows_the_rules(row: &Value) {
     let lists = ["prompt", "completion", "messages"].map(|key| row[key].as_array().cloned().unwrap_or_default());
     let messages = lists.concat();
     let mut open: Vec<&str> = Vec::new();

@@ -47,8 +47,8 @@ impl<'a> BlockWriter<'a, '_> {
             };
             let Some(place) = near.filter(|place| list.block(*place).is_some()) else {
                 // A model call that only its agent's span contains belongs to that span.
-                let teller = step.parent.filter(|_| step.operation.kind == Kind::Llm);
-                let span = step.span_id.or_else(|| self.span(teller?));
+                let owner = step.parent.filter(|_| step.operation.kind == Kind::Llm);
+                let span = step.span_id.or_else(|| self.span(owner?));
                 self.lose(span, described(step), LossReason::NoPlace);
                 continue;
             };
@@ -68,15 +68,15 @@ impl<'a> BlockWriter<'a, '_> {
         let Some((index, step)) = self.run.root.and_then(|root| Some((root, self.run.steps.get(root)?))) else {
             return;
         };
-        if outermost && list.drafts.len() > list.start && facts::stands_for_run(step.operation.kind) {
+        if outermost && list.drafts.len() > list.start && facts::represents_run(step.operation.kind) {
             let _ = self.covered.insert(index);
-            self.untold(step);
+            self.unwritten(step);
         }
     }
 
     /// Reports facts of an agent or a chain that no block has.
-    pub(super) fn untold(&mut self, step: &Step) {
-        if let Some(what) = self.words.untold(&step.operation) {
+    pub(super) fn unwritten(&mut self, step: &Step) {
+        if let Some(what) = self.words.unwritten(&step.operation) {
             self.lose(step.span_id, format!("{}: {what}", described(step)), LossReason::NoPlace);
         }
     }
@@ -128,10 +128,10 @@ impl<'a> BlockWriter<'a, '_> {
         }
         map.insert_filled("facts", about);
         // The messages of a model call are the conversation.
-        let is_untold = || operation.kind != Kind::Llm && self.words.untold(operation).is_some();
+        let is_unwritten = || operation.kind != Kind::Llm && self.words.unwritten(operation).is_some();
         if matches!(operation.kind, Kind::Agent | Kind::Chain) {
-            self.untold(step);
-        } else if operation.input.is_some() || operation.output.is_some() || is_untold() {
+            self.unwritten(step);
+        } else if operation.input.is_some() || operation.output.is_some() || is_unwritten() {
             self.lose(
                 step.span_id,
                 format!("{}: its input and output", described(step)),
@@ -159,7 +159,7 @@ impl<'a> BlockWriter<'a, '_> {
         let reward = if reward.is_null() { facts::number(score) } else { reward };
         let extra = block.extra.as_ref().and_then(Json::as_object);
         let has = |key: &str| extra.is_some_and(|extra| extra.contains_key(key));
-        let whole = self.run.root == Some(index) && facts::stands_for_run(operation.kind);
+        let whole = self.run.root == Some(index) && facts::represents_run(operation.kind);
         let (rewarded, trained) = (has("reward"), has("training"));
         if !reward.is_null() && !rewarded {
             block.annotate_extra("reward", reward.clone());

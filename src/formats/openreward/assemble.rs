@@ -44,10 +44,10 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
             Some(block) => block.annotate("run", facts::run(run)),
             None if last.is_some() => losses.push(Loss::new(
                 None,
-                "the run: it has not ended; its last block tells it then",
+                "the run: it has not ended; its last block will have it",
                 LossReason::NoPlace,
             )),
-            None => losses.push(Loss::new(None, "the run: no block to tell it on", LossReason::NoPlace)),
+            None => losses.push(Loss::new(None, "the run: no block to write it on", LossReason::NoPlace)),
         }
     }
     // The page's rules refuse an empty list.

@@ -1,4 +1,4 @@
-//! The page's rules for a list of blocks. They are the same that a block has to keep that is written over HTTP.
+//! The page's rules for a list of blocks. Blocks written over HTTP follow the same rules.
 
 use serde_json::Value;
 
@@ -150,7 +150,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, fo
                 let field = detail("field").as_str().unwrap_or_default();
                 (
                     field,
-                    format!(": {actual} bytes stand there, {limit} are allowed; split it, or raise the limit"),
+                    format!(": {actual} bytes are there, {limit} are allowed; split it, or raise the limit"),
                 )
             }
             Code::Validation | Code::ParentSubtypeMismatch => (detail("field").as_str().unwrap_or_default(), String::new()),

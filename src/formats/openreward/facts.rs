@@ -216,7 +216,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
 /// Facts of the operation that represents the whole run, except its words; with its own block they are elsewhere.
 fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
-    if !stands_for_run(operation.kind) {
+    if !represents_run(operation.kind) {
         return Object::new();
     }
     let mut told = details(run, step);
@@ -241,7 +241,7 @@ fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
 }
 
 /// Whether a root of this kind represents the run.
-pub(super) fn stands_for_run(kind: Kind) -> bool {
+pub(super) fn represents_run(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 

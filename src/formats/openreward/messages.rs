@@ -1,4 +1,4 @@
-//! MESSAGE blocks, and the thoughts and calls that hang under them.
+//! MESSAGE blocks, and the thoughts and calls under them.
 
 use super::list::List;
 use super::words::{Words, opaque, words};

@@ -1,4 +1,4 @@
-//! Sub-agents: inside the result of the call that started them, or after its turn.
+//! Sub-agents, written inside the result of the call that started them, or after its turn.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is written where: the conversations of a run, and between their entries operations that only spans have.
+//! The plan of a document: the conversations of a run, and between their entries operations that only spans have.
 
 use std::collections::BTreeSet;
 

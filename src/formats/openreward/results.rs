@@ -19,8 +19,8 @@ impl<'a> BlockWriter<'a, '_> {
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
         let call = match known {
-            Some(call) if tool.is_none() && retold(list, call, &entry) => {
-                self.lose(None, format!("tool_result {}: told again", entry.call_id), LossReason::Ambiguous);
+            Some(call) if tool.is_none() && is_repeated(list, call, &entry) => {
+                self.lose(None, format!("tool_result {}: repeated", entry.call_id), LossReason::Ambiguous);
                 return;
             }
             Some(call) => call,
@@ -98,7 +98,7 @@ impl<'a> BlockWriter<'a, '_> {
         let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, Some(index)));
         self.lose(
             step.span_id,
-            format!("{} {}: told as a tool call", step.operation.kind.name(), pair.name),
+            format!("{} {}: written as a tool call", step.operation.kind.name(), pair.name),
             LossReason::Synthesized,
         );
         let made = Made {
@@ -218,7 +218,7 @@ fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operatio
     let mut about = facts::about(operation);
     let Some(block) = list.block(call) else { return about };
     let Some(told) = block.payload.as_object() else { return about };
-    let is_told = |key: &str, value: &Json<'a>| told.get(key).is_some_and(|told| *told == *value);
+    let is_written = |key: &str, value: &Json<'a>| told.get(key).is_some_and(|told| *told == *value);
     let metadata = block.metadata.as_ref().and_then(Json::as_object);
     let is_whole = || !metadata.is_some_and(|metadata| metadata.contains_key("arguments_omitted"));
     let is_id = |value: &Json<'a>| {
@@ -227,12 +227,12 @@ fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operatio
             .is_some_and(|id| *id == *value)
     };
     about.retain(|key, value| match key {
-        "tool_name" => !is_told("name", value),
-        "tool_call_id" => !is_told("call_id", value) && !is_id(value),
+        "tool_name" => !is_written("name", value),
+        "tool_call_id" => !is_written("call_id", value) && !is_id(value),
         // A client may run a tool with other arguments than those that the model gave.
         "arguments" => {
             let own = operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
-            is_whole() && !is_told("arguments", &arguments_object(own).0.into())
+            is_whole() && !is_written("arguments", &arguments_object(own).0.into())
         }
         "result" => value != result,
         _ => true,
@@ -246,7 +246,7 @@ fn error(failure: &Failure) -> Json<'_> {
 }
 
 /// Whether a result without an execution is one that the call has already.
-fn retold(list: &mut List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
+fn is_repeated(list: &mut List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     list.outputs(call).contains(&output.to_string())
 }

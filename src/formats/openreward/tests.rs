@@ -259,7 +259,7 @@ fn content_that_is_missing_or_no_text() {
         input(Message::text(Role::Developer, "be brief"), 1, 10),
         input(user("  "), 1, 10),
         input(picture, 1, 10),
-        turn(says("ok"), 1, 100),
+        turn(reply("ok"), 1, 100),
     ];
     let (list, losses) = blocks(&run);
     assert_eq!(
@@ -276,7 +276,7 @@ fn content_that_is_missing_or_no_text() {
 
 #[test]
 fn operations_on_their_own() {
-    let mut run = one_turn(says("done"), []);
+    let mut run = one_turn(reply("done"), []);
     let mut found = step(0x201, Kind::Retrieval, 5, 8);
     found.operation.search = Some(Box::new(crate::operation::Search {
         query: Some("fares".into()),
@@ -359,7 +359,7 @@ fn a_handoff_that_the_model_asked_for_is_told_once() {
 
 #[test]
 fn words_that_only_the_agent_holds() {
-    let mut run = one_turn(says("draft"), []);
+    let mut run = one_turn(reply("draft"), []);
     run.question = Some(said("Why?", 0, 0, false));
     run.answer = Some(said("Because.", 0, 3000, false));
     run.steps[0].operation.training.reward = Some(1.0);
@@ -374,7 +374,7 @@ fn words_that_only_the_agent_holds() {
 
 #[test]
 fn blocks_do_not_change_as_spans_arrive() {
-    let mut ended = one_turn(says("draft"), []);
+    let mut ended = one_turn(reply("draft"), []);
     ended.question = Some(said("Why?", 0, 0, false));
     let mut early = ended.clone();
     early.ended_at = None;
@@ -399,8 +399,8 @@ fn several_top_level_conversations() {
     run.steps.push(llm(0x200, 500, 600));
     run.steps.push(llm(0x201, 10, 20));
     run.steps[2].scope = ScopeId::new(1);
-    run.scopes[0].conversation = vec![input(user("later"), 1, 500), turn(says("b"), 1, 600)];
-    run.scopes[1].conversation = vec![input(user("first"), 2, 10), turn(says("a"), 2, 20)];
+    run.scopes[0].conversation = vec![input(user("later"), 1, 500), turn(reply("b"), 1, 600)];
+    run.scopes[1].conversation = vec![input(user("first"), 2, 10), turn(reply("a"), 2, 20)];
     let (blocks, _) = blocks(&run);
     assert_eq!(short(&blocks), ["user: first", "assistant: a", "user: later", "assistant: b"]);
     assert_eq!(blocks[0]["metadata"]["agent"], "second");

@@ -1,4 +1,4 @@
-//! Conversations into blocks.
+//! Writes conversations as blocks.
 
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             if !self.written.contains(&scope) && plan.streams.get(scope).is_some_and(|items| !items.is_empty()) {
                 let span = self.scope_span(scope);
                 let what = if self.deep.contains(&scope) {
-                    "sub-agent: too deep inside others to stand there"
+                    "sub-agent: too deep inside others to be there"
                 } else {
                     "sub-agent: no block shows the call that it belongs to"
                 };
@@ -192,8 +192,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             return;
         };
         // The root is looked at with the run.
-        if self.covered.insert(index) && facts::stands_for_run(step.operation.kind) && self.run.root != Some(index) {
-            self.untold(step);
+        if self.covered.insert(index) && facts::represents_run(step.operation.kind) && self.run.root != Some(index) {
+            self.unwritten(step);
         }
     }
 
@@ -203,7 +203,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             return;
         };
         let operation = &step.operation;
-        if facts::stands_for_run(operation.kind) {
+        if facts::represents_run(operation.kind) {
             self.cover_whole(index);
             return;
         }

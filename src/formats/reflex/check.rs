@@ -1,4 +1,4 @@
-//! The published schema, and what the package's own readers need to show every node.
+//! Rules of the published schema, and what the package's readers need to show every node.
 
 use std::collections::HashMap;
 
@@ -103,7 +103,7 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
     }
     for name in ["prompt_id", "error"] {
         if text(node, name) == Some("") {
-            found.add(place.key(name), "an empty text stands for nothing: put null there");
+            found.add(place.key(name), "an empty text has no meaning: put null there");
         }
     }
     if node.get("optimize") == Some(&Value::Bool(true)) && text(node, "prompt_id").is_none_or(str::is_empty) {
@@ -154,7 +154,7 @@ fn order(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violati
         if started < last {
             found.add(
                 place.item(index).key("started_at"),
-                "it is before a node that stands before: put nodes in the order in which they began",
+                "it is earlier than a node before it: put nodes in the order in which they began",
             );
         }
         last = last.max(started);
@@ -172,7 +172,7 @@ fn prompts(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Viola
         if *known.entry(prompt).or_insert(optimize) != optimize {
             found.add(
                 place.item(index).key("optimize"),
-                format!("another node of the prompt {prompt:?} says otherwise: all nodes of a prompt say the same"),
+                format!("another node of the prompt {prompt:?} differs: all nodes of a prompt must agree"),
             );
         }
         if optimize && *optimized.get_or_insert(prompt) != prompt {

@@ -16,11 +16,11 @@ fn document(run: &Run) -> (Value, Vec<Loss>) {
 fn with(run: &Run, options: &Options) -> (Value, Vec<Loss>) {
     let mut list = Reflex::assemble(std::slice::from_ref(run), options);
     let Assembled { document, losses } = list.pop().unwrap();
-    holds_the_rules(&document);
+    follows_the_rules(&document);
     (serde_json::to_value(&document).unwrap(), losses)
 }
 
-fn holds_the_rules(trace: &AgentTrace) {
+fn follows_the_rules(trace: &AgentTrace) {
     let ids: Vec<&str> = trace.nodes.iter().map(|node| &*node.id).collect();
     let mut last = 0.0;
     for (index, node) in trace.nodes.iter().enumerate() {

@@ -30,8 +30,8 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
             of_run.add(None, format!("run.{key}"), LossReason::NoPlace);
         }
         of_run.utterance(run, run.question.as_ref(), "the run's question, which no message has");
-        of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model said");
-        for (scope, _) in transcript.homes() {
+        of_run.utterance(run, run.answer.as_ref(), "the run's answer, which no model wrote");
+        for (scope, _) in transcript.scopes_with_tool() {
             let Some(about) = run.scopes.get(scope) else { continue };
             let new = |losses| Conversation {
                 turns: &turns,
@@ -57,7 +57,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
                 }
                 None if about.aside => {
                     let span = about.step.and_then(|step| run.steps.get(step)?.span_id);
-                    of_run.add(span, "a conversation beside the agents", LossReason::NoPlace);
+                    of_run.add(span, "a conversation outside the agents", LossReason::NoPlace);
                 }
                 None => new(&mut of_run).write(&transcript, scope, records),
             }
@@ -131,7 +131,7 @@ impl<'a> Conversation<'a, '_> {
         }
         let turns = self.turns;
         for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
-            self.losses.without_turn(turns, step, |key, _| turns.tell(key, step));
+            self.losses.without_turn(turns, step, |key, _| turns.contains(key, step));
         }
     }
 
@@ -140,10 +140,10 @@ impl<'a> Conversation<'a, '_> {
         let (turns, is_model_call) = (self.turns, asked.is_none() && is_model_call(step));
         self.losses.step(turns.run, step, |key, value| match key {
             "tool_call_id" => asked.is_some_and(|asked| value.as_str() == Some(&asked.id)),
-            _ => is_model_call && R::tells(key, &step.operation),
+            _ => is_model_call && R::contains(key, &step.operation),
         });
         if is_model_call {
-            R::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
+            R::unwritten_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
         }
         if !(is_model_call && R::HAS_STARTS) {
             self.losses.fact(step.span_id, "started_at");
@@ -202,7 +202,7 @@ impl<'a> Conversation<'a, '_> {
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let is_user = exchange.kind == ExchangeKind::UserWords;
                 if let Some(step) = step.filter(|step| has_more_words(run, self.results, step)) {
-                    let what = format!("{}: what it was given, or gave, beside its words", step.operation.kind.name());
+                    let what = format!("{}: its input or output, except its words", step.operation.kind.name());
                     self.lose(Some(step), what, LossReason::NoPlace);
                 }
                 if exchange.is_repeated {
@@ -217,7 +217,7 @@ impl<'a> Conversation<'a, '_> {
                 if is_user {
                     records.user(run, at, &message, false);
                 } else {
-                    self.lose(step, "an agent's words that no model said", LossReason::Coerced);
+                    self.lose(step, "an agent's words that no model wrote", LossReason::Coerced);
                     records.assistant(run, at, Some(&message), None, Vec::new());
                 }
             }

@@ -54,11 +54,11 @@ impl Records for ClaudeRecords {
     ];
     const HAS_STARTS: bool = true;
 
-    fn tells(_: &str, _: &Operation) -> bool {
+    fn contains(_: &str, _: &Operation) -> bool {
         true
     }
 
-    fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
+    fn unwritten_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
         usage.total.map(|_| "usage.total").into_iter()
     }
 

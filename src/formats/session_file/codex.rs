@@ -42,11 +42,11 @@ impl Records for CodexRecords {
     const HAS_STARTS: bool = false;
 
     /// A turn has one model: the one that was asked for.
-    fn tells(fact: &str, call: &Operation) -> bool {
+    fn contains(fact: &str, call: &Operation) -> bool {
         fact != "model" || call.model.requested.is_none() || call.model.requested.as_deref() == call.model.name()
     }
 
-    fn untold_counts(_: &TokenCount) -> impl Iterator<Item = &'static str> {
+    fn unwritten_counts(_: &TokenCount) -> impl Iterator<Item = &'static str> {
         std::iter::empty()
     }
 

@@ -1,6 +1,6 @@
-//! Session files of coding agents, as the agents resume them and this program's own reader (`sessions/`) reads them: a list of records,
-//! in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a separate file; `--session` writes all
-//! turns of a session into one.
+//! Session files of coding agents, in the form from which agents resume and which this program's own reader (`sessions/`) reads:
+//! a list of records, in files one a line (`.jsonl`). One file has the session's turns, each sub-agent has a separate file;
+//! `--session` writes all turns of a session into one.
 //!
 //! # What is lost
 //!

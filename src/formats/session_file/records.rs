@@ -1,4 +1,4 @@
-//! What the records of one agent's files are written with: the events of a conversation, and ids.
+//! The trait of a client's records: how the events of a conversation are written, and ids.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -15,9 +15,9 @@ pub(super) trait Records {
     /// Whether model calls keep when they started.
     const HAS_STARTS: bool;
     /// Whether a record of a model call contains this fact, one of [`PLACED`](Self::PLACED).
-    fn tells(fact: &str, call: &Operation) -> bool;
+    fn contains(fact: &str, call: &Operation) -> bool;
     /// The counts of tokens that it has no place for.
-    fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str>;
+    fn unwritten_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str>;
     /// Of the main agent, or of a sub-agent with this id.
     fn new(run: &Run, agent: Option<String>) -> Self;
     /// A turn begins.

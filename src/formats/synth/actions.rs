@@ -65,7 +65,7 @@ impl<'a> Messages<'a> {
                 let _ = self.tool_ids.insert(tool, id.clone());
             }
             self.action(&call.name, &arguments, turn, at, metadata);
-            let told_call = WrittenCall {
+            let written_call = WrittenCall {
                 id,
                 name: (&call.name).into(),
                 arguments,
@@ -73,7 +73,7 @@ impl<'a> Messages<'a> {
                 turn,
                 result: None,
             };
-            self.tell(written, wanted, told_call);
+            self.insert_call(written, wanted, written_call);
         }
     }
 
@@ -141,11 +141,11 @@ impl<'a> Messages<'a> {
                     .filter(|key| written.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
-                let told_call = match tool {
+                let written_call = match tool {
                     Some(tool) => self.lone_action(run, UnaskedCall::of(tool), &entry.call_id, turn, scope),
                     None => WrittenCall::unseen(self.free_id(&call_id, || prefix(run, scope)), at, turn),
                 };
-                self.tell(written, call_id.clone(), told_call);
+                self.insert_call(written, call_id.clone(), written_call);
                 call_id
             })
         };
@@ -178,7 +178,7 @@ impl<'a> Messages<'a> {
         {
             // The same words again, and no execution behind them: repeated, not done twice.
             if tool.is_none() && earlier.message.content == content {
-                let what = format!("result {}: told again", call.id);
+                let what = format!("result {}: repeated", call.id);
                 self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
                 return;
             }
@@ -212,7 +212,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes note of a call under the id that entries use.
-    pub(super) fn tell(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
+    pub(super) fn insert_call(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
         let _ = written.insert(key, call);
     }

@@ -1,4 +1,4 @@
-//! One call of a model, in the words of `synth_ai.tracing_v3`'s call records.
+//! One call of a model, as a call record of `synth_ai.tracing_v3`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! A session trace, in the words of `synth_ai.tracing_v3`: every field is always written, an absent one is read as its
+//! A session trace with the types of `synth_ai.tracing_v3`: every field is always written, an absent one is read as its
 //! default. Times of steps and calls are ISO 8601 texts with an offset, times of events seconds since 1970.
 
 use std::sync::Arc;

@@ -71,7 +71,7 @@ impl<'a> Events<'a> {
                     None
                 }
                 Kind::Llm if step.same_call_as.is_some_and(|(trace, _)| self.before.contains(&trace)) => {
-                    self.lose(step, "an earlier trace of the session tells of the same call", LossReason::NoPlace);
+                    self.lose(step, "an earlier trace of the session has the same call", LossReason::NoPlace);
                     None
                 }
                 Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),
@@ -113,7 +113,7 @@ impl<'a> Events<'a> {
     /// Input and output of agents and chains mostly repeat the calls.
     fn repeats(&mut self, step: &Step) {
         if facts::repeats(step.operation.kind)
-            && let Some(what) = self.words.untold(&step.operation)
+            && let Some(what) = self.words.unwritten(&step.operation)
         {
             self.lose(step, what, LossReason::NoPlace);
         }

@@ -1,4 +1,4 @@
-//! What crosses the boundaries between person, agent and environment.
+//! Messages across the boundaries between person, agent and environment.
 
 use serde_json::Value;
 
@@ -129,9 +129,9 @@ impl<'a> Messages<'a> {
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
-                    let told_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
-                    let _ = self.tool_ids.insert(call.tool, told_call.id.clone());
-                    self.tell(&mut written, (&call.call_id).into(), told_call);
+                    let written_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
+                    let _ = self.tool_ids.insert(call.tool, written_call.id.clone());
+                    self.insert_call(&mut written, (&call.call_id).into(), written_call);
                 }
                 EntryKind::Result(result) => self.result(run, result, entry.at, turn, &mut written, index),
             }
@@ -162,7 +162,7 @@ impl<'a> Messages<'a> {
                 ),
                 _ => continue,
             };
-            if let Some(content) = content.filter(|content| !entered.contains(&index) && !self.is_told(word, content)) {
+            if let Some(content) = content.filter(|content| !entered.contains(&index) && !self.is_written(word, content)) {
                 self.words(word, content.into(), turn, at, step.span_id);
             }
         }
@@ -191,7 +191,7 @@ impl<'a> Messages<'a> {
         self.push(turn, at, message("observation", json_content(&payload.into()), at, metadata));
     }
 
-    fn is_told(&mut self, word: &'static str, content: &'a Value) -> bool {
+    fn is_written(&mut self, word: &'static str, content: &'a Value) -> bool {
         let text = trimmed(content::text(content));
         if text.is_empty() {
             return true;

@@ -28,7 +28,7 @@ fn with(runs: &[Run], pairs: &[(&str, &str)]) -> (Value, Vec<LossReason>) {
     let mut text = Vec::new();
     Synth::write(&document, &mut text).unwrap();
     assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&document).unwrap());
-    holds_the_rules(&value);
+    follows_the_rules(&value);
     (value, losses.into_iter().map(|loss| loss.reason).collect())
 }
 
@@ -36,7 +36,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
     value[key].as_array().unwrap()
 }
 
-fn holds_the_rules(value: &Value) {
+fn follows_the_rules(value: &Value) {
     let steps = list(value, "session_time_steps");
     let ids: BTreeSet<&str> = steps.iter().map(|step| step["step_id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), steps.len());
@@ -297,13 +297,13 @@ fn failed_calls_numbers_and_parameters() {
 
 #[test]
 fn history_stays_in_the_call_records() {
-    let mut run = one_turn(says("fine"), []);
+    let mut run = one_turn(reply("fine"), []);
     run.scopes[0].conversation.splice(
         0..1,
         [
             input(system("s"), 1, 10),
             input(user("old"), 1, 10),
-            input(says("answer"), 1, 10),
+            input(reply("answer"), 1, 10),
             input(user("new"), 1, 10),
         ],
     );

@@ -1,4 +1,4 @@
-//! Runs that hold no contract.
+//! Runs that violate every contract.
 
 use super::ms;
 use super::samples::samples;

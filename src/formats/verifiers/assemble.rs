@@ -22,15 +22,15 @@ use crate::transcript::{CallResult, ExchangeKind, ScopeId, StepId, Transcript};
 /// The run's episode.
 pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let transcript = Transcript::of(run);
-    let homes = transcript.homes();
+    let scopes = transcript.scopes_with_tool();
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
-    let main: Vec<ScopeId> = homes
+    let main: Vec<ScopeId> = scopes
         .iter()
-        .filter(|(id, home)| home.is_none() && !is_aside(id))
+        .filter(|(id, tool)| tool.is_none() && !is_aside(id))
         .map(|(id, _)| *id)
         .collect();
     let (first, last) = (main.first().copied(), main.last().copied());
-    let fallback = homes.first().map(|(id, _)| *id);
+    let fallback = scopes.first().map(|(id, _)| *id);
     let mut graph = Graph {
         run,
         results: Results::of(run),
@@ -44,13 +44,13 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     };
     let mut ends: Vec<(StepId, usize)> = Vec::new();
     let mut reply = None;
-    for (scope, home) in homes {
+    for (scope, tool) in scopes {
         let outside = |is_here: bool| move |utterance: &&Utterance| is_here && !utterance.in_conversation;
         let question = run.question.as_ref().filter(outside(Some(scope) == first.or(fallback)));
         let answer = run.answer.as_ref().filter(outside(Some(scope) == last.or(fallback)));
         let thread = Thread::of(run, &graph.results, transcript.exchanges(scope), question, answer);
-        let end = graph.scope(scope, home, thread);
-        match (home, end) {
+        let end = graph.scope(scope, tool, thread);
+        match (tool, end) {
             (Some(tool), Some(end)) => ends.push((tool, end)),
             (None, Some(end)) if !is_aside(&scope) => reply = graph.words(end),
             _ => {}
@@ -173,7 +173,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The messages of a scope. Its last one.
-    fn scope(&mut self, id: ScopeId, home: Option<StepId>, mut thread: Thread<'a>) -> Option<usize> {
+    fn scope(&mut self, id: ScopeId, tool: Option<StepId>, mut thread: Thread<'a>) -> Option<usize> {
         let (run, first) = (self.run, self.nodes.len());
         self.losses.append(&mut thread.losses);
         let mut offered = OfferedTools::default();
@@ -220,7 +220,7 @@ impl<'a> Graph<'a> {
             }
             self.nodes.push(written);
         }
-        self.agent(id, home, first);
+        self.agent(id, tool, first);
         for item in &thread.items {
             let step = item.exchange.step.and_then(|step| step.of(run));
             let place = item.node.map(|node| first + node);
@@ -251,7 +251,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Whose messages begin here.
-    fn agent(&mut self, id: ScopeId, home: Option<StepId>, first: usize) {
+    fn agent(&mut self, id: ScopeId, tool: Option<StepId>, first: usize) {
         let run = self.run;
         let Some(scope) = run.scopes.get(id) else { return };
         let step = scope.step.and_then(|step| run.steps.get(step));
@@ -263,7 +263,7 @@ impl<'a> Graph<'a> {
         if scope.aside {
             about.add("aside", true);
         }
-        let called_by = home.and_then(|tool| tool.of(run));
+        let called_by = tool.and_then(|tool| tool.of(run));
         about.add_filled("called_by", called_by.map(|tool| tool.id.as_str()));
         if let Some(step) = step {
             about.extend(self.about(step));
@@ -275,7 +275,7 @@ impl<'a> Graph<'a> {
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = facts::identity(step);
         out.remove("name").into_iter().for_each(|name| out.insert("operation", name));
-        if self.words.untold(&step.operation).is_some() {
+        if self.words.unwritten(&step.operation).is_some() {
             out.extend(facts::in_and_out(self.run, &self.results, step));
         }
         out.extend(facts::all(self.run, step));
@@ -320,7 +320,7 @@ impl<'a> Graph<'a> {
     fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
         let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
         let mut content = Object::new();
-        if !hands_on || self.words.untold(&step.operation).is_some() {
+        if !hands_on || self.words.unwritten(&step.operation).is_some() {
             content = facts::in_and_out(self.run, &self.results, step);
         }
         content.extend(facts::all(self.run, step));

@@ -1,4 +1,4 @@
-//! A model call: what it was given, what it cost, when it ran.
+//! A model call: its input, cost and times.
 
 use serde_json::{Map, Value};
 

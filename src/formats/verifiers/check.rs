@@ -1,4 +1,4 @@
-//! The types that verifiers' reader demands, and that the graph is one.
+//! The types that verifiers' reader demands, and the structure of the graph.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Types of verifiers' own records. A value that is not known has no key.
+//! Types of verifiers' own records. Unknown values are left out.
 
 use serde::Serialize;
 

@@ -136,7 +136,7 @@ fn transport(error: &(dyn std::error::Error + 'static)) -> Failure {
         }
         cause = error.source();
     }
-    match scheme::says_no_tls(error) {
+    match scheme::is_no_tls(error) {
         true => Failure::new(Class::WrongScheme, format!("{HAS_NO_TLS} ({words})")),
         false => Failure::new(Class::Transport, words),
     }

@@ -1,4 +1,4 @@
-//! What became of one export request.
+//! The outcome of one export request.
 
 use std::fmt;
 use std::time::Duration;

@@ -21,7 +21,7 @@ pub(super) const HAS_TLS: &str = "the server speaks TLS on this port; write http
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether an error means that the server answered a TLS handshake with bytes that are not TLS.
-pub(super) fn says_no_tls(error: &(dyn Error + 'static)) -> bool {
+pub(super) fn is_no_tls(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(rustls::Error::InvalidMessage(_)) = error.downcast_ref() {
@@ -51,7 +51,7 @@ pub(super) async fn speaks_tls(destination: &Destination, config: &Arc<ClientCon
     match tokio::time::timeout(PATIENCE, handshake).await {
         Ok(Ok(_)) => true,
         // The server took part in the handshake, whatever it or we did not like about it.
-        Ok(Err(error)) => error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) && !says_no_tls(&error),
+        Ok(Err(error)) => error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) && !is_no_tls(&error),
         Err(_) => false,
     }
 }

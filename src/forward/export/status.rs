@@ -41,11 +41,11 @@ pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, 
         Err(_) if body.is_empty() => return Ok(Accepted::default()),
         Err(error) => return Ok(unreadable(&error)),
     };
-    let says_nothing = |error: &Value| matches!(error, Value::Null | Value::Bool(false)) || error.as_array().is_some_and(Vec::is_empty);
+    let is_blank = |error: &Value| matches!(error, Value::Null | Value::Bool(false)) || error.as_array().is_some_and(Vec::is_empty);
     let error = ["error", "errors"]
         .iter()
         .find_map(|key| value.get(key))
-        .filter(|error| !says_nothing(error));
+        .filter(|error| !is_blank(error));
     if let Some(error) = error {
         let said = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
         return Err(Failure::new(Class::Server, format!("200 with an error: {}", secrets.said(&said))));

@@ -1,4 +1,4 @@
-//! Where a destination is in the log: kept in the store, and in the folder, where commands look.
+//! The position of a destination in the log: kept in the store, and in the folder for commands.
 
 use std::sync::Arc;
 use std::time::Instant;

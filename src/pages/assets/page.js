@@ -14,7 +14,7 @@ export function times(root = document) {
 }
 tz?.addEventListener('click', () => { try { localStorage.setItem('tz', local() ? 'utc' : 'local'); } catch { /* forgotten with the page */ } times(); });
 if (local()) times();
-/** What a button copies: an address, its own words, the answer of a request, or the value that it stands beside. */
+/** What a button copies: an address, its own words, the answer of a request, or the value next to it. */
 async function copied(button) {
   const { copy, copytext, copyfrom } = button.dataset;
   if (copy === 'path') return new URL(copytext, location.href).href;

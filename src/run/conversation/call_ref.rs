@@ -1,4 +1,4 @@
-//! What names a call among all conversations.
+//! A reference to a call among all conversations.
 
 use super::draft::{Conversations, DraftCall};
 use crate::run::id::{CallId, ConversationId};

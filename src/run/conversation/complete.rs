@@ -17,8 +17,8 @@ fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<Cal
         return Vec::new();
     }
     let told: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
-    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
-    if !own.tool_calls.iter().all(is_told) {
+    let is_known = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
+    if !own.tool_calls.iter().all(is_known) {
         return Vec::new();
     }
     let is_new = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !known.contains_key(id));

@@ -1,4 +1,4 @@
-//! A conversation while it is being put together: each message once, under all keys by which it is known again.
+//! A conversation while it is being put together: each message once, under all keys by which it is recognised again.
 
 use super::history::{History, SharedInput};
 use super::keys::Key;

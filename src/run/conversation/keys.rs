@@ -1,4 +1,4 @@
-//! By what a message is known when it comes again: its words, its calls, the ids of its answers.
+//! The keys by which a repeated message is recognised: its words, its calls, the ids of its answers.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Long runs of a made agent whose requests hold only a part of the history.
+//! Long runs of a simulated agent whose requests contain only a part of the history.
 
 use proptest::prelude::*;
 use serde_json::json;

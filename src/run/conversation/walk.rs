@@ -1,4 +1,4 @@
-//! Where in a conversation a model input is.
+//! The position of a model input in a conversation.
 
 use super::draft::Origin;
 use super::history::SharedInput;

@@ -38,13 +38,13 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
                     continue;
                 }
                 let Some(node) = readings.get_mut(index) else { continue };
-                let (span, says) = (node.span_id, says_something(&node.operation));
+                let (span, says) = (node.span_id, has_facts(&node.operation));
                 node.operation.kind = Kind::Plain;
                 if says {
                     readings.findings.push(Finding::new(
                         Some(span),
                         FindingKind::StrayDetail,
-                        "is a part of a model call or a tool, but none is around it: what it says is left out",
+                        "is a part of a model call or a tool, but none is around it: its facts are left out",
                     ));
                 }
             }
@@ -76,7 +76,7 @@ fn is_run_of(detail: Option<&Node>, tool: Option<&Node>) -> bool {
 }
 
 /// Whether a part without an operation has more facts than its agent, session, person and workflow.
-fn says_something(operation: &Operation) -> bool {
+fn has_facts(operation: &Operation) -> bool {
     let said = Operation {
         kind: operation.kind,
         name: operation.name.clone(),

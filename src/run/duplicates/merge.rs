@@ -1,4 +1,4 @@
-//! Two readings of one operation become one.
+//! Merges two readings of one operation.
 
 use crate::operation::Kind;
 use crate::run::fill::fill;
@@ -9,7 +9,7 @@ use crate::trace::{Finding, FindingKind};
 /// Makes `lost` a part of `kept`.
 pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
     let kept = readings.standing(kept);
-    if lost == kept || !readings.stands(lost) {
+    if lost == kept || !readings.is_independent(lost) {
         return;
     }
     let Some(node) = readings.get_mut(lost) else { return };
@@ -34,7 +34,7 @@ pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
         readings.findings.push(Finding::new(
             Some(gone),
             FindingKind::SameOperation,
-            format!("tells of the same operation as {of}, which is kept"),
+            format!("records the same operation as {of}, which is kept"),
         ));
     }
 }

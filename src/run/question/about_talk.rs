@@ -33,7 +33,7 @@ enum Makes {
 }
 
 /// A conversation of one answer, with the words that went in.
-struct Told<'a> {
+struct Talk<'a> {
     begins: UnixNanos,
     ends: UnixNanos,
     prompt: String,
@@ -48,7 +48,7 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
         .filter(|(_, scope)| !scope.aside && scope.called_by.is_none() && is_unrelated(scope));
     let mut candidates = candidates
         .filter_map(|(id, scope)| {
-            let told = told(scope).filter(|_| !asks_for_tools(scope))?;
+            let told = talk(scope).filter(|_| !asks_for_tools(scope))?;
             Some((id, makes(&told)?, told))
         })
         .peekable();
@@ -56,7 +56,7 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
         return Vec::new();
     }
     // The latest of each moment is enough: a call about a conversation is about its end.
-    let others: Vec<Told<'_>> = top.into_iter().filter_map(told).filter(|told| makes(told).is_none()).collect();
+    let others: Vec<Talk<'_>> = top.into_iter().filter_map(talk).filter(|told| makes(told).is_none()).collect();
     candidates
         .filter(|(_, makes, told)| {
             let before = others.iter().filter(|other| other.ends <= told.begins);
@@ -69,16 +69,16 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
 }
 
 /// Whether a call was given the conversation before it.
-fn is_about(told: &Told<'_>, other: &Told<'_>, makes: Makes) -> bool {
-    let holds = |words: &str| {
+fn is_about(told: &Talk<'_>, other: &Talk<'_>, makes: Makes) -> bool {
+    let matches = |words: &str| {
         let words = words.trim();
         !words.is_empty() && told.asked.iter().any(|asked| asked.contains(words))
     };
-    let is_asked = other.asked.last().is_some_and(|asked| holds(asked));
-    holds(&other.answer) && (is_asked || other.answer.trim().contains(char::is_whitespace)) || makes == Makes::Label && is_asked
+    let is_asked = other.asked.last().is_some_and(|asked| matches(asked));
+    matches(&other.answer) && (is_asked || other.answer.trim().contains(char::is_whitespace)) || makes == Makes::Label && is_asked
 }
 
-fn told(scope: &Scope) -> Option<Told<'_>> {
+fn talk(scope: &Scope) -> Option<Talk<'_>> {
     let mut prompt = String::new();
     let mut asked = Vec::new();
     let (mut answer, mut ends) = (None, UnixNanos(0));
@@ -100,7 +100,7 @@ fn told(scope: &Scope) -> Option<Told<'_>> {
     }
     let begins = scope.conversation.first()?.at;
     let answer = answer?;
-    Some(Told {
+    Some(Talk {
         begins,
         ends,
         prompt,
@@ -115,7 +115,7 @@ fn asks_for_tools(scope: &Scope) -> bool {
 }
 
 /// What an instruction asks for, if it is something about a talk.
-fn makes(told: &Told<'_>) -> Option<Makes> {
+fn makes(told: &Talk<'_>) -> Option<Makes> {
     let instruction = told.prompt.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| instruction.contains(word));
     let follows = has(&["follow-up", "follow up", "followup", "suggest"]) && instruction.contains("question");

@@ -32,11 +32,11 @@ pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &m
         };
         // An agent's answer after its tools asked for none of them.
         let answer = conversation.messages.get(at).and_then(|draft| nodes.get(draft.node));
-        if answer.is_some_and(|answer| answer.told.is_some() && begin < answer.end) {
+        if answer.is_some_and(|answer| answer.agent_turn.is_some() && begin < answer.end) {
             return true;
         }
-        let says_so = |answer: &Node| answer.operation.finish_reason.as_deref() == Some("tool_call");
-        if asks == Asks::Surely && !answer.is_some_and(says_so) {
+        let asks_tools = |answer: &Node| answer.operation.finish_reason.as_deref() == Some("tool_call");
+        if asks == Asks::Surely && !answer.is_some_and(asks_tools) {
             return true;
         }
         let Some(added) = conversation.add_call(at, call.clone()) else {

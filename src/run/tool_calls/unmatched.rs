@@ -1,4 +1,4 @@
-//! Calls that no tool span ran yet, by the names and the arguments that tool spans know them by.
+//! Calls that no tool span ran yet, by the names and arguments under which tool spans record them.
 //!
 //! A run may have tens of thousands of calls of one tool, and as many spans with only its name: no call is
 //! looked at for each span.

@@ -1,4 +1,4 @@
-//! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, sub-agents in files of their own beside it.
+//! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, sub-agents in separate files next to it.
 //!
 //! A line is a content block of the model, a prompt, a tool's result, an attachment or a record about the session. Versions differ
 //! in what they write: from 2.1.332 on a file has each request in full (`request`), before it the lines alone.
@@ -23,7 +23,7 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     let mut out = Recorded::default();
     let mut agents = Agents::default();
     let mut threads = Vec::new();
-    // Names of sub-agents' files begin with `agent-`; what they are their lines tell.
+    // Names of sub-agents' files begin with `agent-`; their lines determine what they are.
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
     for path in mains.into_iter().chain(subs) {
         let mut file = File::new(path);

@@ -10,7 +10,7 @@ use crate::sessions::recording::{Call, Compaction, Event, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
-/// Records about the session that are not of a turn, or say again what others do.
+/// Records about the session that are not of a turn, or repeat what others have.
 const SKIPPED: &[&str] = &[
     "queue-operation",
     "last-prompt",
@@ -81,7 +81,7 @@ impl Reader {
         let Some(id) = get::text(message, "/id").or_else(|| get::text(line, "/uuid")) else {
             return;
         };
-        // The original of a copied turn: the first of its answers tells whose it is.
+        // The original of a copied turn: the first of its answers identifies its owner.
         if let Some(original) = get::text(line, "/requestSessionId").filter(|original| *original != self.thread.session) {
             self.thread.forked = true;
             // A copy's lines have the prompt id of the prompt that follows them.
@@ -104,7 +104,7 @@ impl Reader {
         add_line(call, line, message, at);
     }
 
-    /// What the first line of a model's answer tells.
+    /// What the first line of a model's answer contains.
     fn new_call(&self, id: &str, line: &Value, message: &Value) -> Call {
         let mut call = Call {
             id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Items of the Responses API, and what the client tells of those that it completed.
+//! Items of the Responses API, and what the client records of those that it completed.
 
 use serde_json::{Map, Value};
 
@@ -38,7 +38,7 @@ pub(super) fn call(item: &Value, kind: &str) -> (ToolCall, bool) {
     (call, is_custom && name == "exec")
 }
 
-/// What a tool gave, as the model is given it, and whether it says that it failed.
+/// The result of a tool as the model receives it, and whether it is marked as failed.
 pub(super) fn output(value: &Value) -> (Message, bool) {
     // Before 0.169 some tools give JSON with the text in it, of which the model is given the text.
     if let Some(inside) = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok())
@@ -79,7 +79,7 @@ pub(super) fn user_message(item: &Value) -> Message {
     Message::text(Role::User, texts.join("\n"))
 }
 
-/// What the client tells of a tool that ran.
+/// What the client records of a tool that ran.
 pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
     let kind = get::text(item, "/type").unwrap_or_default();
     let exit_code = get::number(item, "/exit_code");
@@ -111,7 +111,7 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
         mcp_server: get::owned(item, "/server"),
         ..ToolResult::default()
     };
-    // When a tool has begun, its duration says better than the time at which the client heard of it.
+    // When a tool has begun, its duration is more exact than the time at which the client noticed it.
     if let (Some(end), Some(seconds)) = (out.end, get::count(item, "/duration/secs")) {
         let nanos = get::count(item, "/duration/nanos").unwrap_or_default();
         let took = seconds.saturating_mul(1_000_000_000).saturating_add(nanos);

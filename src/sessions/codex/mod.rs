@@ -1,7 +1,7 @@
 //! Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, a file a thread, compressed with zstd after a week.
 //!
-//! Lines are `{timestamp, type, payload}`. What the model said comes item by item; a call ends where its tokens are told: in a
-//! `token_usage_record` from 0.169 on, in an `event_msg` `token_count` before it. Sub-agents are threads of their own.
+//! Lines are `{timestamp, type, payload}`. The model's output comes item by item; a call ends where its tokens are recorded: in a
+//! `token_usage_record` from 0.169 on, in an `event_msg` `token_count` before it. Sub-agents are separate threads.
 
 mod items;
 mod thread;

@@ -22,7 +22,7 @@ pub(super) struct Reader {
     model: Option<String>,
     provider: Option<String>,
     parameters: Map<String, Value>,
-    /// The model call whose tokens are not told yet.
+    /// The model call whose tokens are not recorded yet.
     open: Option<usize>,
     /// A prompt without its text: a turn has begun.
     awaits: Option<usize>,
@@ -32,7 +32,7 @@ pub(super) struct Reader {
     unsaid: Vec<Message>,
     /// The results of tools, by call.
     results: HashMap<String, usize>,
-    /// What `item_completed` tells of calls whose result has not come.
+    /// What `item_completed` contains of calls whose result has not come.
     completed: HashMap<String, ToolResult>,
     /// The last call of a tool that runs others.
     outer: Option<String>,
@@ -180,7 +180,7 @@ impl Reader {
         }
     }
 
-    /// What the model says in the call that goes on, or in a new one.
+    /// Adds output of the model to the current call, or to a new one.
     fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
         self.say(Role::System);
         // A response is over when its tools have run.
@@ -229,7 +229,7 @@ impl Reader {
     fn end_call(&mut self, at: Option<UnixNanos>, usage: TokenCount, response: Option<&str>) {
         self.has_ends = true;
         let Some(index) = self.open.take() else {
-            // A call without a word: one that compacts, whose summary comes in a record of its own.
+            // A call without a word: one that compacts, whose summary comes in a separate record.
             let mut compaction = Compaction {
                 id: response.unwrap_or("compaction").to_owned(),
                 at,
@@ -335,7 +335,7 @@ impl Reader {
         }
     }
 
-    /// A call of which no tokens are told ends here.
+    /// A call without recorded tokens ends here.
     fn close(&mut self) {
         self.open = None;
     }

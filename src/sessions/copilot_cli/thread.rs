@@ -310,7 +310,7 @@ fn complete(call: &mut Call, usage: &Value) {
     }
 }
 
-/// Events that say nothing that others do not.
+/// Events that contain nothing that others do not.
 fn is_known(kind: &str) -> bool {
     const KNOWN: &[&str] = &[
         "assistant.turn_start",

@@ -10,7 +10,7 @@ use crate::sessions::recording::{Call, Event, Prompt, ToolResult, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
-/// What is no prompt: the client tells the model of the folder, with an id that is the same everywhere.
+/// What is no prompt: the client describes the folder to the model, with an id that is the same everywhere.
 const CONTEXT: &str = "<session_context>";
 
 /// Messages by id, in the order in which they came first.
@@ -86,7 +86,7 @@ impl Messages {
     }
 }
 
-/// How much a value holds.
+/// The size of a value.
 fn richness(value: &Value) -> usize {
     match value {
         Value::Array(list) => list.iter().map(richness).sum::<usize>() + 1,

@@ -65,7 +65,7 @@ fn read_all(path: &Path) -> rusqlite::Result<Vec<Session>> {
     Ok(sessions.into_values().collect())
 }
 
-/// The JSON of a row with the id that is a column of its own.
+/// The JSON of a row with the id, which is a separate column.
 fn with_id(row: &rusqlite::Row<'_>, id: usize, data: usize) -> rusqlite::Result<Value> {
     let id: String = row.get(id)?;
     let text: String = row.get(data)?;

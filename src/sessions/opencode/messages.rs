@@ -80,7 +80,7 @@ pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<S
     }
 }
 
-/// A prompt, or what the client says in a person's name.
+/// A prompt, or what the client writes in a person's name.
 fn user(message: &Value, list: &[Value]) -> Event {
     let mut said = Message::default();
     let mut synthetic = true;
@@ -117,7 +117,7 @@ fn user(message: &Value, list: &[Value]) -> Event {
         let role = Role::System;
         return Event::Heard(Message { role, ..said });
     }
-    // A fork copies messages under new ids: when it was written, and what it says, stay.
+    // A fork copies messages under new ids: its time and content stay.
     let stamp = at.map_or(0, |at| at.0 / 1_000_000);
     let mut prompt = Prompt {
         id: format!("{stamp} {}", ids::of_text(&said.content())),
@@ -211,7 +211,7 @@ fn assistant(message: &Value, list: &[Value], thread: &mut Thread) {
     if let Some(error) = &error
         && output.is_blank()
     {
-        // Nothing was said: the turn failed.
+        // No messages: the turn failed.
         thread.events.push(Event::Failed(error.clone(), completed.or(start)));
         return;
     }

@@ -15,7 +15,7 @@ use crate::span::UnixNanos;
 pub(super) struct Reader {
     pub(super) thread: Thread,
     seen: HashSet<String>,
-    /// The last model call, while nothing came after it: its tools may be on a line of their own.
+    /// The last model call, while nothing came after it: its tools may be on a separate line.
     open: Option<usize>,
 }
 

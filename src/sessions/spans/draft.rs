@@ -23,7 +23,7 @@ pub(super) struct Draft {
     pub(super) operation: Operation,
     pub(super) start: Option<UnixNanos>,
     pub(super) end: Option<UnixNanos>,
-    /// The file does not tell when it began.
+    /// The file does not record when it began.
     pub(super) start_unknown: bool,
     pub(super) continues: Option<Continuation>,
     pub(super) links: Vec<Link>,

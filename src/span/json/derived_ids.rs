@@ -1,4 +1,4 @@
-//! Ids that are no hexadecimal digits, as some programs write them into files: each becomes an id that is derived from its text.
+//! Ids that are not hexadecimal, which some programs write into files: each becomes an id that is derived from its text.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,4 @@
-//! Why a text is not read.
+//! Why a text cannot be read.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::span::Signal;
 pub enum JsonError {
     /// Not JSON, or a value has the wrong type; the source names line and column.
     Syntax {
-        /// What the parser says.
+        /// The parser's error.
         source: serde_json::Error,
     },
     /// The message carries another signal.

@@ -98,7 +98,7 @@ message!(RecordText {
 });
 
 impl SpanText {
-    /// What stands in a message for an item that cannot be read.
+    /// Replaces an item in a message that cannot be read.
     pub(super) fn mark(fault: ContentFault) -> &'static str {
         match fault {
             ContentFault::Depth => r#"{"!":1}"#,
@@ -115,7 +115,7 @@ fn marked(unreadable: U32) -> Result<(), RefusedReason> {
     }
 }
 
-/// A value: what stands in a list of them is no larger than the value itself.
+/// A value: an element of a list of them is no larger than the value itself.
 #[derive(Debug)]
 pub(super) struct ValueText(AnyValue);
 

@@ -15,7 +15,7 @@ use crate::span::ContentFault;
 pub struct Mended {
     /// The message. Items that cannot be read are marked, and are among the refused when it is.
     pub text: Vec<u8>,
-    /// How often the replacement character stands where something else could not be read as text.
+    /// How often the replacement character replaced something that could not be read as text.
     pub replaced: usize,
 }
 
@@ -30,7 +30,7 @@ pub fn mend(bytes: &[u8]) -> Option<Mended> {
         for at in &halves {
             put(&mut whole, *at, br"\ufffd");
         }
-        // Letters of ASCII stand in for letters of ASCII.
+        // ASCII letters are replaced by ASCII letters.
         text = Cow::Owned(String::from_utf8(whole).unwrap_or_default());
     }
     let replaced = invalid + halves.len();

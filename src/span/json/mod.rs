@@ -1,6 +1,6 @@
 //! OTLP/JSON: the protocol's own JSON form, in and out.
 //!
-//! As the specification says: ids are hexadecimal in any case (other bytes are base64), 64-bit integers are text or
+//! By the specification: ids are hexadecimal in any case (other bytes are base64), 64-bit integers are text or
 //! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
 

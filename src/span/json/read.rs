@@ -25,7 +25,7 @@ pub(super) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, s
     Ok(value)
 }
 
-/// Parses the value that stands first in a text, and says where it ends. `None`: there is none.
+/// Parses the first value in a text, and returns where it ends. `None`: there is none.
 fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T, usize), serde_json::Error>> {
     let first = |reader: serde_json::Deserializer<serde_json::de::SliceRead<'_>>| {
         let mut values = reader.into_iter::<T>();
@@ -68,7 +68,7 @@ fn depth(json: &[u8]) -> usize {
     deepest
 }
 
-/// One message as it stands in JSON: an export request of any signal, or a line of the Collector's file exporter.
+/// One message in JSON: an export request of any signal, or a line of the Collector's file exporter.
 pub type Message = MessageOf<Kept>;
 
 /// What becomes of the items of a scope, one after the other as they are read: a message need not be in memory whole.
@@ -135,7 +135,7 @@ impl<I: Items> MessageOf<I> {
         source.map_err(|source| JsonError::Syntax { source })
     }
 
-    /// Parses the message that stands first in a text, and says where it ends. `None`: there is nothing.
+    /// Parses the first message in a text, and returns where it ends. `None`: there is nothing.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub fn log_records(records: &[LogRecord]) -> Value {
     serde_json::to_value(message).unwrap_or_default()
 }
 
-/// Writes one object that holds a traces message, a logs message, and `damaged`: what of the trace cannot be read.
+/// Writes one object with a traces message, a logs message, and `damaged`: what of the trace cannot be read.
 ///
 /// # Errors
 ///

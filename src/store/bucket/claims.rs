@@ -5,11 +5,11 @@
 //! the appends of a trace are in one order, and each was checked with all before it in view:
 //!
 //! - The numbers of a trace's claims have no gaps, because a bridge claims the number behind the last one that it sees.
-//! - A head says by which claims its chunk was stored. A bridge that sees a later claim and misses an earlier one reads that and
-//!   appends its chunk, and lets the caller look again.
+//! - A head has the claims by which its chunk was stored. A bridge that sees a later claim and misses an earlier one reads that
+//!   and appends its chunk, and lets the caller look again.
 //! - If the number behind the last that it sees is taken, it does the same.
 //!
-//! A write without an answer is neither yes nor no: the object is read, and tells by its nonce whose it is.
+//! A write without an answer is neither yes nor no: the object is read, and its nonce shows whose it is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ const TOGETHER: usize = 4 << 20;
 /// Numbers of chunks that came at the same time are spread over so many nanoseconds.
 const SPREAD: u32 = (1 << 20) - 1;
 
-/// Merges all databases that were adopted into the one of the options' writer; tells of each when it is done.
+/// Merges all databases that were adopted into the one of the options' writer; reports each when it is done.
 pub(in crate::store) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
     let place = Place::of(&bucket.url)?.below(&bucket.folder);
     let into = bucket.writer.clone().unwrap_or_default();
@@ -172,7 +172,7 @@ impl Merging {
         Ok(number)
     }
 
-    /// Reads back all chunks of a database where they are now; or says what is not there.
+    /// Reads back all chunks of a database where they are now; or returns what is missing.
     async fn compare(&self, source: &Source) -> Result<Result<Compared, String>, Error> {
         let failure = unread(self.views.place());
         let mut compared = Compared::default();

@@ -278,7 +278,7 @@ impl Administer for Bucket {
         self.delete_at_once(what, beside)
     }
 
-    /// Those that other servers began, too: what is beside this one is of its own.
+    /// Also those that other servers began: each server has to delete from the files next to its own store.
     fn finish_deletions(&self, beside: &mut Beside<'_>) -> Result<(), Error> {
         match self.views.deletions().traces() {
             traces if traces.is_empty() => Ok(()),

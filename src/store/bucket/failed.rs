@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::error::Error;
 
-/// What a client or the engine says, as an error of the store.
+/// An error of a client or the engine, as an error of the store.
 pub(super) fn failed<E>(doing: &'static str, place: &str) -> impl FnOnce(E) -> Error + use<E>
 where
     E: std::error::Error + Send + Sync + 'static,

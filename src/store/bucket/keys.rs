@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A list of traces follows `s`. A trace has an entry there for each of its chunks, and its place in the list is the one at its
-//! earliest start, which its heads tell.
+//! earliest start, which is in its heads.
 
 use slatedb::bytes::Bytes;
 use slatedb::{PrefixExtractor, PrefixTarget};

@@ -100,7 +100,7 @@ impl<'a> Page<'a> {
         by_names || self.filter.limit.is_some_and(|limit| self.rows.len() >= limit)
     }
 
-    /// Adds a row, if the filter holds it and there is room.
+    /// Adds a row, if it matches the filter and there is room.
     fn add(&mut self, row: &TraceRow) {
         let filter = self.filter;
         let holds = filter.service.as_ref().is_none_or(|service| row.service.as_ref() == Some(service))

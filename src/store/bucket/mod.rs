@@ -8,7 +8,7 @@
 //! PREFIX/projects/ORG/PROJECT/...    the same of other projects
 //! ```
 //!
-//! Each bridge writes a database of its own and reads those of all, so bridges need not know one another. What several databases
+//! Each bridge writes its own database and reads those of all, so bridges need not know one another. What several databases
 //! have of a trace is put together when it is read; a chunk that came to two of them is one, by its digest. A second process that
 //! opens a database for writing shuts the first one out: the engine fences it.
 

@@ -63,7 +63,7 @@ pub(super) fn writer_of(options: &BucketOptions, directory: &Path) -> Result<Str
     Ok(name)
 }
 
-/// Asks the bucket for something: what is wrong with its name or the credentials is told now, and not when spans come.
+/// Asks the bucket for something: a wrong name or wrong credentials are reported now, and not when spans come.
 pub(super) async fn ask(place: &Place) -> Result<(), Error> {
     in_time(place, async { Databases::list(place).await.map(|_| ()) }).await
 }

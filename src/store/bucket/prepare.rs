@@ -16,7 +16,7 @@ pub(super) const DIGEST: usize = 16;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Messages are not unpacked to more than this, whatever their frames demand: a chunk holds at most 4 GiB.
+/// Messages are not unpacked to more than this, whatever their frames demand: a chunk is at most 4 GiB.
 const LARGEST: usize = u32::MAX as usize;
 
 /// A chunk that is ready to be written.

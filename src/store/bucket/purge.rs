@@ -129,7 +129,7 @@ async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
             .submit_compaction(CompactionSpec::new(sources, into))
             .await
             .map_err(&failure)?;
-        // It fails if the engine has begun to merge some of the tables of its own accord.
+        // It fails if the engine has begun to merge some of the tables by itself.
         if ends(&admin, asked).await.map_err(&failure)? == CompactionStatus::Completed {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use super::place::Place;
 use super::runtime;
 use crate::store::error::{Error, of_io};
 
-/// The file that says what the others are.
+/// The file that lists the others.
 const MANIFEST: &str = "manifest.json";
 
 /// Bytes of a part.

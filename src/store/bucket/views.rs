@@ -23,7 +23,7 @@ use crate::store::error::Error;
 /// Blocks of all databases of the process that are kept in memory.
 const CACHED_BYTES: u64 = 64 << 20;
 
-/// What a reader holds of another writer's database that is not in tables yet.
+/// What a reader keeps in memory of another writer's database that is not in tables yet.
 const REPLAYED_BYTES: u64 = 32 << 20;
 
 /// Other servers come rarely: to look for them is a request that costs ten times what the others do.
@@ -110,7 +110,7 @@ pub(super) fn filters() -> Vec<Arc<dyn FilterPolicy>> {
     vec![Arc::new(BloomFilterPolicy::new(10).with_prefix_extractor(Arc::new(ByOwner)))]
 }
 
-/// A cache for the databases below a prefix, each under a number of its own.
+/// A cache for the databases below a prefix, each under its own number.
 #[derive(Clone)]
 pub(super) struct Cache(Arc<dyn DbCache>);
 

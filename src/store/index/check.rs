@@ -1,4 +1,4 @@
-//! Whether SQLite finds the index whole. All of it is read for that, so it may be ended before.
+//! Checks the index with SQLite's integrity check. That reads all of it, so it can be ended early.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Connections to the index: to write, to read beside a writer, to read only.
+//! Connections to the index: to write, to read next to a writer, to read only.
 
 use std::path::Path;
 use std::sync::Arc;

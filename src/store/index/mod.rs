@@ -1,4 +1,4 @@
-//! The index: SQLite beside the log, a view of it that can be rebuilt at any time.
+//! The index: an SQLite file next to the log, which can be rebuilt from it at any time.
 //!
 //! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
 //! gone, never half. Each commit contains the position of the log that it covers; what comes after is replayed on open.
@@ -11,12 +11,12 @@ mod inspect;
 mod places;
 mod query;
 mod reading;
+mod recent_ids;
 mod remove;
 mod rows;
 mod said;
 mod schema;
 mod write;
-mod young;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub(crate) use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};
 pub(super) use query::{ChunkLocation, chunks_of, sessions, summary, traces_in};
 pub(super) use reading::Reading;
+pub(super) use recent_ids::Index;
 pub(super) use remove::Remover;
 pub(super) use said::{TraceSaid, each_said, open_to_compare};
 pub(super) use write::{ALIKE, IndexTransaction, put_summary};
-pub(super) use young::Index;
 
 /// Removes the index and what SQLite keeps beside it.
 pub(super) fn remove(directory: &Path) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! What readers ask.
+//! Queries of readers.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};

@@ -1,4 +1,4 @@
-//! Asking for traces again and again over one connection.
+//! Repeated queries for traces over one connection.
 
 use std::ops::RangeInclusive;
 
@@ -15,7 +15,7 @@ use crate::store::lists::{Filter, TraceRow};
 #[derive(Debug)]
 pub(in crate::store) struct Reading {
     connection: Connection,
-    young: HashMap<TraceId, i64>,
+    recent: HashMap<TraceId, i64>,
     /// Up to this id all are in order.
     sorted: i64,
     /// Up to this id rows were looked at.
@@ -37,7 +37,7 @@ impl Reading {
     pub(in crate::store) fn new(connection: Connection) -> Self {
         Self {
             connection,
-            young: HashMap::default(),
+            recent: HashMap::default(),
             sorted: 0,
             seen: 0,
         }
@@ -86,7 +86,7 @@ impl Reading {
             return Ok(Some(id));
         }
         self.look()?;
-        if let Some(id) = self.young.get(&trace_id)
+        if let Some(id) = self.recent.get(&trace_id)
             && let mut is_row = self.connection.prepare_cached("SELECT 1 FROM traces WHERE id = ? AND trace = ?")?
             && is_row.exists(params![id, trace_id.bytes()])?
         {
@@ -103,7 +103,7 @@ impl Reading {
         if sorted > self.sorted {
             self.sorted = sorted;
             self.seen = self.seen.max(sorted);
-            self.young.retain(|_, id| *id > sorted);
+            self.recent.retain(|_, id| *id > sorted);
         }
         let mut rows = self
             .connection
@@ -112,7 +112,7 @@ impl Reading {
         while let Some(row) = rows.next()? {
             self.seen = row.get(0)?;
             if let Some(trace_id) = row.get_ref(1)?.as_blob().ok().and_then(TraceId::from_bytes) {
-                let _ = self.young.insert(trace_id, self.seen);
+                let _ = self.recent.insert(trace_id, self.seen);
             }
         }
         Ok(())

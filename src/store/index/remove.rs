@@ -1,4 +1,4 @@
-//! Forgetting what retention removes from the log.
+//! Removes from the index what retention removes from the log.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 

@@ -6,8 +6,8 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, Transac
 
 use super::connection::failure;
 use super::query::{self, position};
+use super::recent_ids::{Index, RecentIds};
 use super::rows::{Rows, time};
-use super::young::{Index, Young};
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
 use crate::store::chunk::Listed;
@@ -30,7 +30,7 @@ pub(in crate::store) struct IndexTransaction<'a> {
     added: usize,
     connection: &'a Connection,
     transaction: Transaction<'a>,
-    young: &'a mut Young,
+    recent: &'a mut RecentIds,
 }
 
 /// How many ids are remembered: enough for any commit, but not for a whole log.
@@ -43,11 +43,11 @@ pub(in crate::store) const ALIKE: usize = 8;
 impl<'a> IndexTransaction<'a> {
     /// Begins a transaction.
     pub(in crate::store) fn begin(index: &'a mut Index) -> Result<Self, Error> {
-        let (connection, young) = index.parts()?;
-        Self::prepare(connection, young).map_err(failure("begin"))
+        let (connection, recent) = index.parts()?;
+        Self::prepare(connection, recent).map_err(failure("begin"))
     }
 
-    fn prepare(connection: &'a Connection, young: &'a mut Young) -> rusqlite::Result<Self> {
+    fn prepare(connection: &'a Connection, recent: &'a mut RecentIds) -> rusqlite::Result<Self> {
         Ok(Self {
             // Immediate: a transaction that reads first and then wants to write may find that another wrote in between.
             transaction: Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?,
@@ -61,7 +61,7 @@ impl<'a> IndexTransaction<'a> {
             ids: HashMap::new(),
             added: 0,
             connection,
-            young,
+            recent,
         })
     }
 
@@ -70,7 +70,7 @@ impl<'a> IndexTransaction<'a> {
         if let Some(id) = self.ids.get(&trace_id) {
             return Ok(*id);
         }
-        let id = match self.young.get(trace_id) {
+        let id = match self.recent.get(trace_id) {
             Some(id) => Some(id),
             None => self.find.query_row([trace_id.bytes()], |row| row.get(0)).optional()?,
         };
@@ -153,31 +153,31 @@ impl<'a> IndexTransaction<'a> {
 
     /// Adds the row of a trace with its first chunk.
     fn add_row(&mut self, trace_id: TraceId, chunk: &Listed<'_>) -> rusqlite::Result<i64> {
-        let id = self.young.next_id();
+        let id = self.recent.next_id();
         self.rows.add(id, trace_id, chunk)?;
         self.remember(trace_id, Some(id));
         self.added += 1;
-        if self.young.add(trace_id, id) {
+        if self.recent.add(trace_id, id) {
             self.sort(usize::MAX)?;
         }
         Ok(id)
     }
 
-    /// Puts young ids where they are found in order, so many at most.
+    /// Puts recent ids where they are found in order, so many at most.
     fn sort(&mut self, most: usize) -> rusqlite::Result<()> {
         for _ in 0..most {
-            let Some((trace_id, id)) = self.young.next() else { break };
+            let Some((trace_id, id)) = self.recent.next() else { break };
             self.sort.execute(params![trace_id.bytes(), id])?;
         }
-        if let Some(sorted) = self.young.sorted() {
+        if let Some(sorted) = self.recent.sorted() {
             self.connection.prepare_cached("UPDATE covered SET sorted = ?")?.execute([sorted])?;
         }
         Ok(())
     }
 
-    /// Puts all young ids where they are found in order.
+    /// Puts all recent ids where they are found in order.
     pub(in crate::store) fn sort_all(&mut self) -> Result<(), Error> {
-        self.young.begin();
+        self.recent.begin();
         self.sort(usize::MAX).map_err(failure("write"))
     }
 
@@ -226,7 +226,7 @@ impl<'a> IndexTransaction<'a> {
             .and_then(|mut update| update.execute([covered.segment.cast_signed(), covered.offset.cast_signed()]))
             .map_err(failure("write"))?;
         self.transaction.commit().map_err(failure("commit"))?;
-        self.young.committed();
+        self.recent.committed();
         Ok(())
     }
 }

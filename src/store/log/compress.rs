@@ -1,4 +1,5 @@
-//! A sealed segment becomes a compressed one, or one without some of its records: written beside it, read back, then renamed over it.
+//! A sealed segment becomes a compressed one, or one without some of its records: written next to it, read back, then renamed
+//! over it.
 
 use std::collections::HashSet;
 use std::io;

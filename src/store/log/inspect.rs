@@ -1,4 +1,4 @@
-//! Looking at the log without changing it, also beside the process that writes to it.
+//! Looking at the log without changing it, also while another process writes to it.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Messages that are compressed by themselves when they are written, also in a raw segment: those that are made of documents.
+//! Messages that are compressed by themselves when they are written, also in a raw segment: those that come from documents.
 //!
 //! A document has a few words a message, and its spans repeat keys, names and ids around them. What is received as spans is not
 //! compressed before its segment is sealed, so that receiving does not wait for it.

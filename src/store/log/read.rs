@@ -1,4 +1,4 @@
-//! Reads single records of a segment, and finds the next whole one behind a damaged place.
+//! Reads single records of a segment, and finds the next whole one after a damaged place.
 
 use std::cell::RefCell;
 use std::io;

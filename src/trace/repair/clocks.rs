@@ -1,4 +1,4 @@
-//! Clocks of several hosts: a span that its parent's clock cannot have seen there is moved, with all below it.
+//! Clocks of several hosts: a span outside its parent's time is moved, with all below it.
 //!
 //! As tracing backends do it: what a server did lies within what its client waited for, and nothing begins before what caused it.
 

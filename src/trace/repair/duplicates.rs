@@ -1,4 +1,5 @@
-//! One body a span id: the last of those that the client numbers, else the one that ended later; the same bytes again are a no-op.
+//! Keeps one body for each span id: the last of those that the client numbers, else the one that ended later; the same bytes
+//! again are a no-op.
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;

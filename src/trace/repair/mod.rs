@@ -1,6 +1,6 @@
 //! Repair: an ordered list of small named steps.
 //!
-//! Duplicates go first, since every later step wants one span an id; times before parents, since roots and children
+//! Duplicates go first, since every later step expects one span for each id; times before parents, since roots and children
 //! are ordered by them, and their unit before all that is asked of them; clocks last, since only the tree shows which of them
 //! differ.
 

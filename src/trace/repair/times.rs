@@ -1,4 +1,4 @@
-//! Times that cannot be: no start, an end before the start, an end that no clock has.
+//! Impossible times: no start, an end before the start, an end beyond any clock.
 
 use crate::hash::HashMap;
 use crate::span::{EARLIEST, LATEST, Span, SpanId, TIMES_UNKNOWN, UnixNanos};
@@ -86,7 +86,7 @@ fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
         trace.findings.push(Finding::new(
             Some(span.span_id),
             FindingKind::NoStart,
-            format!("the span has no start: {} stands in for it", start.rfc3339()),
+            format!("the span has no start: {} is used instead", start.rfc3339()),
         ));
         span.start = start;
         if span.end < start && span.end.0 != 0 {

@@ -1,4 +1,4 @@
-//! Which steps of two runs are the same ones: a longest common subsequence, as long as that is affordable.
+//! Aligns the steps of two runs: a longest common subsequence, as long as that is affordable.
 
 use std::hash::Hash;
 

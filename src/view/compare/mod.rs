@@ -95,7 +95,7 @@ pub(crate) struct StepSide {
 }
 
 /// A step with the texts that are compared.
-struct Told<'a> {
+struct ComparedStep<'a> {
     side: StepSide,
     input: Option<Cow<'a, str>>,
     output: Option<Cow<'a, str>>,
@@ -103,19 +103,19 @@ struct Told<'a> {
     model: Option<&'a str>,
 }
 
-fn told(run: &Run) -> Vec<Told<'_>> {
+fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
     let rows = outline::rows(run).into_iter();
     rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
         .map(|(depth, step)| of_step(run, step, depth))
         .collect()
 }
 
-fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> Told<'a> {
+fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> ComparedStep<'a> {
     use crate::operation::Kind;
     let operation = &step.operation;
     // Two models at the same place are one step that changed.
     let model = matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank).then(|| operation.model.name());
-    Told {
+    ComparedStep {
         side: StepSide {
             id: step.id.clone(),
             kind: operation.kind.name(),
@@ -136,7 +136,7 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> Told<'a> {
     }
 }
 
-impl Told<'_> {
+impl ComparedStep<'_> {
     /// What has to be the same for two steps to be one: models may differ.
     fn key(&self) -> (&'static str, &str) {
         let name = if self.model.is_some() { "" } else { self.side.name.as_str() };
@@ -151,15 +151,15 @@ fn differ(of: &'static str, left: Option<&str>, right: Option<&str>) -> Option<D
 
 /// Two runs side by side. Work and memory are linear in the runs.
 pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
-    let (told_left, told_right) = (told(left), told(right));
-    let keys = |told: &[Told<'_>]| -> Vec<(&'static str, String)> {
+    let (left_steps, right_steps) = (compared_steps(left), compared_steps(right));
+    let keys = |told: &[ComparedStep<'_>]| -> Vec<(&'static str, String)> {
         let keys = told.iter().map(|told| (told.key().0, told.key().1.to_owned()));
         keys.collect()
     };
-    let aligned = align::align(&keys(&told_left), &keys(&told_right));
+    let aligned = align::align(&keys(&left_steps), &keys(&right_steps));
     let steps = aligned.into_iter().filter_map(|(one, other)| {
-        let one = one.and_then(|one| told_left.get(one));
-        let other = other.and_then(|other| told_right.get(other));
+        let one = one.and_then(|one| left_steps.get(one));
+        let other = other.and_then(|other| right_steps.get(other));
         let (change, differences) = match (one, other) {
             (None, None) => return None,
             (Some(_), None) => (Change::OnlyLeft, Vec::new()),

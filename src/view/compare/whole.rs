@@ -1,4 +1,4 @@
-//! What is compared of a run as one.
+//! Comparison of whole runs.
 
 use serde::Serialize;
 

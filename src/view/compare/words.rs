@@ -1,4 +1,4 @@
-//! Which words of two texts differ.
+//! The words in which two texts differ.
 
 use serde::Serialize;
 use similar::{Algorithm, DiffTag, capture_diff_slices};

@@ -1,4 +1,4 @@
-//! The traces that are written to: one writer a trace at a time, and what it must know.
+//! The traces that are written to: one writer for each trace at a time, and the state that it needs.
 //!
 //! Requests for one trace queue up; whoever has the trace's lock next takes all that wait, checks them one after another,
 //! stores what is accepted as one chunk and answers them when that is on the disk. So two requests for the same block are
@@ -179,10 +179,10 @@ impl Ledger {
     }
 
     async fn check(&self, trace: &Arc<Trace>, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
-        let aside = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE;
+        let detached = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE;
         let (store, limits, trace) = (Arc::clone(&self.store), self.limits, trace.id);
         let work = move || check(&*store, &limits, trace, known, waiting);
-        if aside {
+        if detached {
             // A panic: whoever waits notices that no answer comes.
             self.readers.blocks.run(work).await.unwrap_or_else(|| Err(Vec::new()))
         } else {

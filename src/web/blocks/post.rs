@@ -1,4 +1,4 @@
-//! What a request to write blocks carries.
+//! The content of a request that writes blocks.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -110,7 +110,7 @@ fn redacted(texts: Vec<String>, trace: &Name, rules: &Rules) -> Result<Vec<Strin
     let count = texts.len();
     let texts: Option<Vec<String>> = found.map(|span| span.attributes.text(BLOCK).map(str::to_owned)).collect();
     texts.filter(|texts| texts.len() == count).ok_or_else(|| {
-        let message = format!("a redaction rule removes the attribute {BLOCK}, which holds a block");
+        let message = format!("a redaction rule removes the attribute {BLOCK}, which contains a block");
         Problem::validation(message, one("field", "block"))
     })
 }

@@ -1,4 +1,4 @@
-//! What is known of a trace that blocks are written to.
+//! The state of a trace that blocks are written to.
 
 use serde_json::Value;
 

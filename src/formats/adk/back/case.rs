@@ -1,10 +1,10 @@
-//! An eval case: who speaks in which conversation.
+//! Reads an eval case: its invocations and its agents.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::formats::back::{At, Dialogue, Result, Story};
+use crate::formats::back::{At, Dialogue, Result, TraceBuilder};
 use crate::operation::{Kind, Message, Operation, Role, StateChange, ToolCall, ToolDefinition};
 use crate::span::TraceId;
 
@@ -31,7 +31,7 @@ pub(super) struct Details {
 
 /// A case while it is read.
 pub(super) struct Case<'s> {
-    pub(super) story: &'s mut Story,
+    pub(super) builder: &'s mut TraceBuilder,
     /// The agent of the case, and those inside of its calls.
     frames: Vec<Frame>,
     /// Details of agents that have not spoken in the invocation yet.
@@ -45,8 +45,8 @@ pub(super) struct Case<'s> {
 }
 
 /// Reads a case: the first one of a trace describes its root.
-pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<()> {
-    let is_first = story.drafts.len() == 1;
+pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -> Result<()> {
+    let is_first = builder.drafts.len() == 1;
     let session = at.some("session_input");
     let person = |key: &str, unknown: &str| -> Result<Option<String>> {
         let word = session.as_ref().map(|session| session.text_of(key)).transpose()?.flatten();
@@ -56,7 +56,7 @@ pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<
     let fixed = session.as_ref().and_then(|session| session.value.get("session_id")?.as_str());
     let own = at.need("eval_id")?.text()?;
     let agent = if is_first {
-        if let Some(root) = story.operation(0) {
+        if let Some(root) = builder.operation(0) {
             if let Some(app) = &app {
                 root.name.clone_from(app);
             }
@@ -69,18 +69,18 @@ pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<
         }
         0
     } else {
-        let id = story.id_at(None, at);
+        let id = builder.id_at(None, at);
         let operation = Operation {
             kind: Kind::Agent,
             name: "agent".to_owned(),
             ..Operation::default()
         };
-        story.add(id, 0, operation)
+        builder.add(id, 0, operation)
     };
-    let dialogue = Dialogue::new(story, agent);
+    let dialogue = Dialogue::new(builder, agent);
     let mut case = Case {
         frames: vec![Frame { dialogue, author: None }],
-        story,
+        builder,
         details: HashMap::new(),
         told: HashMap::new(),
         to_come: HashMap::new(),
@@ -94,20 +94,20 @@ pub(super) fn read(at: &At<'_>, story: &mut Story, forms: &mut Forms) -> Result<
     case.finish();
     if let Some(scenario) = at.some("conversation_scenario") {
         let text = |key: &str| scenario.value.get(key).and_then(Value::as_str).map(str::to_owned);
-        if let Some(root) = story.operation(agent) {
+        if let Some(root) = builder.operation(agent) {
             root.task.description = text("starting_prompt");
             root.task.goal = text("conversation_plan");
         }
     }
-    states(at, session.as_ref(), agent, story)
+    states(at, session.as_ref(), agent, builder)
 }
 
 /// The state at the end, as changes of what it was before.
-fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, story: &mut Story) -> Result<()> {
+fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, builder: &mut TraceBuilder) -> Result<()> {
     let before = session.map(|session| session.object_of("state")).transpose()?.unwrap_or_default();
     let after = at.object_of("final_session_state")?;
     for (key, value) in after {
-        let id = story.id(None, &format!("{}.final_session_state.{key}", at.own));
+        let id = builder.id(None, &format!("{}.final_session_state.{key}", at.own));
         let operation = Operation {
             kind: Kind::StateChange,
             name: key.clone(),
@@ -119,7 +119,7 @@ fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, story: &mut Story
             })),
             ..Operation::default()
         };
-        story.add(id, agent, operation);
+        builder.add(id, agent, operation);
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ impl Case<'_> {
     fn close_above(&mut self, count: usize) {
         while self.frames.len() > count {
             if let Some(frame) = self.frames.pop() {
-                frame.dialogue.finish(self.story);
+                frame.dialogue.finish(self.builder);
             }
         }
     }
@@ -148,9 +148,9 @@ impl Case<'_> {
     }
 
     /// The innermost conversation.
-    pub(super) fn dialogue(&mut self) -> Option<(&mut Dialogue, &mut Story)> {
+    pub(super) fn dialogue(&mut self) -> Option<(&mut Dialogue, &mut TraceBuilder)> {
         let frame = self.frames.last_mut()?;
-        Some((&mut frame.dialogue, self.story))
+        Some((&mut frame.dialogue, self.builder))
     }
 
     /// Goes to the conversation in which a call with this id waits for its result.
@@ -165,17 +165,17 @@ impl Case<'_> {
         let Some(frame) = self.frames.last_mut() else { return };
         let to_come = &self.to_come;
         let is_answered = |call: &ToolCall| to_come.contains_key(call.id.as_deref().unwrap_or_default());
-        let Some(tool) = frame.dialogue.running_tool(at, is_answered, self.story) else {
+        let Some(tool) = frame.dialogue.running_tool(at, is_answered, self.builder) else {
             return;
         };
-        let id = self.story.id(None, &format!("{} agent", at.own));
+        let id = self.builder.id(None, &format!("{} agent", at.own));
         let operation = Operation {
             kind: Kind::Agent,
             name: "agent".to_owned(),
             ..Operation::default()
         };
-        let agent = self.story.add(id, tool, operation);
-        let dialogue = Dialogue::new(self.story, agent);
+        let agent = self.builder.add(id, tool, operation);
+        let dialogue = Dialogue::new(self.builder, agent);
         self.frames.push(Frame { dialogue, author: None });
     }
 
@@ -195,7 +195,7 @@ impl Case<'_> {
         let is_new = frame.author.is_none();
         frame.author = Some(author.to_owned());
         let agent = frame.dialogue.agent;
-        if let Some(operation) = self.story.operation(agent).filter(|_| is_new && agent != 0) {
+        if let Some(operation) = self.builder.operation(agent).filter(|_| is_new && agent != 0) {
             operation.agent.name = Some(author.to_owned());
             author.clone_into(&mut operation.name);
         }

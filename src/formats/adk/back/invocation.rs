@@ -19,12 +19,12 @@ struct Silent<'a> {
 impl Case<'_> {
     pub(super) fn invocation(&mut self, at: &At<'_>, forms: &mut Forms) -> Result<()> {
         at.object()?;
-        let begin = self.story.drafts.len();
+        let begin = self.builder.drafts.len();
         self.own_id = at.text_of("invocation_id")?.map(str::to_owned);
         self.details = details(at);
         let asked = at.need("user_content")?;
         let content = parts::content(&asked)?;
-        if content.says_something()
+        if content.has_content()
             && let Some((dialogue, _)) = self.dialogue()
         {
             dialogue.hear(message(Role::User, content), &asked);
@@ -52,9 +52,9 @@ impl Case<'_> {
             _ => self.silent(silent),
         }
         let started = at.some("creation_timestamp").and_then(|time| time.value.as_f64());
-        if self.story.drafts.len() > begin {
+        if self.builder.drafts.len() > begin {
             let started = started.filter(|time| *time > 0.0).and_then(seconds);
-            self.story.times(begin, started, None);
+            self.builder.times(begin, started, None);
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Case<'_> {
         for response in std::mem::take(&mut content.responses) {
             self.function_response(&response)?;
         }
-        if !content.says_something() {
+        if !content.has_content() {
             let counts = at.some("usage_metadata").is_some() || at.some("model_version").is_some();
             return if counts { self.without_content(at, author, silent) } else { Ok(()) };
         }
@@ -111,7 +111,7 @@ impl Case<'_> {
 
     fn response(&mut self, at: &At<'_>, silent: Option<Silent<'_>>) -> Result<()> {
         let content = parts::content(at)?;
-        if !content.says_something() {
+        if !content.has_content() {
             self.silent(silent);
             return Ok(());
         }
@@ -138,9 +138,9 @@ impl Case<'_> {
         operation.agent.name = author.map(str::to_owned);
         operation.model.response = at.value.get("model_version").and_then(Value::as_str).map(str::to_owned);
         let recorded = self.own_id.take();
-        let id = self.story.id_at(recorded.as_deref(), at);
-        if let Some((dialogue, story)) = self.dialogue() {
-            dialogue.model_call(id, operation, story);
+        let id = self.builder.id_at(recorded.as_deref(), at);
+        if let Some((dialogue, builder)) = self.dialogue() {
+            dialogue.model_call(id, operation, builder);
         }
     }
 
@@ -157,10 +157,12 @@ impl Case<'_> {
             }
         }
         let answer = answer(at)?;
-        let span = self.story.id_at(None, at);
-        let Some((dialogue, story)) = self.dialogue() else { return Ok(()) };
+        let span = self.builder.id_at(None, at);
+        let Some((dialogue, builder)) = self.dialogue() else {
+            return Ok(());
+        };
         let Some(open) = dialogue.answered(id) else {
-            story.note(&at.path, NoteKind::ByPosition, "it answers no call: an operation of its own");
+            builder.note(&at.path, NoteKind::ByPosition, "it answers no call: an operation of its own");
             let operation = Operation {
                 kind: Kind::Tool,
                 name: name.unwrap_or_default().to_owned(),
@@ -173,12 +175,12 @@ impl Case<'_> {
                 failure: answer.failure,
                 ..Operation::default()
             };
-            story.add(span, dialogue.agent, operation);
+            builder.add(span, dialogue.agent, operation);
             return Ok(());
         };
         if id.is_none() || id != open.call.id.as_deref() {
             let detail = "it names no call: it answers the first one that waits";
-            story.note(&at.path, NoteKind::ByPosition, detail);
+            builder.note(&at.path, NoteKind::ByPosition, detail);
         }
         let mut told = tool_message(&open);
         match &answer.failure {
@@ -188,7 +190,7 @@ impl Case<'_> {
             }
             None => told.result = answer.value.clone().map(Box::new),
         }
-        dialogue.result(span, &open, told, answer, story);
+        dialogue.result(span, &open, told, answer, builder);
         Ok(())
     }
 
@@ -200,10 +202,10 @@ impl Case<'_> {
             content.calls.push(call(&used)?);
         }
         if content.calls.len() > 1 {
-            let detail = "the lists do not say in which order calls were made: one model call makes them all";
-            self.story.note(&at.path, NoteKind::ByPosition, detail);
+            let detail = "the lists do not show in which order calls were made: one model call makes them all";
+            self.builder.note(&at.path, NoteKind::ByPosition, detail);
         }
-        if content.says_something() {
+        if content.has_content() {
             self.model_call(at, None, Some(content));
         }
         for response in items("tool_responses")?.unwrap_or_default() {
@@ -214,7 +216,7 @@ impl Case<'_> {
             let [author, said] = pair.as_slice() else { continue };
             let mut content = Content::default();
             parts::of_parts(said, &mut content)?;
-            if content.says_something() {
+            if content.has_content() {
                 let author = author.value.as_str().filter(|author| !author.is_empty() && *author != "unknown");
                 self.model_call(said, author, Some(content));
             }

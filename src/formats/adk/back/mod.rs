@@ -28,14 +28,14 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::check::{is_snake, snake};
-use crate::formats::back::{At, Result, Story, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
 
 /// No id that names a file is longer. What is longer is not repeated for each trace.
 const LONGEST_ID: usize = 255;
 
 /// The traces of a set.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let set = match is_snake(at.value, 0) {
         true => Cow::Borrowed(at.value),
@@ -56,26 +56,26 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         traces.add(index, &seed, id, case.value);
     }
     if cases.is_empty() {
-        return Ok(vec![Story::new("adk", trace_id("adk", &set.value.to_string()), None)]);
+        return Ok(vec![TraceBuilder::new("adk", trace_id("adk", &set.value.to_string()), None)]);
     }
     let session = session_of(&set, own)?;
     let several = traces.list.len() > 1;
     let mut out = Vec::with_capacity(traces.list.len());
     for (number, (trace, members)) in traces.list.iter().enumerate() {
         let document = several.then(|| part(at.value, members, number == 0));
-        let mut story = Story::new("adk", *trace, document);
-        let is_told = session.filter(|id| number == 0 || id.len() <= LONGEST_ID);
-        if let Some(root) = story.operation(0) {
-            root.session_id = is_told.map(str::to_owned);
+        let mut builder = TraceBuilder::new("adk", *trace, document);
+        let is_written = session.filter(|id| number == 0 || id.len() <= LONGEST_ID);
+        if let Some(root) = builder.operation(0) {
+            root.session_id = is_written.map(str::to_owned);
         }
         let mut forms = case::Forms::default();
         for case in members.iter().filter_map(|index| cases.get(*index)) {
-            case::read(case, &mut story, &mut forms)?;
+            case::read(case, &mut builder, &mut forms)?;
         }
         if forms.lists && !forms.events {
-            story.options.push(("adk.intermediate".to_owned(), "lists".to_owned()));
+            builder.options.push(("adk.intermediate".to_owned(), "lists".to_owned()));
         }
-        out.push(story);
+        out.push(builder);
     }
     Ok(out)
 }

@@ -17,7 +17,7 @@ pub(super) struct Content<'a> {
 
 impl Content<'_> {
     /// Whether there are words or calls.
-    pub(super) fn says_something(&self) -> bool {
+    pub(super) fn has_content(&self) -> bool {
         let is_blank = |part: &Part| matches!(part, Part::Text(words) if words.is_empty());
         !self.calls.is_empty() || !self.parts.iter().all(is_blank)
     }

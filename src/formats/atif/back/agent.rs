@@ -1,4 +1,4 @@
-//! A trajectory: its agent, its steps, the trajectories inside of it.
+//! A trajectory: its agent, its steps, the trajectories inside it.
 
 use std::collections::HashMap;
 
@@ -23,16 +23,16 @@ impl Reader<'_> {
         let operations = own_extra.shift_remove("operations");
         let agent = match tool {
             None => {
-                read_operations(operations.as_ref(), 0, 0, self.story);
+                read_operations(operations.as_ref(), 0, 0, self.builder);
                 0
             }
             Some(tool) => self.subagent(at, operations.as_ref(), tool)?,
         };
-        for (place, draft) in self.story.drafts.iter().enumerate() {
+        for (place, draft) in self.builder.drafts.iter().enumerate() {
             self.ids.entry(draft.id.to_string()).or_insert(place);
         }
         let of_agent = about.object_of("extra")?;
-        if let Some(operation) = self.story.operation(agent) {
+        if let Some(operation) = self.builder.operation(agent) {
             if operation.kind == Kind::Agent && operation.agent.name.is_none() {
                 operation.agent.name.clone_from(&name);
             }
@@ -49,13 +49,13 @@ impl Reader<'_> {
             }
         }
         if tool.is_none() {
-            let session = at.text_of("session_id")?.filter(|id| *id != self.story.trace_id.to_string());
+            let session = at.text_of("session_id")?.filter(|id| *id != self.builder.trace_id.to_string());
             let session = session.map(str::to_owned);
-            read_run_facts(own_extra, self.story);
-            if let Some(root) = self.story.operation(0) {
+            read_run_facts(own_extra, self.builder);
+            if let Some(root) = self.builder.operation(0) {
                 root.session_id = root.session_id.take().or(session);
             }
-        } else if let Some(operation) = self.story.operation(agent) {
+        } else if let Some(operation) = self.builder.operation(agent) {
             read_facts(&mut own_extra, operation);
             operation.metadata.extend(own_extra);
         }
@@ -92,19 +92,24 @@ impl Reader<'_> {
         let list = operations.and_then(Value::as_array).cloned().unwrap_or_default();
         let is_own = |operation: &Value| span.is_some() && operation.get("span_id").and_then(Value::as_str) == span;
         let (own, others): (Vec<Value>, Vec<Value>) = list.into_iter().partition(is_own);
-        let number = self.story.drafts.len();
-        let is_called = tool != 0 && self.story.drafts.get(tool).is_some_and(|draft| draft.operation.kind != Kind::Agent);
+        let number = self.builder.drafts.len();
+        let is_called = tool != 0
+            && self
+                .builder
+                .drafts
+                .get(tool)
+                .is_some_and(|draft| draft.operation.kind != Kind::Agent);
         if own.is_empty()
             && !is_called
             && let Some(known) = self.known_around(at)
         {
-            read_operations(Some(&others.into()), number, known, self.story);
+            read_operations(Some(&others.into()), number, known, self.builder);
             return Ok(known);
         }
         if own.is_empty() {
-            let id = self.story.id_at(span, at);
+            let id = self.builder.id_at(span, at);
             let name = at.need("agent")?.need("name")?.text()?.to_owned();
-            self.story.add(
+            self.builder.add(
                 id,
                 tool,
                 Operation {
@@ -114,9 +119,9 @@ impl Reader<'_> {
                 },
             );
         } else {
-            read_operations(Some(&own.into()), number, tool, self.story);
+            read_operations(Some(&own.into()), number, tool, self.builder);
         }
-        read_operations(Some(&others.into()), number + 1, number, self.story);
+        read_operations(Some(&others.into()), number + 1, number, self.builder);
         Ok(number)
     }
 
@@ -154,7 +159,7 @@ impl Reader<'_> {
                 self.unknown_parent(&parent, is_first)
             });
             if !self.is_above(parent.draft, place)
-                && let Some(draft) = self.story.drafts.get_mut(parent.draft)
+                && let Some(draft) = self.builder.drafts.get_mut(parent.draft)
             {
                 draft.parent = Some(place);
             }
@@ -165,21 +170,21 @@ impl Reader<'_> {
         let name = parent.name.clone().unwrap_or_default();
         let place = if is_first {
             if parent.around == 0 {
-                self.story.root_id(Some(&parent.id));
+                self.builder.root_id(Some(&parent.id));
             }
-            if let Some(operation) = self.story.operation(parent.around).filter(|_| !name.is_empty()) {
+            if let Some(operation) = self.builder.operation(parent.around).filter(|_| !name.is_empty()) {
                 operation.name = name;
             }
             parent.around
         } else {
-            let id = self.story.id(Some(&parent.id), &format!("{} of {}", parent.id, parent.around));
+            let id = self.builder.id(Some(&parent.id), &format!("{} of {}", parent.id, parent.around));
             let mut operation = Operation {
                 kind: if parent.agent.is_some() { Kind::Agent } else { Kind::Chain },
                 name,
                 ..Operation::default()
             };
             operation.agent.name.clone_from(&parent.agent);
-            self.story.add(id, parent.around, operation)
+            self.builder.add(id, parent.around, operation)
         };
         self.ids.insert(parent.id.clone(), place);
         place
@@ -188,11 +193,11 @@ impl Reader<'_> {
     /// Whether `draft` is `place` or above it.
     fn is_above(&self, draft: usize, place: usize) -> bool {
         let mut at = Some(place);
-        for _ in 0..=self.story.drafts.len() {
+        for _ in 0..=self.builder.drafts.len() {
             match at {
                 None => return false,
                 Some(here) if here == draft => return true,
-                Some(here) => at = self.story.drafts.get(here).and_then(|draft| draft.parent),
+                Some(here) => at = self.builder.drafts.get(here).and_then(|draft| draft.parent),
             }
         }
         true

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, HistoryId, Story};
+use crate::formats::back::{At, HistoryId, TraceBuilder};
 use crate::operation::{Message, ToolDefinition};
 use crate::span::UnixNanos;
 
@@ -85,10 +85,10 @@ impl<'a> Conversation<'a> {
     }
 
     /// The history of an agent, up to date.
-    pub(super) fn history(&mut self, agent: Option<String>, story: &mut Story) -> HistoryId {
+    pub(super) fn history(&mut self, agent: Option<String>, builder: &mut TraceBuilder) -> HistoryId {
         let waiting = std::mem::take(&mut self.waiting);
-        let history = *self.histories.entry(agent).or_insert_with(|| story.begin_history());
-        story.history(history).extend(waiting.into_iter().map(|(message, ..)| message));
+        let history = *self.histories.entry(agent).or_insert_with(|| builder.begin_history());
+        builder.history(history).extend(waiting.into_iter().map(|(message, ..)| message));
         history
     }
 }

@@ -31,25 +31,25 @@ use serde_json::Value;
 
 use reader::Reader;
 
-use crate::formats::back::{At, Beside, Note, NoteKind, Result, Story, trace_id};
+use crate::formats::back::{At, Beside, Note, NoteKind, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
 
 /// The trace of a trajectory.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let version = at.need("schema_version")?;
     if !version.text()?.starts_with("ATIF-v1.") {
         return Err(version.refuse("ATIF-v1.0 to ATIF-v1.8 are read"));
     }
-    let mut story = Story::new("atif", id(at)?, None);
+    let mut builder = TraceBuilder::new("atif", id(at)?, None);
     let mut reader = Reader {
-        story: &mut story,
+        builder: &mut builder,
         ids: HashMap::new(),
         parents: Vec::new(),
     };
     reader.trajectory(at, None, 0)?;
     reader.settle_parents();
-    Ok(vec![story])
+    Ok(vec![builder])
 }
 
 /// The document with the files that it names in it.

@@ -1,10 +1,10 @@
-//! The reader: the spans of a trajectory so far, and what it reads everywhere.
+//! The reader: the spans of a trajectory so far, and helpers for all its parts.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, NoteKind, Story};
+use crate::formats::back::{At, NoteKind, TraceBuilder};
 
 /// Where a document places an operation, and under whom it is put for now.
 pub(super) struct Parent {
@@ -18,7 +18,7 @@ pub(super) struct Parent {
 }
 
 pub(super) struct Reader<'s> {
-    pub(super) story: &'s mut Story,
+    pub(super) builder: &'s mut TraceBuilder,
     /// Operations by the ids that the document gives them.
     pub(super) ids: HashMap<String, usize>,
     pub(super) parents: Vec<Parent>,
@@ -26,7 +26,7 @@ pub(super) struct Reader<'s> {
 
 impl Reader<'_> {
     pub(super) fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
-        self.story.note(&at.path, kind, detail);
+        self.builder.note(&at.path, kind, detail);
     }
 }
 

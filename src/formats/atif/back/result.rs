@@ -157,9 +157,9 @@ impl Reader<'_> {
 
     /// The same without the notes, which exist already.
     fn answers_again<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
-        let notes = self.story.notes.len();
+        let notes = self.builder.notes.len();
         let out = self.answers(at, calls);
-        self.story.notes.truncate(notes);
+        self.builder.notes.truncate(notes);
         out
     }
 
@@ -208,7 +208,7 @@ impl Reader<'_> {
             searched(&mut operation, call.arguments.as_ref(), value);
         }
         let draft = self.add_operation(at, operation, invocation, conversation);
-        if let Some(draft) = self.story.drafts.get_mut(draft) {
+        if let Some(draft) = self.builder.drafts.get_mut(draft) {
             draft.after = caller;
         }
         Ok(draft)

@@ -84,7 +84,7 @@ impl Reader<'_> {
         let invocation = invocation(&mut extra, stamp);
         if self.is_agent(&invocation, invoked, conversation) {
             self.known_agent(&invocation, conversation);
-            if let Some(operation) = self.story.operation(conversation.agent) {
+            if let Some(operation) = self.builder.operation(conversation.agent) {
                 operation.input = message.content().into();
             }
             return;
@@ -121,13 +121,18 @@ impl Reader<'_> {
     fn known_agent(&mut self, invocation: &Invocation, conversation: &Conversation<'_>) {
         let Some(id) = &invocation.id else { return };
         if conversation.agent == 0 && !self.ids.contains_key(id) {
-            self.story.root_id(Some(id));
+            self.builder.root_id(Some(id));
         }
-        if let (Some(name), Some(operation)) = (&invocation.name, self.story.operation(conversation.agent)) {
+        if let (Some(name), Some(operation)) = (&invocation.name, self.builder.operation(conversation.agent)) {
             operation.name.clone_from(name);
         }
         self.ids.entry(id.clone()).or_insert(conversation.agent);
-        if let Some(draft) = self.story.drafts.get_mut(conversation.agent).filter(|_| invocation.start.is_some()) {
+        if let Some(draft) = self
+            .builder
+            .drafts
+            .get_mut(conversation.agent)
+            .filter(|_| invocation.start.is_some())
+        {
             draft.start = draft.start.or(invocation.start);
             draft.end = draft.end.max(invocation.end);
         }
@@ -141,11 +146,11 @@ impl Reader<'_> {
         invocation: Invocation,
         conversation: &Conversation<'_>,
     ) -> usize {
-        let id = self.story.id_at(invocation.id.as_deref(), at);
+        let id = self.builder.id_at(invocation.id.as_deref(), at);
         let agent = operation.agent.name.clone();
-        let draft = self.story.add(id, conversation.agent, operation);
-        self.story.times(draft, invocation.start, invocation.end);
-        if let Some(draft) = self.story.drafts.get_mut(draft) {
+        let draft = self.builder.add(id, conversation.agent, operation);
+        self.builder.times(draft, invocation.start, invocation.end);
+        if let Some(draft) = self.builder.drafts.get_mut(draft) {
             draft.running = invocation.running && draft.start.is_some() && draft.end.is_none();
         }
         if let Some(id) = invocation.id {
@@ -227,7 +232,7 @@ impl Reader<'_> {
         if count == Some(0) {
             for key in ["metrics", "reasoning_content"] {
                 if let Some(field) = at.some(key) {
-                    return Err(field.refuse("a step with `llm_call_count` 0 tells of no model call"));
+                    return Err(field.refuse("a step with `llm_call_count` 0 has no model call"));
                 }
             }
         }
@@ -254,7 +259,7 @@ impl Reader<'_> {
         let invocation = invocation(&mut extra, step_content.stamp);
         if invocation.id.is_some() && self.is_agent(&invocation, invoked, conversation) {
             self.known_agent(&invocation, conversation);
-            if let Some(operation) = self.story.operation(conversation.agent) {
+            if let Some(operation) = self.builder.operation(conversation.agent) {
                 operation.output = step_content.message.content().into();
             }
             return;
@@ -327,11 +332,11 @@ impl Reader<'_> {
         }
         let agent = operation.agent.name.clone();
         conversation.has_spoken = true;
-        let history = conversation.history(agent.clone(), self.story);
+        let history = conversation.history(agent.clone(), self.builder);
         let said = operation.output_messages.iter().flatten().next().cloned();
         let draft = self.add_operation(at, operation, invocation, conversation);
-        self.story.hears(draft, history);
-        self.story.history(history).extend(said);
+        self.builder.hears(draft, history);
+        self.builder.history(history).extend(said);
         let step_content = StepContent {
             message: Message::default(),
             extra: Map::new(),
@@ -343,8 +348,8 @@ impl Reader<'_> {
                 Some(_) if place.is_some_and(|place| served.contains(&place)) => {}
                 Some((_, call)) => {
                     let answer = answer(&result, call)?;
-                    let history = conversation.history(agent.clone(), self.story);
-                    self.story.history(history).push(answer);
+                    let history = conversation.history(agent.clone(), self.builder);
+                    self.builder.history(history).push(answer);
                 }
             }
         }
@@ -358,7 +363,7 @@ impl Reader<'_> {
             .into_iter()
             .filter(|(message, ..)| message.role != Role::Tool && message.role != Role::Assistant);
         for (message, stamp, own) in words {
-            let id = self.story.id(None, &own);
+            let id = self.builder.id(None, &own);
             let mut operation = Operation {
                 kind: Kind::UserInput,
                 name: "input".to_owned(),
@@ -370,8 +375,8 @@ impl Reader<'_> {
             } else {
                 operation.input = message.content().into();
             }
-            let draft = self.story.add(id, conversation.agent, operation);
-            self.story.times(draft, stamp, stamp);
+            let draft = self.builder.add(id, conversation.agent, operation);
+            self.builder.times(draft, stamp, stamp);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Changes put into a value.
+//! Applies changes to a value.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What must be changed in one value to make it another.
+//! The changes from one value to another.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! How an edit names its place, and how it knows what it replaces.
+//! How an edit names its place, and identifies the value that it replaces.
 
 use sha2::{Digest as _, Sha256};
 

@@ -147,11 +147,11 @@ pub(in crate::formats) fn take(run: &mut Run, format: &str, numbers: &mut Number
             let Some(remainder) = extra.as_object_mut().and_then(|extra| extra.shift_remove(MEMBER)) else {
                 return true;
             };
-            let holds_digits_alone = |map: &Map<String, Value>| map.keys().all(|key| key == "numbers");
+            let has_only_digits = |map: &Map<String, Value>| map.keys().all(|key| key == "numbers");
             numbers.extend(&remainder.get("numbers").map(Numbers::from_json).unwrap_or_default());
             if name == format {
                 found = Some(Remainder(remainder));
-            } else if !remainder.as_object().is_some_and(holds_digits_alone) {
+            } else if !remainder.as_object().is_some_and(has_only_digits) {
                 losses.push(Loss::new(span_id, format!("spanbridge.{name}"), LossReason::NoPlace));
             }
             extra.as_object().is_some_and(|extra| !extra.is_empty())

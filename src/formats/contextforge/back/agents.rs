@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::formats::back::Story;
+use crate::formats::back::TraceBuilder;
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
@@ -24,8 +24,8 @@ struct Agent {
 
 impl Agents {
     /// Takes the agents among the operations that were read of one step's metadata, and hangs them into one another.
-    pub(super) fn take(&mut self, home: usize, read: Range<usize>, story: &mut Story) {
-        let drafts = story.drafts.iter().enumerate().take(read.end).skip(read.start);
+    pub(super) fn take(&mut self, home: usize, read: Range<usize>, builder: &mut TraceBuilder) {
+        let drafts = builder.drafts.iter().enumerate().take(read.end).skip(read.start);
         let mut list: Vec<Agent> = drafts
             .filter(|(_, draft)| matches!(draft.operation.kind, Kind::Agent | Kind::Chain | Kind::Evaluator | Kind::Guardrail))
             .filter_map(|(place, draft)| {
@@ -65,7 +65,7 @@ impl Agents {
         }
         for agent in &list {
             let around = agent.around.and_then(|around| list.get(around)).map(|agent| agent.place);
-            if let (Some(around), Some(draft)) = (around, story.drafts.get_mut(agent.place)) {
+            if let (Some(around), Some(draft)) = (around, builder.drafts.get_mut(agent.place)) {
                 draft.parent = Some(around);
             }
         }

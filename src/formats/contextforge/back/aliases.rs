@@ -1,10 +1,10 @@
-//! The page's aliases of fields: keys and words of OpenInference, which its ingestion takes in place of the plain names.
+//! The page's aliases of fields: keys and words of OpenInference, which its ingestion accepts in place of the plain names.
 
 use serde_json::Value;
 
 use super::super::document::ALIASES;
 use super::super::read::known_type;
-use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder};
 
 /// The page's word for the type of a step; a word that it does not know stays as it is.
 pub(super) fn step_type(at: &At<'_>) -> Result<String> {
@@ -34,7 +34,7 @@ pub(super) fn member<'a>(at: &At<'a>, field: &str) -> Option<At<'a>> {
 }
 
 /// The document that must come out again has the plain names in place of aliases.
-pub(super) fn rename(at: &At<'_>, story: &mut Story) {
+pub(super) fn rename(at: &At<'_>, builder: &mut TraceBuilder) {
     let uses_alias = ALIASES.iter().any(|(alias, _)| at.get(alias).is_some());
     let Some(step) = at.value.as_object().filter(|_| uses_alias) else {
         return;
@@ -49,7 +49,7 @@ pub(super) fn rename(at: &At<'_>, story: &mut Story) {
             renamed.entry(field).or_insert(value);
         }
     }
-    let detail = "keys of OpenInference were read as the fields that they stand for";
-    story.note(&at.path, NoteKind::Coerced, detail);
-    story.mend(&at.pointer, Value::from(renamed));
+    let detail = "keys of OpenInference were read as the fields that they replace";
+    builder.note(&at.path, NoteKind::Coerced, detail);
+    builder.mend(&at.pointer, Value::from(renamed));
 }

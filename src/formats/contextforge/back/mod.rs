@@ -23,12 +23,12 @@ use serde_json::{Map, Value};
 
 use fields::{GROUPS, stamp};
 
-use crate::formats::back::{At, Result, Story, read_facts, read_operations, read_run_facts, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, read_facts, read_operations, read_run_facts, trace_id};
 use crate::operation::Operation;
 use crate::span::{SpanId, TraceId};
 
 /// The trace of a document.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let run_id = at.need("run_id")?.text()?;
     let started = stamp(&at.need("started_at")?)?;
@@ -40,36 +40,36 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
-    let mut story = Story::new("contextforge", id, None);
+    let mut builder = TraceBuilder::new("contextforge", id, None);
     let list = match at.get("steps") {
-        Some(list) => steps::listed(&list, &mut story)?,
+        Some(list) => steps::listed(&list, &mut builder)?,
         None => Vec::new(),
     };
     let root = steps::root(&list);
-    story.root_id(root.as_deref());
-    agent(at, &mut story)?;
-    story.times(0, Some(started), ended);
-    if let Some(draft) = story.drafts.first_mut() {
+    builder.root_id(root.as_deref());
+    agent(at, &mut builder)?;
+    builder.times(0, Some(started), ended);
+    if let Some(draft) = builder.drafts.first_mut() {
         draft.running = ended.is_none();
     }
     for group in GROUPS {
-        read_operations(metadata.shift_remove(group).as_ref(), 0, 0, &mut story);
+        read_operations(metadata.shift_remove(group).as_ref(), 0, 0, &mut builder);
     }
-    steps::read(&list, root.as_deref(), &mut story)?;
-    evaluations(metadata.shift_remove("evaluations"), &mut story);
-    read_run_facts(metadata, &mut story);
-    Ok(vec![story])
+    steps::read(&list, root.as_deref(), &mut builder)?;
+    evaluations(metadata.shift_remove("evaluations"), &mut builder);
+    read_run_facts(metadata, &mut builder);
+    Ok(vec![builder])
 }
 
 /// Who ran, and what was to be done.
-fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
+fn agent(at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let info = at.need("agent_info")?;
     info.object()?;
     let name = info.need("name")?.text()?;
     let word = |key: &str| Ok(info.text_of(key)?.map(str::to_owned));
     let (version, framework) = (word("version")?, word("framework")?);
     let _: Option<String> = word("framework_version")?;
-    let Some(root) = story.operation(0) else { return Ok(()) };
+    let Some(root) = builder.operation(0) else { return Ok(()) };
     root.name = name.to_owned();
     // Written if the agent is not known.
     root.agent.name = (name != "unknown").then(|| name.to_owned());
@@ -88,16 +88,16 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
 }
 
 /// Judgements are in one list; each names the span that it judges.
-fn evaluations(list: Option<Value>, story: &mut Story) {
+fn evaluations(list: Option<Value>, builder: &mut TraceBuilder) {
     let places: std::collections::HashMap<SpanId, usize> =
-        story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+        builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
     for evaluation in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
         let judged = evaluation.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
         let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
         let mut read = Operation::default();
         read_facts(&mut one, &mut read);
-        if let Some(operation) = story.operation(place) {
+        if let Some(operation) = builder.operation(place) {
             operation.evaluations.append(&mut read.evaluations);
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::agents::Agents;
 use super::fields::{GROUPS, stamp};
 use super::{aliases, body};
-use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, time};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder, read_facts, read_operations, time};
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
@@ -22,13 +22,13 @@ pub(super) struct Listed<'a> {
 }
 
 /// The steps, each with its id, type and time; what breaks a rule of all steps is refused.
-pub(super) fn listed<'a>(list: &At<'a>, story: &mut Story) -> Result<Vec<Listed<'a>>> {
+pub(super) fn listed<'a>(list: &At<'a>, builder: &mut TraceBuilder) -> Result<Vec<Listed<'a>>> {
     let mut ids = Once::default();
     let mut out = Vec::new();
     for at in list.items()? {
         at.object()?;
         let step_type = aliases::step_type(&at)?;
-        aliases::rename(&at, story);
+        aliases::rename(&at, builder);
         let when = stamp(&at.need("timestamp")?)?;
         // Where a step was moved to keep the order of the list, its own time is in the metadata.
         let recorded = at
@@ -83,15 +83,15 @@ enum Becomes {
 }
 
 /// The steps as drafts.
-pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -> Result<()> {
+pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceBuilder) -> Result<()> {
     let mut agents = Agents::default();
-    agents.take(0, 1..story.drafts.len(), story);
+    agents.take(0, 1..builder.drafts.len(), builder);
     let known: HashSet<&str> = list.iter().map(|step| step.id).collect();
     let mut drafts: HashMap<&str, usize> = HashMap::new();
     let mut callers: HashMap<String, usize> = HashMap::new();
     let mut added: Vec<(usize, &Listed<'_>)> = Vec::new();
     for step in list {
-        let Becomes::Operation(mut operation) = becomes(step, root, &known, story)? else {
+        let Becomes::Operation(mut operation) = becomes(step, root, &known, builder)? else {
             continue;
         };
         let mut said = step.at.object_of("metadata")?;
@@ -101,30 +101,30 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
         operation.metadata.extend(said);
         let calls = operation.output_messages.iter().flatten().flat_map(|message| &message.tool_calls);
         let asked: Vec<String> = calls.filter_map(|call| call.id.as_deref().map(str::to_owned)).collect();
-        let id = story.id(SpanId::from_hex(step.id).map(|_| step.id), &format!("steps.{}", step.id));
-        let index = story.add(id, 0, *operation);
+        let id = builder.id(SpanId::from_hex(step.id).map(|_| step.id), &format!("steps.{}", step.id));
+        let index = builder.add(id, 0, *operation);
         let end = latency(&step.at)?.map(|latency| UnixNanos(step.when.0.saturating_add(latency)));
-        story.times(index, Some(step.when), end);
-        if let Some(draft) = story.drafts.get_mut(index) {
+        builder.times(index, Some(step.when), end);
+        if let Some(draft) = builder.drafts.get_mut(index) {
             draft.running = end.is_none() && body::is_running(&step.at);
         }
         callers.extend(asked.into_iter().map(|id| (id, index)));
         drafts.insert(step.id, index);
         added.push((index, step));
-        let first = story.drafts.len();
+        let first = builder.drafts.len();
         for group in &groups {
-            read_operations(group.as_ref(), index, index, story);
+            read_operations(group.as_ref(), index, index, builder);
         }
-        agents.take(index, first..story.drafts.len(), story);
+        agents.take(index, first..builder.drafts.len(), builder);
     }
     for (index, step) in &added {
         let parent = step.parent.and_then(|parent| drafts.get(parent).copied());
-        let call_id = story
+        let call_id = builder
             .drafts
             .get(*index)
             .and_then(|draft| draft.operation.tool.as_ref()?.call_id.as_deref());
         let caller = call_id.and_then(|id| callers.get(id).copied());
-        let draft = |index: usize| story.drafts.get(index);
+        let draft = |index: usize| builder.drafts.get(index);
         let is_tool = |index: usize| draft(index).is_some_and(|draft| draft.operation.kind == Kind::Tool);
         // The parent is the step that caused this one. A tool has in it what it did; of other steps, only a tool whose call has
         // no id stays where the document has it: the id determines who asked for the tool.
@@ -137,17 +137,17 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
             None => agents.around(0, step.when),
         };
         let above = above.unwrap_or(0);
-        if let Some(draft) = story.drafts.get_mut(*index) {
+        if let Some(draft) = builder.drafts.get_mut(*index) {
             draft.parent = Some(above);
         }
     }
-    refuse_circles(&added, story)
+    refuse_circles(&added, builder)
 }
 
-fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: &mut Story) -> Result<Becomes> {
+fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, builder: &mut TraceBuilder) -> Result<Becomes> {
     let Some(operation) = body::read(&step.at, &step.step_type)? else {
-        let detail = format!("the step type `{}` is unknown: no span tells of this step", step.step_type);
-        story.note(&step.at.path, NoteKind::Beside, detail);
+        let detail = format!("the step type `{}` is unknown: no span was made for this step", step.step_type);
+        builder.note(&step.at.path, NoteKind::Beside, detail);
         return Ok(Becomes::Words);
     };
     let of = |suffix: &str, kind: Kind| step.id.strip_suffix(suffix).filter(|_| operation.kind == kind);
@@ -156,10 +156,10 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
     let Some(owner) = asked.or(answered) else {
         return Ok(Becomes::Operation(Box::new(operation)));
     };
-    let is_told = known.contains(owner);
-    if let Some(first) = story.operation(0) {
+    let is_written = known.contains(owner);
+    if let Some(first) = builder.operation(0) {
         // The answer is the run's, also if its last model call represents the whole run.
-        if answered.is_some() && (is_told || Some(owner) == root) {
+        if answered.is_some() && (is_written || Some(owner) == root) {
             first.output = operation.output;
             return Ok(Becomes::Words);
         }
@@ -169,7 +169,7 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
         }
     }
     // Words of a person in a conversation: the model call that got them has them.
-    Ok(if is_told {
+    Ok(if is_written {
         Becomes::Words
     } else {
         Becomes::Operation(Box::new(operation))
@@ -188,7 +188,7 @@ fn latency(at: &At<'_>) -> Result<Option<u64>> {
 }
 
 /// No step is its own ancestor.
-fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
+fn refuse_circles(added: &[(usize, &Listed<'_>)], builder: &TraceBuilder) -> Result<()> {
     let mut reaches_root: HashSet<usize> = HashSet::from([0]);
     for (index, step) in added {
         let mut way = Vec::new();
@@ -200,7 +200,7 @@ fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
                 return Err(place.refuse("the step is its own ancestor"));
             }
             way.push(at);
-            at = story.drafts.get(at).and_then(|draft| draft.parent).unwrap_or(0);
+            at = builder.drafts.get(at).and_then(|draft| draft.parent).unwrap_or(0);
         }
         reaches_root.extend(way);
     }
@@ -217,7 +217,7 @@ impl<'a> Once<'a> {
         if self.0.insert(text) {
             Ok(text)
         } else {
-            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
+            Err(at.refuse(format!("`{text}` is already used: ids are unique in a run")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of which only some members are of the type that is looked for.
+//! Lists in which only some members are of the expected type.
 
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, Dialogue, Result, Story, read_run_facts, trace_id};
+use crate::formats::back::{At, Dialogue, Result, TraceBuilder, read_run_facts, trace_id};
 use crate::operation::{Message, Role, ToolDefinition};
 use crate::span::TraceId;
 
@@ -45,7 +45,7 @@ const READ: [&str; 12] = [
 ];
 
 /// The trace of a case.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let case = snake(at.value);
     let whole = at.value;
@@ -53,7 +53,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let case = at.object()?;
     let recorded = at.value.get("name").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("deepeval", &whole.to_string()));
-    let mut story = Story::new("deepeval", id, None);
+    let mut builder = TraceBuilder::new("deepeval", id, None);
     let mut about = at.object_of("additional_metadata")?;
     let models = about.get("models").and_then(Value::as_array);
     let model = models
@@ -66,8 +66,8 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if model.is_some() {
         take("models");
     }
-    let dialogue = Dialogue::new(&mut story, 0);
-    let mut turns = Turns::new(&mut story, dialogue, tools, model);
+    let dialogue = Dialogue::new(&mut builder, 0);
+    let mut turns = Turns::new(&mut builder, dialogue, tools, model);
     for prompt in list(system.as_ref()).iter().filter_map(Value::as_str) {
         turns.dialogue.hear(Message::text(Role::System, prompt), at);
     }
@@ -79,16 +79,16 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if at.get("turns").is_some() || at.get("scenario").is_some() {
         let list = at.need("turns")?;
         turns.all(&list)?;
-        turns.story.options.push(("deepeval.cases".to_owned(), "conversation".to_owned()));
+        turns.builder.options.push(("deepeval.cases".to_owned(), "conversation".to_owned()));
     } else {
         let input = at.need("input")?;
         turns.hears(&input)?;
         turns.answers(at, "actual_output", said)?;
     }
     turns.counts(at);
-    turns.dialogue.finish(&mut story);
-    root(case, about, &mut story);
-    Ok(vec![story])
+    turns.dialogue.finish(&mut builder);
+    root(case, about, &mut builder);
+    Ok(vec![builder])
 }
 
 /// A case with the keys in snake case of which DeepEval writes both: data sets have `inputParameters` beside `tools_called`.
@@ -105,12 +105,12 @@ fn snake(case: &Value) -> Cow<'_, Value> {
         ("additionalMetadata", "additional_metadata"),
     ];
     let name = |key: &str| KEYS.iter().find(|(camel, _)| *camel == key).map(|(_, snake)| *snake);
-    let holds = |key: &str| ["turns", "toolsCalled", "tools_called"].contains(&key);
+    let matches = |key: &str| ["turns", "toolsCalled", "tools_called"].contains(&key);
     match case {
         Value::Array(list) => Cow::Owned(list.iter().map(|item| snake(item).into_owned()).collect()),
-        Value::Object(map) if map.keys().any(|key| name(key).is_some() || holds(key)) => {
+        Value::Object(map) if map.keys().any(|key| name(key).is_some() || matches(key)) => {
             let members = map.iter().map(|(key, value)| {
-                let value = if holds(key) { snake(value).into_owned() } else { value.clone() };
+                let value = if matches(key) { snake(value).into_owned() } else { value.clone() };
                 (name(key).map_or_else(|| key.clone(), str::to_owned), value)
             });
             Cow::Owned(members.collect::<Map<_, _>>().into())
@@ -120,13 +120,13 @@ fn snake(case: &Value) -> Cow<'_, Value> {
 }
 
 /// Facts of the whole run in the case.
-fn root(case: &Map<String, Value>, mut about: Map<String, Value>, story: &mut Story) {
+fn root(case: &Map<String, Value>, mut about: Map<String, Value>, builder: &mut TraceBuilder) {
     if let Some(Value::Object(run)) = about.get("run").cloned() {
         about.shift_remove("run");
-        read_run_facts(run, story);
+        read_run_facts(run, builder);
     }
-    let trace = story.trace_id.to_string();
-    let Some(root) = story.operation(0) else { return };
+    let trace = builder.trace_id.to_string();
+    let Some(root) = builder.operation(0) else { return };
     let mut word = |key: &str| match about.get(key) {
         Some(Value::String(text)) => {
             let text = text.clone();

@@ -1,9 +1,9 @@
-//! What was asked, called and answered in a case.
+//! Questions, calls and answers of a case.
 
 use serde_json::{Map, Value};
 
 use super::lists::{list, texts};
-use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, Story, tool_message};
+use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, tool_message};
 use crate::operation::{Document, Kind, Message, Operation, Part, Role, Search, ToolCall, ToolDefinition};
 
 /// What accompanies an answer.
@@ -17,7 +17,7 @@ pub(super) struct Said {
 
 /// The turns of a case.
 pub(super) struct Turns<'s> {
-    pub(super) story: &'s mut Story,
+    pub(super) builder: &'s mut TraceBuilder,
     pub(super) dialogue: Dialogue,
     tools: Vec<ToolDefinition>,
     model: Option<String>,
@@ -26,9 +26,9 @@ pub(super) struct Turns<'s> {
 }
 
 impl<'s> Turns<'s> {
-    pub(super) fn new(story: &'s mut Story, dialogue: Dialogue, tools: Vec<ToolDefinition>, model: Option<String>) -> Self {
+    pub(super) fn new(builder: &'s mut TraceBuilder, dialogue: Dialogue, tools: Vec<ToolDefinition>, model: Option<String>) -> Self {
         Self {
-            story,
+            builder,
             dialogue,
             tools,
             model,
@@ -49,11 +49,11 @@ impl<'s> Turns<'s> {
                 let mut message = Message::text(Role::Assistant, "");
                 message.parts.clear();
                 message.tool_calls = called.iter().map(call).collect();
-                self.dialogue.said_before(message, self.story);
+                self.dialogue.said_before(message, self.builder);
                 self.results(at, called);
             }
             if !words.is_empty() {
-                self.dialogue.said_before(Message::text(Role::Assistant, words), self.story);
+                self.dialogue.said_before(Message::text(Role::Assistant, words), self.builder);
             }
         }
     }
@@ -104,7 +104,7 @@ impl<'s> Turns<'s> {
             self.called(&called)?;
         }
         for words in said.earlier {
-            self.says(at, Message::text(Role::Assistant, words));
+            self.add_message(at, Message::text(Role::Assistant, words));
         }
         let answer = at.text_of(words)?.filter(|words| !words.is_empty());
         let mut message = Message {
@@ -114,7 +114,7 @@ impl<'s> Turns<'s> {
         };
         message.parts.extend(answer.map(|words| Part::Text(words.to_owned())));
         if !message.parts.is_empty() {
-            self.says(&at.get(words).unwrap_or_else(|| at.clone()), message);
+            self.add_message(&at.get(words).unwrap_or_else(|| at.clone()), message);
         }
         Ok(())
     }
@@ -133,8 +133,8 @@ impl<'s> Turns<'s> {
             })),
             ..Operation::default()
         };
-        let id = self.story.id(None, &format!("{} retrieval", at.own));
-        self.story.add(id, self.dialogue.agent, operation);
+        let id = self.builder.id(None, &format!("{} retrieval", at.own));
+        self.builder.add(id, self.dialogue.agent, operation);
     }
 
     /// Calls, in the model calls that their reasoning begins.
@@ -146,8 +146,8 @@ impl<'s> Turns<'s> {
             called.some("input_parameters").map(|given| given.object().map(drop)).transpose()?;
         }
         if calls.len() > 1 {
-            let detail = "the list does not say in which model calls these calls were made: each reasoning begins one";
-            self.story.note(&at.path, NoteKind::ByPosition, detail);
+            let detail = "the list does not show in which model calls these calls were made: each reasoning begins one";
+            self.builder.note(&at.path, NoteKind::ByPosition, detail);
         }
         let mut rest = calls.as_slice();
         while let Some(first) = rest.first() {
@@ -162,7 +162,7 @@ impl<'s> Turns<'s> {
                 tool_calls: values.iter().map(call).collect(),
                 ..Message::default()
             };
-            self.says(first, message);
+            self.add_message(first, message);
             self.results(first, &values);
             rest = next;
         }
@@ -179,12 +179,12 @@ impl<'s> Turns<'s> {
                 value: Some(output.clone()),
                 failure: None,
             };
-            let id = self.story.id(None, &format!("{} result {number}", at.own));
-            self.dialogue.result(id, &open, message, answer, self.story);
+            let id = self.builder.id(None, &format!("{} result {number}", at.own));
+            self.dialogue.result(id, &open, message, answer, self.builder);
         }
     }
 
-    fn says(&mut self, at: &At<'_>, message: Message) {
+    fn add_message(&mut self, at: &At<'_>, message: Message) {
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
@@ -193,9 +193,9 @@ impl<'s> Turns<'s> {
             ..Operation::default()
         };
         operation.model.response.clone_from(&self.model);
-        let id = self.story.id_at(None, at);
+        let id = self.builder.id_at(None, at);
         self.dialogue.forget_calls();
-        let place = self.dialogue.model_call(id, operation, self.story);
+        let place = self.dialogue.model_call(id, operation, self.builder);
         self.calls.push(place);
     }
 
@@ -205,7 +205,7 @@ impl<'s> Turns<'s> {
             [only] => *only,
             _ => 0,
         };
-        let Some(operation) = self.story.operation(place) else { return };
+        let Some(operation) = self.builder.operation(place) else { return };
         let count = |key: &str| at.value.get(key).and_then(Value::as_u64);
         operation.usage.input = count("input_token_count");
         operation.usage.output = count("output_token_count");

@@ -6,13 +6,13 @@ use super::attachments::Attachments;
 use super::frames::{Frame, Scope, Scopes};
 use super::input::Pool;
 use super::message;
-use crate::formats::back::{At, Draft, Result, Story, read_facts, read_operations, searched, time};
+use crate::formats::back::{At, Draft, Result, TraceBuilder, read_facts, read_operations, searched, time};
 use crate::formats::inspect::model::stop_reason;
 use crate::operation::{Evaluation, Kind, Message, Operation, TokenCount, ToolUse};
 
 /// The events of a sample while they are read.
 pub(super) struct Events<'s, 'a> {
-    story: &'s mut Story,
+    builder: &'s mut TraceBuilder,
     texts: &'s mut Attachments<'a>,
     pool: &'s mut Pool<'a>,
     frames: Vec<Frame>,
@@ -22,9 +22,9 @@ pub(super) struct Events<'s, 'a> {
 }
 
 impl<'s, 'a> Events<'s, 'a> {
-    pub(super) fn new(story: &'s mut Story, texts: &'s mut Attachments<'a>, pool: &'s mut Pool<'a>) -> Self {
+    pub(super) fn new(builder: &'s mut TraceBuilder, texts: &'s mut Attachments<'a>, pool: &'s mut Pool<'a>) -> Self {
         Self {
-            story,
+            builder,
             texts,
             pool,
             frames: vec![Frame::of(0)],
@@ -90,17 +90,17 @@ impl<'s, 'a> Events<'s, 'a> {
         read_about(facts, &mut operation);
         let place = if is_root {
             self.has_root = true;
-            self.story.root_id(Some(id));
-            if let Some(root) = self.story.operation(0) {
+            self.builder.root_id(Some(id));
+            if let Some(root) = self.builder.operation(0) {
                 *root = operation;
             }
             0
         } else {
-            let own = self.story.id_at(Some(id), at);
-            self.story.add(own, tool.unwrap_or(above), operation)
+            let own = self.builder.id_at(Some(id), at);
+            self.builder.add(own, tool.unwrap_or(above), operation)
         };
         let start = at.text_of("timestamp")?.and_then(time);
-        self.story.times(place, start, None);
+        self.builder.times(place, start, None);
         let frame = if is_root {
             0
         } else {
@@ -119,7 +119,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let scope = self.scopes.of(Some(id));
         let place = self.frames.get(scope.frame).map_or(0, |frame| frame.agent);
         let end = at.text_of("timestamp")?.and_then(time);
-        if let Some(draft) = self.story.drafts.get_mut(place).filter(|_| scope.is_own) {
+        if let Some(draft) = self.builder.drafts.get_mut(place).filter(|_| scope.is_own) {
             draft.end = end;
         }
         Ok(())
@@ -130,7 +130,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let Some(frame) = self.frames.get_mut(scope.frame) else {
             return Ok(());
         };
-        let history = self.pool.heard(&mut frame.conversations, ranges, self.texts, self.story)?;
+        let history = self.pool.heard(&mut frame.conversations, ranges, self.texts, self.builder)?;
         let output = at.need("output")?;
         let mut operation = Operation {
             kind: Kind::Llm,
@@ -164,13 +164,13 @@ impl<'s, 'a> Events<'s, 'a> {
         }
         let recorded = at.value.pointer("/metadata/span_id").and_then(Value::as_str);
         operation.metadata.shift_remove("span_id");
-        let id = self.story.id_at(recorded, at);
+        let id = self.builder.id_at(recorded, at);
         let Some(frame) = self.frames.get_mut(scope.frame) else {
             return Ok(());
         };
         let place = match history {
-            Some(history) => self.story.add_model_call(id, frame.agent, operation, history),
-            None => self.story.add(id, frame.agent, operation),
+            Some(history) => self.builder.add_model_call(id, frame.agent, operation, history),
+            None => self.builder.add(id, frame.agent, operation),
         };
         frame.last = Some(place);
         if let Some((message, own)) = said {
@@ -252,13 +252,13 @@ impl<'s, 'a> Events<'s, 'a> {
             operation.tool.get_or_insert_default().call_id = call_id;
         }
         read_about(facts, &mut operation);
-        let span = self.story.id_at(recorded.as_deref(), at);
+        let span = self.builder.id_at(recorded.as_deref(), at);
         let Some(frame) = self.frames.get_mut(scope.frame) else {
             return Ok(());
         };
-        let place = self.story.add(span, frame.agent, operation);
+        let place = self.builder.add(span, frame.agent, operation);
         frame.last = Some(place);
-        if let Some(draft) = self.story.drafts.get_mut(place) {
+        if let Some(draft) = self.builder.drafts.get_mut(place) {
             draft.after = frame.callers.get(id).copied();
         }
         self.scopes.tool(scope.frame, name, place);
@@ -271,9 +271,9 @@ impl<'s, 'a> Events<'s, 'a> {
     fn times(&mut self, place: usize, at: &At<'_>) -> Result<()> {
         let start = at.text_of("timestamp")?.and_then(time);
         let end = at.text_of("completed")?.and_then(time);
-        self.story.times(place, start, end);
+        self.builder.times(place, start, end);
         let is_pending = at.value.get("pending") == Some(&Value::Bool(true));
-        if let Some(draft) = self.story.drafts.get_mut(place) {
+        if let Some(draft) = self.builder.drafts.get_mut(place) {
             draft.running = is_pending && start.is_some() && end.is_none();
         }
         Ok(())
@@ -288,13 +288,16 @@ impl<'s, 'a> Events<'s, 'a> {
         let is_intermediate = at.value.get("intermediate") == Some(&Value::Bool(true));
         let frame = self.frames.get(scope.frame);
         let agent = frame.map_or(0, |frame| frame.agent);
-        let of_agent = self.story.operation(agent).is_some_and(|agent| agent.evaluations.contains(&score));
+        let of_agent = self
+            .builder
+            .operation(agent)
+            .is_some_and(|agent| agent.evaluations.contains(&score));
         let place = match frame.and_then(|frame| frame.last) {
             _ if !is_intermediate => 0,
             Some(last) if !of_agent => last,
             _ => agent,
         };
-        if let Some(operation) = self.story.operation(place) {
+        if let Some(operation) = self.builder.operation(place) {
             Evaluation::add(&mut operation.evaluations, vec![score]);
         }
     }
@@ -309,18 +312,18 @@ impl<'s, 'a> Events<'s, 'a> {
             return;
         }
         let Some(frame) = self.frames.get_mut(scope.frame) else { return };
-        let before = self.story.drafts.len();
+        let before = self.builder.drafts.len();
         let mut data = data.clone();
         without_evidence(&mut data);
         let around = frame
             .last
-            .filter(|last| self.story.drafts.get(*last).is_some_and(|last| runs_within(&data, last)));
-        read_operations(Some(&json!([data])), before, around.unwrap_or(frame.agent), self.story);
+            .filter(|last| self.builder.drafts.get(*last).is_some_and(|last| runs_within(&data, last)));
+        read_operations(Some(&json!([data])), before, around.unwrap_or(frame.agent), self.builder);
         // What comes next may be inside of the same tool.
         if around.is_some() {
             return;
         }
-        if self.story.drafts.len() > before {
+        if self.builder.drafts.len() > before {
             frame.last = Some(before);
         }
     }

@@ -1,4 +1,4 @@
-//! Agents of a sample, and which of them an event belongs to.
+//! The agents of a sample, and the agent of each event.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::input::Conversation;
 
 /// An agent, and its conversations.
 pub(super) struct Frame {
-    /// Its place in the story.
+    /// Its place in the builder.
     pub(super) agent: usize,
     pub(super) conversations: Vec<Conversation>,
     /// The operation read last.

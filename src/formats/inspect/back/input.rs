@@ -1,4 +1,4 @@
-//! What model calls were given: places in the pool of a sample's messages, and the conversations that go on with them.
+//! Input of model calls: indices in the pool of a sample's messages, and the conversations that continue with them.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::attachments::Attachments;
 use super::message;
-use crate::formats::back::{At, HistoryId, Result, Story};
+use crate::formats::back::{At, HistoryId, Result, TraceBuilder};
 use crate::operation::Message;
 
 /// The conversations of an agent that are looked through for the one that a call goes on with.
@@ -24,7 +24,7 @@ pub(super) struct Pool<'a> {
     /// How many more bytes may be repeated: a short name can refer to many messages.
     left: usize,
     /// How many calls have no input.
-    pub(super) unsaid: usize,
+    pub(super) without_input: usize,
 }
 
 /// A conversation as far as model calls were given it.
@@ -44,7 +44,7 @@ impl<'a> Pool<'a> {
             messages: messages.map(|messages| messages.items()).transpose()?.unwrap_or_default(),
             places: HashMap::new(),
             left: room,
-            unsaid: 0,
+            without_input: 0,
         })
     }
 
@@ -101,7 +101,7 @@ impl<'a> Pool<'a> {
         for place in ranges.iter().cloned().flatten() {
             let (message, size, id) = self.message(place, texts)?;
             let Some(left) = self.left.checked_sub(size + LEAST) else {
-                self.unsaid += 1;
+                self.without_input += 1;
                 return Ok(None);
             };
             self.left = left;
@@ -116,7 +116,7 @@ impl<'a> Pool<'a> {
         list: &mut Vec<Conversation>,
         ranges: Vec<Range<usize>>,
         texts: &mut Attachments<'a>,
-        story: &mut Story,
+        builder: &mut TraceBuilder,
     ) -> Result<Option<HistoryId>> {
         let known = list
             .iter()
@@ -127,7 +127,7 @@ impl<'a> Pool<'a> {
             Some((index, rest)) => (list.remove(index), rest),
             None => (
                 Conversation {
-                    history: story.begin_history(),
+                    history: builder.begin_history(),
                     given: Vec::new(),
                     said: None,
                 },
@@ -142,9 +142,9 @@ impl<'a> Pool<'a> {
                 .next_if(|(next, own)| is_same((&said, id.as_deref()), (next, own.as_deref())))
                 .is_some()
         {
-            story.history(conversation.history).push(said);
+            builder.history(conversation.history).push(said);
         }
-        story.history(conversation.history).extend(new.map(|(message, _)| message));
+        builder.history(conversation.history).extend(new.map(|(message, _)| message));
         conversation.given = ranges;
         let history = conversation.history;
         if list.len() >= RECENT {

@@ -26,20 +26,20 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, Result, Story, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
 
 /// The traces of a log.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let eval = at.need("eval")?;
     eval.object()?;
     let samples = at.some("samples").map(|samples| samples.items()).transpose()?.unwrap_or_default();
     let log = at.value.to_string();
     if samples.is_empty() {
-        let mut story = Story::new("inspect", trace_id("inspect", &log), None);
-        sample::root(at, &eval, None, true, &mut story)?;
-        return Ok(vec![story]);
+        let mut builder = TraceBuilder::new("inspect", trace_id("inspect", &log), None);
+        sample::root(at, &eval, None, true, &mut builder)?;
+        return Ok(vec![builder]);
     }
     drop(log);
     let several = samples.len() > 1;
@@ -49,9 +49,9 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         sample.object()?;
         let trace = trace_of(&eval, sample, index, &mut taken);
         let document = several.then(|| part(at.value, sample.value, index == 0));
-        let mut story = Story::new("inspect", trace, document);
-        sample::read(at, &eval, sample, index == 0, &mut story)?;
-        out.push(story);
+        let mut builder = TraceBuilder::new("inspect", trace, document);
+        sample::read(at, &eval, sample, index == 0, &mut builder)?;
+        out.push(builder);
     }
     Ok(out)
 }

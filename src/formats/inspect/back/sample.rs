@@ -8,7 +8,7 @@ use super::attachments::Attachments;
 use super::event::{Events, judgement};
 use super::input::Pool;
 use super::message;
-use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, Story, add_left_over_input, read_run_facts, time};
+use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, add_left_over_input, read_run_facts, time};
 use crate::operation::{Evaluation, Kind, Operation, Role};
 use crate::span::TraceId;
 
@@ -19,37 +19,37 @@ const LEAST: usize = 1 << 20;
 const LONGEST: usize = 255;
 
 /// Reads a sample into its trace.
-pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool, story: &mut Story) -> Result<()> {
+pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool, builder: &mut TraceBuilder) -> Result<()> {
     let room = sample.value.to_string().len().saturating_mul(MOST).max(LEAST);
     let mut texts = Attachments::of(sample.value, room);
     let mut pool = Pool::of(sample, room)?;
     let events = sample.some("events").map(|events| events.items()).transpose()?.unwrap_or_default();
     let is_call = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("model");
-    let tells_calls = events.iter().any(is_call);
-    let mut told = Events::new(story, &mut texts, &mut pool);
+    let has_calls = events.iter().any(is_call);
+    let mut told = Events::new(builder, &mut texts, &mut pool);
     for event in &events {
         told.event(event)?;
     }
-    words_of_agents(sample, story);
-    if tells_calls {
-        left_over(sample, &events, &mut texts, story)?;
+    words_of_agents(sample, builder);
+    if has_calls {
+        left_over(sample, &events, &mut texts, builder)?;
     } else if let Some(messages) = sample.some("messages").filter(|_| !is_own(sample)) {
-        conversation(&messages, &mut texts, story)?;
+        conversation(&messages, &mut texts, builder)?;
     }
     for (count, what) in [
-        (texts.unread, "attachments stand as their names"),
-        (pool.unsaid, "model calls are told without their input"),
+        (texts.unread, "attachments are left as their names"),
+        (pool.without_input, "model calls are without their input"),
     ] {
         if count > 0 {
             let detail = format!("{count} {what}: all of them together are more than {MOST} times the sample");
-            story.note(&sample.path, NoteKind::Beside, detail);
+            builder.note(&sample.path, NoteKind::Beside, detail);
         }
     }
-    root(log, eval, Some(sample), is_first, story)
+    root(log, eval, Some(sample), is_first, builder)
 }
 
 /// What agents were asked and answered, where messages name their spans.
-fn words_of_agents(sample: &At<'_>, story: &mut Story) {
+fn words_of_agents(sample: &At<'_>, builder: &mut TraceBuilder) {
     let list = |value: Option<&'_ Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let named = |message: &Value| message.pointer("/metadata/span_id").is_some();
     let mut messages = list(sample.value.pointer("/events_data/messages").filter(|_| is_own(sample)));
@@ -59,7 +59,7 @@ fn words_of_agents(sample: &At<'_>, story: &mut Story) {
         return;
     }
     let agents: HashMap<String, usize> = (0..)
-        .zip(&story.drafts)
+        .zip(&builder.drafts)
         .filter(|(_, draft)| draft.operation.kind == Kind::Agent)
         .map(|(place, draft)| (draft.id.to_string(), place))
         .collect();
@@ -67,7 +67,7 @@ fn words_of_agents(sample: &At<'_>, story: &mut Story) {
         let id = message.pointer("/metadata/span_id").and_then(Value::as_str);
         let words = message.get("content").and_then(Value::as_str);
         let agent = id.and_then(|id| agents.get(id)).copied();
-        let (Some(words), Some(agent)) = (words, agent.and_then(|place| story.operation(place))) else {
+        let (Some(words), Some(agent)) = (words, agent.and_then(|place| builder.operation(place))) else {
             continue;
         };
         let slot = match message.get("role").and_then(Value::as_str) {
@@ -87,8 +87,8 @@ fn is_own(sample: &At<'_>) -> bool {
 }
 
 /// Messages without events: each assistant message is a model call.
-fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, story: &mut Story) -> Result<()> {
-    let mut dialogue = Dialogue::new(story, 0);
+fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, builder: &mut TraceBuilder) -> Result<()> {
+    let mut dialogue = Dialogue::new(builder, 0);
     for item in messages.items()? {
         let whole = texts.whole(item.value);
         let at = item.below("", &whole);
@@ -102,8 +102,8 @@ fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, story: &mut Stor
                 };
                 operation.model.response = at.text_of("model")?.map(str::to_owned);
                 operation.output_messages = Some(vec![said]);
-                let id = story.id_at(None, &item);
-                dialogue.model_call(id, operation, story);
+                let id = builder.id_at(None, &item);
+                dialogue.model_call(id, operation, builder);
             }
             Role::Tool => {
                 let Some(open) = dialogue.answered(said.tool_call_id.as_deref()) else {
@@ -113,27 +113,27 @@ fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, story: &mut Stor
                 let failure = at.some("error").map(|error| message::tool_failure(&error)).transpose()?;
                 let text = said.content();
                 let value = (failure.is_none() || !text.is_empty()).then(|| text.into());
-                let id = story.id_at(None, &item);
-                dialogue.result(id, &open, said, Answer { value, failure }, story);
+                let id = builder.id_at(None, &item);
+                dialogue.result(id, &open, said, Answer { value, failure }, builder);
             }
             _ => dialogue.hear(said, &item),
         }
     }
-    dialogue.finish(story);
+    dialogue.finish(builder);
     Ok(())
 }
 
 /// A person's words at the end that no model call was given.
-fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, story: &mut Story) -> Result<()> {
+fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let Some(messages) = sample.some("messages") else { return Ok(()) };
     let messages = messages.items()?;
     let told = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("info");
-    let is_told_apart = events
+    let is_listed_separately = events
         .iter()
         .any(|event| told(event) && event.value.get("source") == Some(&Value::from("message")));
     let role = |at: &At<'_>| at.value.get("role").and_then(Value::as_str).map(str::to_owned);
     let count = messages.iter().rev().take_while(|at| role(at).as_deref() == Some("user")).count();
-    if is_told_apart {
+    if is_listed_separately {
         return Ok(());
     }
     for item in messages.iter().skip(messages.len() - count) {
@@ -143,28 +143,28 @@ fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, st
         }
         let whole = texts.whole(item.value);
         let said = message::read(&item.below("", &whole))?;
-        add_left_over_input(&said, 0, story);
+        add_left_over_input(&said, 0, builder);
     }
     Ok(())
 }
 
 /// Facts of the whole sample and of the log.
-pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_first: bool, story: &mut Story) -> Result<()> {
+pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_first: bool, builder: &mut TraceBuilder) -> Result<()> {
     // Long texts are written once, not with each sample.
-    let is_told = |text: &str| is_first || text.len() <= LONGEST;
+    let is_written = |text: &str| is_first || text.len() <= LONGEST;
     let text = |at: &At<'_>, key: &str| at.value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let word = |at: &At<'_>, key: &str| text(at, key).filter(|text| is_told(text));
+    let word = |at: &At<'_>, key: &str| text(at, key).filter(|text| is_written(text));
     let mut facts = eval.object_of("metadata")?;
     facts.retain(|_, value| is_first || value.to_string().len() <= LONGEST);
     let framework = facts.get("framework").and_then(Value::as_str).map(str::to_owned);
     let packages = eval.object_of("packages")?;
-    read_run_facts(facts, story);
-    let trace = story.trace_id.to_string();
+    read_run_facts(facts, builder);
+    let trace = builder.trace_id.to_string();
     let (began, ended) = match sample {
         Some(sample) => (word(sample, "started_at"), word(sample, "completed_at")),
         None => (None, None),
     };
-    if let Some(root) = story.drafts.first_mut() {
+    if let Some(root) = builder.drafts.first_mut() {
         root.start = root.start.or(began.as_deref().and_then(time));
         root.end = root.end.or(ended.as_deref().and_then(time));
         if ended.is_none() && root.start.is_some() && log.value.get("status") == Some(&Value::from("started")) {
@@ -172,7 +172,7 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
             root.running = true;
         }
     }
-    let Some(root) = story.operation(0) else { return Ok(()) };
+    let Some(root) = builder.operation(0) else { return Ok(()) };
     let task = word(eval, "task").filter(|task| !task.is_empty() && task != "unknown");
     if root.agent.name.is_none()
         && let Some(task) = task
@@ -194,8 +194,8 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
     root.session_id = root.session_id.take().or(session);
     let Some(sample) = sample else { return Ok(()) };
     let target = sample.need("target")?;
-    let says_nothing = target.value.as_str().is_some_and(str::is_empty) || target.value.as_array().is_some_and(Vec::is_empty);
-    if !says_nothing && root.training.ideal.is_none() {
+    let is_blank = target.value.as_str().is_some_and(str::is_empty) || target.value.as_array().is_some_and(Vec::is_empty);
+    if !is_blank && root.training.ideal.is_none() {
         root.training.ideal = Some(target.value.clone());
     }
     let mut about: Map<String, Value> = sample.object_of("metadata")?;
@@ -220,12 +220,12 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
         .iter()
         .filter_map(|(name, score)| judgement(Some(name), score))
         .collect();
-    let known: HashSet<String> = story
+    let known: HashSet<String> = builder
         .drafts
         .iter()
         .flat_map(|draft| draft.operation.evaluations.iter().map(key_of))
         .collect();
-    if let Some(root) = story.operation(0) {
+    if let Some(root) = builder.operation(0) {
         root.evaluations
             .extend(scores.into_iter().filter(|score| !known.contains(&key_of(score))));
     }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder};
 use crate::operation::Evaluation;
 use crate::span::SpanId;
 use crate::transcript::fact_groups::FactGroup as _;
 
 /// Each annotation becomes a judgement of the span that its address names.
-pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], story: &mut Story) -> Result<()> {
-    let drafts: HashMap<SpanId, usize> = story.drafts.iter().zip(0..).map(|(draft, place)| (draft.id, place)).collect();
+pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], builder: &mut TraceBuilder) -> Result<()> {
+    let drafts: HashMap<SpanId, usize> = builder.drafts.iter().zip(0..).map(|(draft, place)| (draft.id, place)).collect();
     for at in annotations.items()? {
         let content = at.need("content")?.text()?;
         let address = at.need("address")?.text()?;
@@ -19,7 +19,7 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], stor
         let judged = span.and_then(|id| drafts.get(&id).copied());
         let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
-            story.note(
+            builder.note(
                 &at.path,
                 NoteKind::ByPosition,
                 "its address names no operation: it judges the whole",
@@ -32,7 +32,7 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], stor
         if evaluation.name.is_none() {
             evaluation.explanation.get_or_insert_with(|| content.to_owned());
         }
-        if let Some(operation) = story.operation(judged.unwrap_or(0)) {
+        if let Some(operation) = builder.operation(judged.unwrap_or(0)) {
             operation.evaluations.push(evaluation);
         }
     }

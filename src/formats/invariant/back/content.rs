@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::document::shape::kind_of;
-use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 
@@ -52,21 +52,21 @@ pub(super) fn result(content: Option<&At<'_>>) -> Option<Value> {
 }
 
 /// A tool call.
-pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
+pub(super) fn call(at: &At<'_>, builder: &mut TraceBuilder) -> Result<ToolCall> {
     at.object()?;
     let id = match at.get("id") {
         Some(id) => ToolCallId::Recorded(match id.value {
             Value::String(text) => text.clone(),
             Value::Number(number) => {
                 let text = number.to_string();
-                story.note(&id.path, NoteKind::Coerced, "the analyzer expects text: read as text");
-                story.mend(&id.pointer, text.as_str().into());
+                builder.note(&id.path, NoteKind::Coerced, "the analyzer expects text: read as text");
+                builder.mend(&id.pointer, text.as_str().into());
                 text
             }
             other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
         }),
         None => {
-            story.note(
+            builder.note(
                 &at.path,
                 NoteKind::IdDerived,
                 "a call without `id`: outputs answer it by their order",
@@ -81,7 +81,7 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
     }
     let function = at.need("function")?;
     let name = function.need("name")?.text()?.to_owned();
-    let (arguments, arguments_text) = arguments(&function.need("arguments")?, story)?;
+    let (arguments, arguments_text) = arguments(&function.need("arguments")?, builder)?;
     Ok(ToolCall {
         id: Some(id),
         name,
@@ -92,7 +92,7 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
 }
 
 /// Arguments, or their text; JSON text is opened, as the analyzer does.
-fn arguments(at: &At<'_>, story: &mut Story) -> Result<(Option<Value>, Option<String>)> {
+fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, Option<String>)> {
     let text = match at.value {
         Value::Object(_) => return Ok((Some(at.value.clone()), None)),
         Value::String(text) => text,
@@ -100,9 +100,9 @@ fn arguments(at: &At<'_>, story: &mut Story) -> Result<(Option<Value>, Option<St
     };
     match serde_json::from_str::<Value>(text) {
         Ok(opened @ Value::Object(_)) => {
-            story.numbers.add_text(text);
-            story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as the analyzer does");
-            story.mend(&at.pointer, opened.clone());
+            builder.numbers.add_text(text);
+            builder.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as the analyzer does");
+            builder.mend(&at.pointer, opened.clone());
             Ok((Some(opened), None))
         }
         // Explorer shows them as they are.
@@ -111,7 +111,7 @@ fn arguments(at: &At<'_>, story: &mut Story) -> Result<(Option<Value>, Option<St
                 |error| format!("text that is no JSON ({error})"),
                 |opened| format!("JSON text of {}", kind_of(&opened)),
             );
-            story.note(
+            builder.note(
                 &at.path,
                 NoteKind::Coerced,
                 format!("{what}, where an object is wanted: kept as text"),

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::content::{self, result};
 use crate::document::shape::kind_of;
 use crate::formats::back::{
-    At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, asked_operation, read_facts, read_operations, searched,
-    time, tool_definition,
+    At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, asked_operation, read_facts, read_operations,
+    searched, time, tool_definition,
 };
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -27,7 +27,7 @@ struct Known {
 
 /// Reads lists of events.
 pub(super) struct Reader<'s> {
-    pub(super) story: &'s mut Story,
+    pub(super) builder: &'s mut TraceBuilder,
 }
 
 /// The messages so far in one list.
@@ -49,15 +49,15 @@ struct ListHistory {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(story: &'s mut Story) -> Self {
-        Self { story }
+    pub(super) fn new(builder: &'s mut TraceBuilder) -> Self {
+        Self { builder }
     }
 
     /// The events of one agent; returns the span of each.
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
         let mut said = ListHistory {
-            history: self.story.begin_history(),
+            history: self.builder.begin_history(),
             unheard: 0,
             calls: HashMap::new(),
             asked: HashSet::new(),
@@ -76,7 +76,7 @@ impl<'s> Reader<'s> {
                     None
                 }
                 None if event.get("type").is_some() || event.get("function").is_some() => {
-                    let call = content::call(event, self.story)?;
+                    let call = content::call(event, self.builder)?;
                     self.bare(call, &mut said);
                     None
                 }
@@ -110,7 +110,7 @@ impl<'s> Reader<'s> {
                 let stamp = at.value.as_str().and_then(time);
                 if stamp.is_none() {
                     let detail = format!("{} is not an ISO 8601 time", step_content::text(at.value));
-                    self.story.note(&at.path, NoteKind::TimeUnknown, detail);
+                    self.builder.note(&at.path, NoteKind::TimeUnknown, detail);
                 }
                 stamp
             }
@@ -123,7 +123,7 @@ impl<'s> Reader<'s> {
             let derived = metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
             let derived: HashSet<Option<&str>> = derived.map(Value::as_str).collect();
             for call in calls.items()? {
-                let mut call = content::call(&call, self.story)?;
+                let mut call = content::call(&call, self.builder)?;
                 if derived.contains(&call.id.as_deref()) {
                     call.id = call.id.map(|id| ToolCallId::Derived(id.as_str().to_owned()));
                 }
@@ -155,8 +155,8 @@ impl<'s> Reader<'s> {
     ) -> Option<usize> {
         let span_id = metadata.get("span_id").and_then(Value::as_str);
         // The agent's own answer: its span is there already.
-        if span_id.is_some_and(|id| self.story.has(id)) && message.tool_calls.is_empty() {
-            let operation = self.story.operation(agent)?;
+        if span_id.is_some_and(|id| self.builder.has(id)) && message.tool_calls.is_empty() {
+            let operation = self.builder.operation(agent)?;
             operation.output = message.content().into();
             return Some(agent);
         }
@@ -167,7 +167,7 @@ impl<'s> Reader<'s> {
             self.say(message, said);
             return None;
         }
-        let id = self.story.id_at(span_id, event);
+        let id = self.builder.id_at(span_id, event);
         let start = started(&metadata, stamp);
         let inner = metadata.get("operations").cloned();
         let mut operation = Operation {
@@ -180,13 +180,13 @@ impl<'s> Reader<'s> {
         };
         take(metadata, &mut operation);
         operation.metadata.shift_remove("operations");
-        let index = self.story.add_model_call(id, agent, operation, said.history);
-        self.story.times(index, start, stamp);
+        let index = self.builder.add_model_call(id, agent, operation, said.history);
+        self.builder.times(index, start, stamp);
         for call in &message.tool_calls {
             said.know(call.clone(), Some(index), Kind::Tool);
         }
         said.unheard = self.say(message, said);
-        read_operations(inner.as_ref(), index, agent, self.story);
+        read_operations(inner.as_ref(), index, agent, self.builder);
         Some(index)
     }
 
@@ -203,18 +203,18 @@ impl<'s> Reader<'s> {
         let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
         let (content, mut index) = (message.content(), None);
         if let Some(id) = span_id {
-            let is_first = agent == 0 && self.story.drafts.len() == 1;
+            let is_first = agent == 0 && self.builder.drafts.len() == 1;
             let inner = asked_operation(&metadata, &id);
             if is_first && (metadata.len() == 1 || inner.is_some()) {
                 // A workflow has its own operation; an agent is the root.
                 if inner.is_none() {
-                    self.story.root_id(Some(&id));
+                    self.builder.root_id(Some(&id));
                 }
-                read_operations(inner.as_ref(), 0, agent, self.story);
-                self.story.operation(0)?.input = content.into();
+                read_operations(inner.as_ref(), 0, agent, self.builder);
+                self.builder.operation(0)?.input = content.into();
                 index = Some(0);
             } else {
-                let id = self.story.id_at(Some(&id), event);
+                let id = self.builder.id_at(Some(&id), event);
                 let start = started(&metadata, stamp);
                 let mut operation = Operation {
                     kind: Kind::UserInput,
@@ -228,8 +228,8 @@ impl<'s> Reader<'s> {
                 } else {
                     operation.input = content.into();
                 }
-                let place = self.story.add(id, agent, operation);
-                self.story.times(place, start, stamp);
+                let place = self.builder.add(id, agent, operation);
+                self.builder.times(place, start, stamp);
                 index = Some(place);
             }
         }
@@ -254,8 +254,8 @@ impl<'s> Reader<'s> {
             Some(id) => id.text()?.to_owned(),
             None => {
                 let last = said.without_id.pop_front().or_else(|| said.last_call.clone());
-                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
-                self.story.note(
+                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call comes before it"))?;
+                self.builder.note(
                     &event.path,
                     NoteKind::ByPosition,
                     "no `tool_call_id`: it answers the last call, as the analyzer has it",
@@ -264,16 +264,16 @@ impl<'s> Reader<'s> {
             }
         };
         let known = said.calls.get(&call_id).cloned();
-        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` stands before its output")))?;
+        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` comes before its output")))?;
         let content = event.get("content");
         if let Some(content) = &content {
             match content.value {
                 Value::Null | Value::String(_) => {}
                 Value::Array(_) => drop(content::parts(content)?),
                 Value::Object(_) => {
-                    self.story
+                    self.builder
                         .note(&content.path, NoteKind::Coerced, "Explorer expects text: comes back as JSON text");
-                    self.story.mend(&content.pointer, content.value.to_string().into());
+                    self.builder.mend(&content.pointer, content.value.to_string().into());
                 }
                 other => return Err(content.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),
             }
@@ -288,7 +288,7 @@ impl<'s> Reader<'s> {
         let called = metadata.get("subagent").cloned();
         let failed = metadata.contains_key("error");
         let index = self.run(event, content.as_ref(), metadata, stamp, agent, &known);
-        read_operations(inner.as_ref(), index, index, self.story);
+        read_operations(inner.as_ref(), index, index, self.builder);
         if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
             let at = event.below(".metadata.subagent", &called);
             self.subagent(&at, index, depth)?;
@@ -322,7 +322,7 @@ impl<'s> Reader<'s> {
         agent: usize,
         known: &Known,
     ) -> usize {
-        let id = self.story.id_at(metadata.get("span_id").and_then(Value::as_str), event);
+        let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), event);
         let start = started(&metadata, stamp);
         let mut result = result(content);
         metadata.shift_remove("earlier_results");
@@ -350,9 +350,9 @@ impl<'s> Reader<'s> {
         } else {
             searched(&mut operation, known.call.arguments.as_ref(), result);
         }
-        let index = self.story.add(id, agent, operation);
-        self.story.times(index, start, stamp);
-        if let Some(draft) = self.story.drafts.get_mut(index) {
+        let index = self.builder.add(id, agent, operation);
+        self.builder.times(index, start, stamp);
+        if let Some(draft) = self.builder.drafts.get_mut(index) {
             draft.after = known.caller;
         }
         index
@@ -363,7 +363,7 @@ impl<'s> Reader<'s> {
         let Some(events) = at.some("events").filter(|events| events.value.is_array()) else {
             return Ok(());
         };
-        let agent = add_sub_agent(at, tool, self.story);
+        let agent = add_sub_agent(at, tool, self.builder);
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 
@@ -371,21 +371,21 @@ impl<'s> Reader<'s> {
     fn say(&mut self, message: Message, said: &mut ListHistory) -> usize {
         let ids = message.tool_calls.iter().filter_map(|call| call.id.as_deref());
         said.asked.extend(ids.map(str::to_owned));
-        let history = self.story.history(said.history);
+        let history = self.builder.history(said.history);
         history.push(message);
         history.len()
     }
 
     /// Words after the last model call are a person's input, each one span.
     fn left_over(&mut self, agent: usize, said: ListHistory) -> Result<Vec<Option<usize>>> {
-        let history = self.story.history(said.history);
+        let history = self.builder.history(said.history);
         let unheard = history.split_off(said.unheard.min(history.len()));
         for message in unheard {
             if !message.tool_calls.is_empty() {
                 continue;
             }
             if message.role == Role::Assistant {
-                if let Some(operation) = self.story.operation(agent) {
+                if let Some(operation) = self.builder.operation(agent) {
                     operation.output = message.content().into();
                 }
                 continue;
@@ -393,7 +393,7 @@ impl<'s> Reader<'s> {
             if message.role == Role::Tool {
                 continue;
             }
-            add_left_over_input(&message, agent, self.story);
+            add_left_over_input(&message, agent, self.builder);
         }
         Ok(said.told)
     }

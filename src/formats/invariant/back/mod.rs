@@ -17,11 +17,11 @@ mod list;
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::back::{At, Result, Story, read_run_facts, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, trace_id};
 use crate::span::TraceId;
 
 /// The traces of a document: one, or as many as a push request has.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     if at.value.is_array() {
         return Ok(vec![trace(at, at, None, None, None)?]);
     }
@@ -30,9 +30,9 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let lists = messages.items()?;
     if !lists.first().is_some_and(|first| first.value.is_array()) {
         let annotations = at.some("annotations");
-        let mut story = trace(at, &messages, at.some("metadata"), annotations, None)?;
-        story.options.push(("invariant.container".to_owned(), "jsonl".to_owned()));
-        return Ok(vec![story]);
+        let mut builder = trace(at, &messages, at.some("metadata"), annotations, None)?;
+        builder.options.push(("invariant.container".to_owned(), "jsonl".to_owned()));
+        return Ok(vec![builder]);
     }
     let one = |key: &str, index: usize| -> Result<Option<At<'_>>> {
         let Some(list) = at.some(key) else { return Ok(None) };
@@ -53,17 +53,23 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         // Values that are read as another type are in the only list of this document.
         let mut here = list.clone();
         here.pointer = "/messages/0".to_owned();
-        let mut story = trace(at, &here, one("metadata", index)?, one("annotations", index)?, Some(document))?;
-        story.options.push(("invariant.container".to_owned(), "push".to_owned()));
+        let mut builder = trace(at, &here, one("metadata", index)?, one("annotations", index)?, Some(document))?;
+        builder.options.push(("invariant.container".to_owned(), "push".to_owned()));
         if let Some(name) = at.text_of("dataset")?.filter(|name| !name.trim().is_empty()) {
-            story.options.push(("invariant.dataset".to_owned(), name.to_owned()));
+            builder.options.push(("invariant.dataset".to_owned(), name.to_owned()));
         }
-        out.push(story);
+        out.push(builder);
     }
     Ok(out)
 }
 
-fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations: Option<At<'_>>, document: Option<Value>) -> Result<Story> {
+fn trace(
+    whole: &At<'_>,
+    events: &At<'_>,
+    metadata: Option<At<'_>>,
+    annotations: Option<At<'_>>,
+    document: Option<Value>,
+) -> Result<TraceBuilder> {
     let about: Map<String, Value> = match &metadata {
         Some(metadata) => metadata.object()?.clone(),
         None => Map::new(),
@@ -72,15 +78,15 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
     // An array of events has no id: only its words distinguish it from others.
     let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
-    let mut story = Story::new("invariant", id, document);
+    let mut builder = TraceBuilder::new("invariant", id, document);
     // The same events are the same spans in a container and on their own.
     let mut events = events.clone();
     "$".clone_into(&mut events.own);
-    let mut reader = list::Reader::new(&mut story);
+    let mut reader = list::Reader::new(&mut builder);
     let spans_of_events = reader.list(&events.items()?, 0, 0)?;
-    read_run_facts(about, &mut story);
+    read_run_facts(about, &mut builder);
     if let Some(annotations) = annotations {
-        annotations::read(&annotations, &spans_of_events, &mut story)?;
+        annotations::read(&annotations, &spans_of_events, &mut builder)?;
     }
-    Ok(story)
+    Ok(builder)
 }

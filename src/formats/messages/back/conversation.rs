@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::content;
-use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, Story};
+use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder};
 use crate::operation::{Kind, Message, Operation, Role, ToolDefinition};
 
 /// What our own rows have where no result was recorded.
 const NO_RESULT: &str = super::super::row::NO_RESULT;
 
 pub(super) struct Conversation<'s> {
-    story: &'s mut Story,
+    builder: &'s mut TraceBuilder,
     tools: Vec<ToolDefinition>,
     dialogue: Dialogue,
     seen: usize,
@@ -20,10 +20,10 @@ pub(super) struct Conversation<'s> {
 }
 
 impl<'s> Conversation<'s> {
-    pub(super) fn new(story: &'s mut Story, tools: Vec<ToolDefinition>) -> Self {
+    pub(super) fn new(builder: &'s mut TraceBuilder, tools: Vec<ToolDefinition>) -> Self {
         Self {
-            dialogue: Dialogue::new(story, 0),
-            story,
+            dialogue: Dialogue::new(builder, 0),
+            builder,
             tools,
             seen: 0,
             text_arguments: false,
@@ -72,7 +72,7 @@ impl<'s> Conversation<'s> {
         }
         self.dialogue.forget_calls();
         if is_given {
-            return self.dialogue.said_before(message, self.story);
+            return self.dialogue.said_before(message, self.builder);
         }
         let operation = Operation {
             kind: Kind::Llm,
@@ -82,8 +82,8 @@ impl<'s> Conversation<'s> {
             tool_definitions: std::mem::take(&mut self.tools),
             ..Operation::default()
         };
-        let id = self.story.id_at(None, at);
-        self.dialogue.model_call(id, operation, self.story);
+        let id = self.builder.id_at(None, at);
+        self.dialogue.model_call(id, operation, self.builder);
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits.
@@ -92,7 +92,7 @@ impl<'s> Conversation<'s> {
             return Err(at.refuse("no call before it waits for this result"));
         };
         if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
-            self.story.note(
+            self.builder.note(
                 &at.path,
                 NoteKind::ByPosition,
                 "it names no call: it answers the first one that waits",
@@ -112,14 +112,14 @@ impl<'s> Conversation<'s> {
             value: Some(opened.unwrap_or_else(|| text.into())),
             failure: None,
         };
-        let id = self.story.id_at(None, at);
-        self.dialogue.result(id, &open, message, answer, self.story);
+        let id = self.builder.id_at(None, at);
+        self.dialogue.result(id, &open, message, answer, self.builder);
         Ok(())
     }
 
     /// The row is written as `prompt` and `completion`.
     pub(super) fn is_split(&mut self) {
-        self.story.options.push(("messages.split".to_owned(), "completion".to_owned()));
+        self.builder.options.push(("messages.split".to_owned(), "completion".to_owned()));
     }
 
     /// Words after the last assistant message are a person's input.
@@ -128,12 +128,12 @@ impl<'s> Conversation<'s> {
             return Err(at.refuse("a row has messages"));
         }
         if self.text_arguments || self.has_weights {
-            self.story.options.push(("messages.flavour".to_owned(), "openai".to_owned()));
+            self.builder.options.push(("messages.flavour".to_owned(), "openai".to_owned()));
         }
         if let Some(mark) = self.mark {
-            self.story.options.push(("messages.mark".to_owned(), mark.to_owned()));
+            self.builder.options.push(("messages.mark".to_owned(), mark.to_owned()));
         }
-        self.dialogue.finish(self.story);
+        self.dialogue.finish(self.builder);
         Ok(())
     }
 }

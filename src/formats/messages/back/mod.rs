@@ -17,19 +17,19 @@ mod conversation;
 
 use serde_json::Value;
 
-use crate::formats::back::{At, Result, Story, tool_definitions, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, tool_definitions, trace_id};
 use crate::operation::ToolDefinition;
 
 /// The trace of a row.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let id = trace_id("messages", &at.value.to_string());
-    let mut story = Story::new("messages", id, None);
+    let mut builder = TraceBuilder::new("messages", id, None);
     let tools = match at.some("tools") {
-        Some(tools) => tools_of(&tools, &mut story)?,
+        Some(tools) => tools_of(&tools, &mut builder)?,
         None => Vec::new(),
     };
-    let mut conversation = conversation::Conversation::new(&mut story, tools);
+    let mut conversation = conversation::Conversation::new(&mut builder, tools);
     if at.get("messages").is_some() {
         conversation.messages(&at.need("messages")?, false)?;
     } else {
@@ -38,16 +38,16 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         conversation.is_split();
     }
     conversation.finish(at)?;
-    Ok(vec![story])
+    Ok(vec![builder])
 }
 
 /// A list of tools in OpenAI's function form, or its JSON text.
-fn tools_of(at: &At<'_>, story: &mut Story) -> Result<Vec<ToolDefinition>> {
+fn tools_of(at: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<ToolDefinition>> {
     let Some(text) = at.value.as_str() else {
         return tool_definitions(at);
     };
     let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
-    story.options.push(("messages.tools".to_owned(), "text".to_owned()));
+    builder.options.push(("messages.tools".to_owned(), "text".to_owned()));
     if opened.is_null() {
         return Ok(Vec::new());
     }

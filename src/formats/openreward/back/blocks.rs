@@ -1,4 +1,4 @@
-//! Blocks in the order in which they were inserted.
+//! Reads blocks in insertion order.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::facts;
 use crate::blocks::document::SubType;
 use crate::document::shape::kind_of;
-use crate::formats::back::{At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, searched, time};
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
@@ -37,7 +37,7 @@ struct Delta {
 }
 
 pub(super) struct Reader<'s> {
-    story: &'s mut Story,
+    builder: &'s mut TraceBuilder,
 }
 
 struct AgentHistory<'a> {
@@ -48,14 +48,14 @@ struct AgentHistory<'a> {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(story: &'s mut Story) -> Self {
-        Self { story }
+    pub(super) fn new(builder: &'s mut TraceBuilder) -> Self {
+        Self { builder }
     }
 
     /// The blocks of one agent.
     pub(super) fn read(&mut self, blocks: &[At<'_>], agent: usize, depth: usize) -> Result<()> {
         let mut said = AgentHistory {
-            history: self.story.begin_history(),
+            history: self.builder.begin_history(),
             unheard: 0,
             turn: None,
             calls: HashMap::new(),
@@ -77,14 +77,14 @@ impl<'s> Reader<'s> {
                 Some(SubType::ToolResult) => self.result(block, &payload, agent, depth, &mut said)?,
                 None => return Err(block.refuse("a block of no known `sub_type`")),
             }
-            facts::beside(block.value, number, agent, self.story);
+            facts::beside(block.value, number, agent, self.builder);
         }
         self.flush(agent, &mut said);
         self.join(said.calls);
-        let history = self.story.history(said.history);
+        let history = self.builder.history(said.history);
         let unheard = history.split_off(said.unheard.min(history.len()));
         for message in unheard {
-            add_left_over_input(&message, agent, self.story);
+            add_left_over_input(&message, agent, self.builder);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl<'s> Reader<'s> {
         let text = match content.value {
             Value::String(text) => text.clone(),
             other => {
-                self.story
+                self.builder
                     .note(&content.path, NoteKind::Coerced, "the content is not text: read as JSON text");
                 other.to_string()
             }
@@ -113,7 +113,7 @@ impl<'s> Reader<'s> {
             return Ok(());
         }
         self.flush(agent, said);
-        let history = self.story.history(said.history);
+        let history = self.builder.history(said.history);
         match history.last_mut().filter(|last| part > 0 && last.role == role) {
             Some(last) => last.parts.push(Part::Text(text)),
             None => history.push(Message::text(role, text)),
@@ -154,7 +154,7 @@ impl<'s> Reader<'s> {
                 ToolCallId::Recorded(id)
             }),
             name: payload.need("name")?.text()?.to_owned(),
-            arguments: Some(arguments(payload, self.story)?),
+            arguments: Some(arguments(payload, self.builder)?),
             ..ToolCall::default()
         };
         if on_its_own {
@@ -176,7 +176,7 @@ impl<'s> Reader<'s> {
         self.flush(agent, said);
         let call_id = payload.need("call_id")?.text()?;
         let Some(known) = said.calls.get_mut(call_id) else {
-            return Err(payload.need("call_id")?.refuse("no call with this id stands before"));
+            return Err(payload.need("call_id")?.refuse("no call with this id comes before it"));
         };
         let output = payload.value.get("output").cloned();
         let delta = payload.value.get("delta").cloned();
@@ -200,7 +200,7 @@ impl<'s> Reader<'s> {
                 result: output.map(Box::new),
                 ..Message::default()
             };
-            let history = self.story.history(said.history);
+            let history = self.builder.history(said.history);
             history.push(answer);
             said.unheard = history.len();
         }
@@ -215,7 +215,7 @@ impl<'s> Reader<'s> {
 
     fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &Known) -> usize {
         let metadata = facts::metadata(block.value);
-        let id = self.story.id_at(metadata.get("span_id").and_then(Value::as_str), block);
+        let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), block);
         let mut operation = Operation {
             kind: known.kind,
             name: known.call.name.clone(),
@@ -250,10 +250,10 @@ impl<'s> Reader<'s> {
                 searched(&mut operation, known.call.arguments.as_ref(), result);
             }
         }
-        let index = self.story.add(id, agent, operation);
+        let index = self.builder.add(id, agent, operation);
         let (start, end) = facts::times(&metadata);
-        self.story.times(index, start, end.or_else(|| inserted(block.value)));
-        if let Some(draft) = self.story.drafts.get_mut(index) {
+        self.builder.times(index, start, end.or_else(|| inserted(block.value)));
+        if let Some(draft) = self.builder.drafts.get_mut(index) {
             draft.after = known.caller;
         }
         index
@@ -264,7 +264,7 @@ impl<'s> Reader<'s> {
         let Some(blocks) = at.some("blocks").filter(|blocks| blocks.value.is_array()) else {
             return Ok(());
         };
-        let agent = add_sub_agent(at, tool, self.story);
+        let agent = add_sub_agent(at, tool, self.builder);
         self.read(&blocks.items()?, agent, depth + 1)
     }
 
@@ -284,7 +284,7 @@ impl<'s> Reader<'s> {
             message.parts.insert(0, thought);
         }
         message.tool_calls = turn.calls;
-        let id = self.story.id_at(turn.span_id, first);
+        let id = self.builder.id_at(turn.span_id, first);
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
@@ -298,14 +298,14 @@ impl<'s> Reader<'s> {
             (start, end) = (start.or(from), end.or(to));
         }
         let inserted = turn.blocks.iter().rev().find_map(|block| inserted(block.value));
-        let index = self.story.add_model_call(id, agent, operation, said.history);
-        self.story.times(index, start, end.or(inserted));
+        let index = self.builder.add_model_call(id, agent, operation, said.history);
+        self.builder.times(index, start, end.or(inserted));
         for call in &message.tool_calls {
             if let Some(known) = call.id.as_deref().and_then(|id| said.calls.get_mut(id)) {
                 known.caller = Some(index);
             }
         }
-        let history = self.story.history(said.history);
+        let history = self.builder.history(said.history);
         history.push(message);
         said.unheard = history.len();
     }
@@ -316,7 +316,7 @@ impl<'s> Reader<'s> {
             pieces.sort_by_key(|piece| piece.seq.unwrap_or(u64::MAX));
             let texts: Option<String> = pieces.iter().map(|piece| piece.value.as_str()).collect();
             let whole = texts.map_or_else(|| pieces.into_iter().map(|piece| piece.value).collect(), Value::from);
-            if let Some(tool) = self.story.operation(index).and_then(|operation| operation.tool.as_deref_mut()) {
+            if let Some(tool) = self.builder.operation(index).and_then(|operation| operation.tool.as_deref_mut()) {
                 tool.result = Some(whole);
             }
         }
@@ -329,7 +329,7 @@ fn inserted(block: &Value) -> Option<UnixNanos> {
 }
 
 /// Arguments; JSON text is opened, as the page has it.
-fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
+fn arguments(payload: &At<'_>, builder: &mut TraceBuilder) -> Result<Value> {
     let at = payload.need("arguments")?;
     let Value::String(text) = at.value else {
         return Ok(at.value.clone());
@@ -338,8 +338,8 @@ fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
     if !opened.is_object() {
         return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
     }
-    story.numbers.add_text(text);
-    story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
-    story.mend(&at.pointer, opened.clone());
+    builder.numbers.add_text(text);
+    builder.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
+    builder.mend(&at.pointer, opened.clone());
     Ok(opened)
 }

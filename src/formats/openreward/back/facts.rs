@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{Story, exact_times, failure_of, read_facts, read_operations};
+use crate::formats::back::{TraceBuilder, exact_times, failure_of, read_facts, read_operations};
 use crate::operation::Operation;
 use crate::span::UnixNanos;
 
@@ -71,16 +71,16 @@ fn spread(metadata: &mut Map<String, Value>) {
 }
 
 /// Reads facts of the whole run in the last block.
-pub(super) fn run(facts: &Value, story: &mut Story) {
+pub(super) fn run(facts: &Value, builder: &mut TraceBuilder) {
     let Some(map) = facts.as_object() else { return };
     let mut facts = map.clone();
     for key in ["trace_id", "instrumentation", "framework_version"] {
         facts.shift_remove(key);
     }
     let (start, end) = facts.shift_remove("time").as_ref().map(exact_times).unwrap_or_default();
-    story.times(0, start, end);
+    builder.times(0, start, end);
     if let Some(Value::Object(resource)) = facts.shift_remove("resource") {
-        story.resource = resource;
+        builder.resource = resource;
     }
     let failure = facts.shift_remove("failure");
     let mut about = facts
@@ -88,8 +88,8 @@ pub(super) fn run(facts: &Value, story: &mut Story) {
         .and_then(|root| root.as_object().cloned())
         .unwrap_or_default();
     about.shift_remove("kind");
-    story.root_id(about.shift_remove("span_id").as_ref().and_then(Value::as_str));
-    let Some(root) = story.operation(0) else { return };
+    builder.root_id(about.shift_remove("span_id").as_ref().and_then(Value::as_str));
+    let Some(root) = builder.operation(0) else { return };
     let name = about.shift_remove("name").and_then(|name| name.as_str().map(str::to_owned));
     if let Some(name) = name.or_else(|| facts.get("agent")?.as_str().map(str::to_owned)) {
         root.name = name;
@@ -105,16 +105,16 @@ pub(super) fn run(facts: &Value, story: &mut Story) {
 }
 
 /// The run and the operations that a block describes besides its own.
-pub(super) fn beside(block: &Value, number: usize, agent: usize, story: &mut Story) {
+pub(super) fn beside(block: &Value, number: usize, agent: usize, builder: &mut TraceBuilder) {
     let metadata = metadata(block);
     if agent == 0
         && let Some(run_facts) = metadata.get("run")
     {
-        run(run_facts, story);
+        run(run_facts, builder);
     }
     let mut around = metadata.get("around").cloned();
     for item in around.as_mut().and_then(Value::as_array_mut).into_iter().flatten() {
         item.as_object_mut().into_iter().for_each(spread);
     }
-    read_operations(around.as_ref(), number, agent, story);
+    read_operations(around.as_ref(), number, agent, builder);
 }

@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use crate::blocks::limits::Limits;
 use crate::blocks::rules;
 use crate::document::choice::Options;
-use crate::formats::back::{At, Result, Story, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, trace_id};
 use crate::hash::Keyed;
 use crate::span::TraceId;
 
 /// The traces of a list of blocks.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let (list, _) = list_of(at)?;
     let blocks = list.items()?;
     let values: Vec<Value> = blocks.iter().map(|block| block.value.clone()).collect();
@@ -48,7 +48,7 @@ fn list_of<'a>(at: &At<'a>) -> Result<(At<'a>, bool)> {
 }
 
 /// The same for blocks that were checked before, with other limits.
-pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let (list, wrapped) = list_of(at)?;
     let blocks = list.items()?;
     let mut traces: Keyed<Option<&str>, Vec<At<'_>>> = Keyed::default();
@@ -60,14 +60,14 @@ pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
     if traces.is_empty() {
         return Err(list.refuse("a list without blocks has no trace"));
     }
-    let stories = traces.into_iter().enumerate();
-    stories
+    let builders = traces.into_iter().enumerate();
+    builders
         .map(|(number, (trace, blocks))| one(at, wrapped, (number == 0, trace), blocks))
         .collect()
 }
 
 /// One trace. Members next to the list of blocks come with the first one.
-fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut blocks: Vec<At<'_>>) -> Result<Story> {
+fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut blocks: Vec<At<'_>>) -> Result<TraceBuilder> {
     let values = || -> Vec<Value> { blocks.iter().map(|block| block.value.clone()).collect() };
     // Blocks without a trace are distinguished by their words alone.
     let own = || trace.map_or_else(|| json!(values()).to_string(), str::to_owned);
@@ -89,8 +89,8 @@ fn one(at: &At<'_>, wrapped: bool, (is_first, trace): (bool, Option<&str>), mut 
         block.own = format!("$[{index}]");
         block.pointer = if wrapped { format!("/blocks/{index}") } else { format!("/{index}") };
     }
-    let mut story = Story::new("openreward", id, document);
-    story.wrap = wrapped.then_some("blocks");
-    blocks::Reader::new(&mut story).read(&blocks, 0, 0)?;
-    Ok(story)
+    let mut builder = TraceBuilder::new("openreward", id, document);
+    builder.wrap = wrapped.then_some("blocks");
+    blocks::Reader::new(&mut builder).read(&blocks, 0, 0)?;
+    Ok(builder)
 }

@@ -18,8 +18,8 @@ fn each_limit_below_at_and_above() {
             ("a\u{1F44B}\u{1F44B}éé", 2),
         ] {
             let message = match sub_type {
-                "MESSAGE" => says(text),
-                "THINK" => thinks(text, says("a")),
+                "MESSAGE" => reply(text),
+                "THINK" => thinks(text, reply("a")),
                 _ => asks(vec![call("c", "f", json!({}))]),
             };
             let results = (sub_type == "TOOL_RESULT").then(|| result("c", None, json!(text), 200));
@@ -78,15 +78,15 @@ fn a_long_json_result_comes_in_deltas() {
 
 #[test]
 fn a_session_is_one_trace_if_each_conversation_goes_on() {
-    let first = one_turn(says("hi"), []);
+    let first = one_turn(reply("hi"), []);
     let mut second = first.clone();
     second.trace_id = crate::span::TraceId::from_hex("0000000000000000000000000000000b").unwrap();
     second.steps.push(llm(0x201, 200, 300));
     second.scopes[0].conversation = vec![
         input(user("go"), 2, 200),
-        input(says("hi"), 2, 200),
+        input(reply("hi"), 2, 200),
         input(user("on"), 2, 200),
-        turn(says("bye"), 2, 300),
+        turn(reply("bye"), 2, 300),
     ];
     let runs = [first.clone(), second.clone()];
     let mut documents = OpenReward::assemble(&runs, &options(&[]));

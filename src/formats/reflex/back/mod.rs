@@ -18,7 +18,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::document::shape::kind_of;
-use crate::formats::back::{At, NoteKind, Result, Story, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id};
+use crate::formats::back::{
+    At, NoteKind, Result, TraceBuilder, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id,
+};
 use crate::operation::{Kind, Operation};
 use crate::span::{TraceId, UnixNanos};
 
@@ -30,25 +32,25 @@ struct Listed<'a> {
 }
 
 /// The trace of a document.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let list = at.need("nodes")?;
     let nodes = listed(&list)?;
     let metadata = at.object_of("metadata")?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("reflex", &at.value.to_string()));
-    let mut story = Story::new("reflex", id, None);
-    order_document(&nodes, &list, &mut story);
-    let places = add(&nodes, &mut story)?;
-    in_order(&nodes, &mut story);
-    about_run(metadata, &places, &mut story);
+    let mut builder = TraceBuilder::new("reflex", id, None);
+    order_document(&nodes, &list, &mut builder);
+    let places = add(&nodes, &mut builder)?;
+    in_order(&nodes, &mut builder);
+    about_run(metadata, &places, &mut builder);
     if let Some(ideal) = at.some("ideal") {
         let text = ideal.text()?;
-        if let Some(root) = story.operation(0) {
+        if let Some(root) = builder.operation(0) {
             root.training.ideal = Some(text.into());
         }
     }
-    Ok(vec![story])
+    Ok(vec![builder])
 }
 
 /// The nodes with their ids; what breaks a rule of the tree is refused.
@@ -66,7 +68,7 @@ fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
             return Err(at
                 .get("id")
                 .unwrap_or(at)
-                .refuse(format!("`{id}` stands there before: ids are unique in a trace")));
+                .refuse(format!("`{id}` is already used: ids are unique in a trace")));
         }
         let parent = at.text_of("parent_id")?;
         nodes.push(Listed { at, id, parent });
@@ -94,7 +96,7 @@ fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
 
 /// The document that must come out again has its nodes in order of start, as the page has them. The package's runtime writes a node
 /// when it ends.
-fn order_document(nodes: &[Listed<'_>], list: &At<'_>, story: &mut Story) {
+fn order_document(nodes: &[Listed<'_>], list: &At<'_>, builder: &mut TraceBuilder) {
     let start = |node: &Listed<'_>| node.at.value.get("started_at").and_then(Value::as_f64);
     let starts: Vec<f64> = nodes.iter().filter_map(start).collect();
     if starts.is_sorted() || starts.len() < nodes.len() {
@@ -103,15 +105,15 @@ fn order_document(nodes: &[Listed<'_>], list: &At<'_>, story: &mut Story) {
     let mut sorted: Vec<(f64, &Value)> = starts.into_iter().zip(nodes.iter().map(|node| node.at.value)).collect();
     sorted.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let sorted: Vec<Value> = sorted.into_iter().map(|(_, node)| node.clone()).collect();
-    story.note(&list.path, NoteKind::ByPosition, "the nodes were put in order of their start");
-    story.mend(&list.pointer, sorted.into());
+    builder.note(&list.path, NoteKind::ByPosition, "the nodes were put in order of their start");
+    builder.mend(&list.pointer, sorted.into());
 }
 
 /// The nodes as drafts; the place of each by its id.
-fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>> {
+fn add(nodes: &[Listed<'_>], builder: &mut TraceBuilder) -> Result<HashMap<String, usize>> {
     let mut roots = nodes.iter().filter(|node| node.parent.is_none());
     let only_root = roots.next().filter(|_| roots.next().is_none()).map(|node| node.id.as_str());
-    if let Some(root) = story.operation(0).filter(|_| only_root.is_none()) {
+    if let Some(root) = builder.operation(0).filter(|_| only_root.is_none()) {
         root.kind = Kind::Chain;
     }
     let mut places = HashMap::new();
@@ -123,10 +125,10 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
         operation.metadata.extend(metadata);
         if let Some(kind) = node::own_kind(&node.at)? {
             let detail = format!("the kind `{kind}` is read as `other`, and kept in the metadata");
-            story.note(&format!("{}.kind", node.at.path), NoteKind::Coerced, detail);
+            builder.note(&format!("{}.kind", node.at.path), NoteKind::Coerced, detail);
             let _ = operation.metadata.entry("kind").or_insert_with(|| kind.into());
         }
-        let (start, end) = (time(&node.at, "started_at", story)?, time(&node.at, "ended_at", story)?);
+        let (start, end) = (time(&node.at, "started_at", builder)?, time(&node.at, "ended_at", builder)?);
         if let (Some(start), Some(end)) = (start, end)
             && end < start
         {
@@ -136,22 +138,22 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
         let took = latency.filter(|latency| (0.0..1e12).contains(latency)).map(milliseconds);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(took?))));
         let index = if only_root == Some(node.id.as_str()) {
-            story.root_id(Some(&node.id));
-            if let Some(root) = story.operation(0) {
+            builder.root_id(Some(&node.id));
+            if let Some(root) = builder.operation(0) {
                 *root = operation;
             }
             0
         } else {
-            let id = story.id(Some(&node.id), &format!("nodes.{}", node.id));
-            story.add(id, 0, operation)
+            let id = builder.id(Some(&node.id), &format!("nodes.{}", node.id));
+            builder.add(id, 0, operation)
         };
-        story.times(index, start, end);
-        story.took(index, took);
+        builder.times(index, start, end);
+        builder.took(index, took);
         places.insert(node.id.clone(), index);
     }
     for node in nodes {
         let parent = node.parent.and_then(|parent| places.get(parent).copied());
-        let draft = places.get(&node.id).and_then(|index| story.drafts.get_mut(*index));
+        let draft = places.get(&node.id).and_then(|index| builder.drafts.get_mut(*index));
         if let (Some(parent), Some(draft)) = (parent, draft.filter(|draft| draft.parent.is_some())) {
             draft.parent = Some(parent);
         }
@@ -160,10 +162,10 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
 }
 
 /// Nodes of one time have their order from the list: nanoseconds express it, which seconds in `f64` do not show.
-fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
-    let first = story.drafts.len() - nodes.len().min(story.drafts.len());
+fn in_order(nodes: &[Listed<'_>], builder: &mut TraceBuilder) {
+    let first = builder.drafts.len() - nodes.len().min(builder.drafts.len());
     let mut last: Option<UnixNanos> = None;
-    for draft in story.drafts.iter_mut().skip(first) {
+    for draft in builder.drafts.iter_mut().skip(first) {
         let Some(start) = &mut draft.start else { continue };
         if let Some(last) = last.filter(|last| last.0 >= start.0 && last.0 - start.0 < 100) {
             *start = UnixNanos(last.0.saturating_add(1));
@@ -174,13 +176,13 @@ fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
 }
 
 /// Facts of the whole run in the document; rewards and judgements go to the nodes that they name.
-fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, story: &mut Story) {
+fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, builder: &mut TraceBuilder) {
     let place = |entry: &Value| entry.get("node").and_then(Value::as_str).and_then(|node| places.get(node).copied());
     if let Some(Value::Array(rewards)) = metadata.get("rewards") {
         let mut left = Vec::new();
         for entry in rewards {
             let reward = entry.get("reward").and_then(Value::as_f64);
-            match (place(entry).and_then(|place| story.operation(place)), reward) {
+            match (place(entry).and_then(|place| builder.operation(place)), reward) {
                 (Some(operation), Some(reward)) => operation.training.reward = Some(reward),
                 _ => left.push(entry.clone()),
             }
@@ -196,23 +198,23 @@ fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, 
             let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![entry]))]);
             let mut read = Operation::default();
             read_facts(&mut one, &mut read);
-            if let Some(operation) = story.operation(index) {
+            if let Some(operation) = builder.operation(index) {
                 operation.evaluations.append(&mut read.evaluations);
             }
         }
     }
-    read_operations(metadata.shift_remove("evaluators").as_ref(), 0, 0, story);
-    read_run_facts(metadata, story);
+    read_operations(metadata.shift_remove("evaluators").as_ref(), 0, 0, builder);
+    read_run_facts(metadata, builder);
 }
 
 /// The time in a member, in seconds since 1970.
-fn time(at: &At<'_>, key: &str, story: &mut Story) -> Result<Option<UnixNanos>> {
+fn time(at: &At<'_>, key: &str, builder: &mut TraceBuilder) -> Result<Option<UnixNanos>> {
     let Some(at) = at.some(key) else { return Ok(None) };
     let number = at.value.as_f64();
     match number.and_then(seconds) {
         Some(time) => Ok(Some(time)),
         None if number.is_some_and(|number| number > 0.0) => {
-            story.note(&at.path, NoteKind::TimeUnknown, "no time in seconds since 1970 that spans can hold");
+            builder.note(&at.path, NoteKind::TimeUnknown, "no time in seconds since 1970 that spans can hold");
             Ok(None)
         }
         None if number.is_some() => Err(at.refuse("no time in seconds since 1970")),

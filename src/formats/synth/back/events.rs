@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 use super::calls;
 use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
-use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
+use crate::formats::back::{At, Result, TraceBuilder, milliseconds, read_facts, searched, time};
 use crate::operation::{Failure, Group as _, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
 struct Reader<'s> {
-    story: &'s mut Story,
+    builder: &'s mut TraceBuilder,
     /// The agents by the names in front of their systems.
     agents: HashMap<String, usize>,
     told: EventWords,
 }
 
 /// Reads the events as drafts; returns the words and calls in them.
-pub(super) fn read(history: &[At<'_>], messages: &Messages, story: &mut Story) -> Result<EventWords> {
+pub(super) fn read(history: &[At<'_>], messages: &Messages, builder: &mut TraceBuilder) -> Result<EventWords> {
     let mut reader = Reader {
-        story,
+        builder,
         agents: HashMap::new(),
         told: EventWords::default(),
     };
@@ -56,13 +56,13 @@ fn judges(event: &At<'_>) -> bool {
 }
 
 /// Rewards and judgements go to the operations that they name, else to the root.
-pub(super) fn judged(history: &[At<'_>], story: &mut Story) {
-    let places: HashMap<SpanId, usize> = story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+pub(super) fn judged(history: &[At<'_>], builder: &mut TraceBuilder) {
+    let places: HashMap<SpanId, usize> = builder.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
     for event in history.iter().filter(|event| judges(event)) {
         let about = |key: &str| event.value.pointer(&format!("/metadata/{key}"));
         let span = about("judged_span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = span.and_then(|span| places.get(&span).copied()).unwrap_or(0);
-        let Some(operation) = story.operation(place) else { continue };
+        let Some(operation) = builder.operation(place) else { continue };
         match about("evaluation") {
             Some(evaluation) => {
                 let mut facts = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
@@ -107,15 +107,15 @@ impl Reader<'_> {
             ..Operation::default()
         };
         operation.agent.name = Some(name.to_owned());
-        let id = self.story.id(None, &format!("agents.{agent}"));
-        let index = self.story.add(id, around, operation);
+        let id = self.builder.id(None, &format!("agents.{agent}"));
+        let index = self.builder.add(id, around, operation);
         self.agents.insert(agent.to_owned(), index);
         index
     }
 
     fn add(&mut self, event: &At<'_>, span_id: Option<&str>, around: usize, operation: Operation) -> usize {
-        let id = self.story.id_at(span_id, event);
-        self.story.add(id, around, operation)
+        let id = self.builder.id_at(span_id, event);
+        self.builder.add(id, around, operation)
     }
 
     fn model(&mut self, event: &At<'_>) -> Result<()> {
@@ -157,7 +157,7 @@ impl Reader<'_> {
         let latency = count("latency_ms").map(|latency| latency.saturating_mul(1_000_000));
         let start = start.or(event_time(event)?);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(latency?))));
-        self.story.times(index, start, end);
+        self.builder.times(index, start, end);
         // Further records of one event are separate calls.
         for record in records.iter().skip(1) {
             let mut operation = Operation {
@@ -170,7 +170,7 @@ impl Reader<'_> {
             calls::read(record, &mut operation, &mut self.told)?;
             let index = self.add(record, None, around, operation);
             let at = |key: &str| Ok(record.text_of(key)?.and_then(time));
-            self.story.times(index, at("started_at")?.or(end), at("completed_at")?);
+            self.builder.times(index, at("started_at")?.or(end), at("completed_at")?);
         }
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Reader<'_> {
         let index = self.add(event, span_id.as_deref(), around, operation);
         let end = end.or(event_time(event)?);
         let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(milliseconds(took?)))));
-        self.story.times(index, start, end);
+        self.builder.times(index, start, end);
         Ok(())
     }
 
@@ -275,7 +275,7 @@ impl Reader<'_> {
         }
         let start = start.or(event_time(event)?);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(milliseconds(took?)))));
-        self.story.times(index, start, end);
+        self.builder.times(index, start, end);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::fields::event_time;
-use crate::formats::back::{At, Result, Story};
+use crate::formats::back::{At, Result, TraceBuilder};
 use crate::operation::{Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
 
@@ -106,12 +106,12 @@ fn content(message: &At<'_>) -> Result<Value> {
 }
 
 /// Whether events contain all that is known of a call: the model's event is enough for a call without result.
-fn is_call_told(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, event_words: &EventWords) -> bool {
+fn is_call_known(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, event_words: &EventWords) -> bool {
     id.is_some_and(|id| event_words.calls.contains(id) || event_words.asked.contains(id) && !results.contains_key(id))
 }
 
 /// Messages in no event become separate operations.
-pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut Story) {
+pub(super) fn unwritten(messages: &Messages, event_words: &EventWords, builder: &mut TraceBuilder) {
     let results: HashMap<&str, &ReadMessage> = messages
         .list
         .iter()
@@ -120,21 +120,21 @@ pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut 
         .collect();
     for message in &messages.list {
         let words = message.value.as_str().map(str::trim);
-        let is_told = words.is_some_and(|words| words.is_empty() || event_words.words.contains(words)) || message.value.is_null();
+        let is_written = words.is_some_and(|words| words.is_empty() || event_words.words.contains(words)) || message.value.is_null();
         let mut operation = Operation::default();
         let mut end = message.at;
         match message.speaker {
-            Speaker::User if !is_told => {
+            Speaker::User if !is_written => {
                 operation.kind = Kind::UserInput;
                 "input".clone_into(&mut operation.name);
                 operation.input = message.value.clone().into();
             }
-            Speaker::Agent if !is_told => {
+            Speaker::Agent if !is_written => {
                 operation.kind = Kind::FinalOutput;
                 "output".clone_into(&mut operation.name);
                 operation.output = message.value.clone().into();
             }
-            Speaker::Action if !is_call_told(message.call_id.as_deref(), &results, event_words) => {
+            Speaker::Action if !is_call_known(message.call_id.as_deref(), &results, event_words) => {
                 let text = |key: &str| message.value.get(key).and_then(Value::as_str).map(str::to_owned);
                 let result = message.call_id.as_deref().and_then(|id| results.get(id));
                 operation.kind = Kind::Tool;
@@ -151,8 +151,8 @@ pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut 
             }
             _ => continue,
         }
-        let id = story.id(None, &message.place);
-        let index = story.add(id, 0, operation);
-        story.times(index, message.at, end);
+        let id = builder.id(None, &message.place);
+        let index = builder.add(id, 0, operation);
+        builder.times(index, message.at, end);
     }
 }

@@ -25,11 +25,11 @@ use fields::exact;
 
 use super::check::{Digest, digest};
 use super::document::SessionTrace;
-use crate::formats::back::{At, Result, Story, read_run_facts, time, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, time, trace_id};
 use crate::span::TraceId;
 
 /// The trace of a session.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let session_id = at.need("session_id")?.text()?;
     let metadata = at.object_of("metadata")?;
@@ -47,13 +47,13 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         named => named.to_owned(),
     };
     let id = of_session.unwrap_or_else(|| trace_id("synth", &own()));
-    let mut story = Story::new("synth", id, written_form(at, &history));
+    let mut builder = TraceBuilder::new("synth", id, written_form(at, &history));
     let session_messages = messages::read(at)?;
-    about_run(at, metadata, &mut story);
-    let event_words = events::read(&history, &session_messages, &mut story)?;
-    events::judged(&history, &mut story);
-    messages::untold(&session_messages, &event_words, &mut story);
-    Ok(vec![story])
+    about_run(at, metadata, &mut builder);
+    let event_words = events::read(&history, &session_messages, &mut builder)?;
+    events::judged(&history, &mut builder);
+    messages::unwritten(&session_messages, &event_words, &mut builder);
+    Ok(vec![builder])
 }
 
 /// The document that must come out again, where it is another one: the Rust core's form has tags and leaves fields out, what is
@@ -104,13 +104,13 @@ fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
 fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &str) -> Result<Vec<At<'a>>> {
     let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
     match list.iter().find(|item| !known.is_empty() && !known.contains(&digest(item.value))) {
-        Some(item) => Err(item.refuse(format!("this does not stand in `{history}`"))),
+        Some(item) => Err(item.refuse(format!("this is not in `{history}`"))),
         None => Ok(list),
     }
 }
 
 /// Facts of the session go to the root.
-fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
+fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, builder: &mut TraceBuilder) {
     let (start, end) = exact(&mut metadata);
     let created = at.value.get("created_at").and_then(Value::as_str).and_then(time);
     let mut root = match metadata.shift_remove("root") {
@@ -120,14 +120,14 @@ fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
     let (from, to) = exact(&mut root);
     let mut word = |key: &str| root.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
     let (span_id, name, _) = (word("span_id"), word("name"), word("kind"));
-    story.root_id(span_id.as_deref());
-    story.times(0, from.or(start).or(created), to.or(end));
+    builder.root_id(span_id.as_deref());
+    builder.times(0, from.or(start).or(created), to.or(end));
     let task = ["task_description", "task_goal", "task_input"].map(|key| metadata.shift_remove(key));
     for key in ["trace_id", "model"] {
         metadata.shift_remove(key);
     }
     let env_name = metadata.get("env_name").and_then(Value::as_str).map(str::to_owned);
-    if let Some(operation) = story.operation(0) {
+    if let Some(operation) = builder.operation(0) {
         operation.agent.name = env_name.clone();
         operation.name = name.or(env_name).unwrap_or_else(|| operation.name.clone());
         let [description, goal, input] = task;
@@ -141,5 +141,5 @@ fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
         metadata.shift_remove("env_name");
     }
     metadata.extend(root);
-    read_run_facts(metadata, story);
+    read_run_facts(metadata, builder);
 }

@@ -113,7 +113,7 @@ fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
     if classes != 1 {
         found.add(
             place,
-            "exactly one of `actions`, `reward` and `call_records` must stand in an event: they tell its class",
+            "exactly one of `actions`, `reward` and `call_records` must be in an event: they determine its class",
         );
         return;
     }
@@ -147,10 +147,7 @@ fn message(place: JsonPath<'_>, message: &Value, found: &mut Violations) {
     };
     let text = |name: &str| content.get(name).and_then(Value::as_str);
     if text("text").is_none() && text("json_payload").is_none() {
-        found.add(
-            place.key("content"),
-            "`text` or `json_payload` must stand there: a message says something",
-        );
+        found.add(place.key("content"), "`text` or `json_payload` is required: a message has content");
     }
     if text("json_payload").is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {
         let message = "the text is not JSON: write the payload as JSON text, or put it into `text`";
@@ -175,7 +172,7 @@ fn chronological(place: JsonPath<'_>, items: &[Value], found: &mut Violations) {
         if seconds < last {
             found.add(
                 record.key("event_time"),
-                "it is before an item that stands before: put the list in the order of its times",
+                "it is earlier than an item before it: put the list in the order of its times",
             );
         }
         last = last.max(seconds);
@@ -203,7 +200,7 @@ fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str
                 Some(count) => *count -= 1,
                 None => found.add(
                     place,
-                    format!("it does not stand in `{history}`: copy it there as it is, since that list holds the items of all steps"),
+                    format!("it is not in `{history}`: copy it there as it is, since that list has the items of all steps"),
                 ),
             }
             if item.pointer("/metadata/step_id") != step.get("step_id") {

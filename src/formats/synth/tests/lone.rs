@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn operations_on_their_own() {
-    let mut run = one_turn(says("done"), []);
+    let mut run = one_turn(reply("done"), []);
     run.root = Some(StepId::FIRST);
     let mut found = step(0x201, Kind::Retrieval, 20, 30);
     found.operation.search = Some(Box::new(crate::operation::Search {
@@ -159,7 +159,7 @@ fn a_session_is_one_trace() {
 
 #[test]
 fn media_and_thoughts_are_parts() {
-    let mut run = one_turn(says("ok"), []);
+    let mut run = one_turn(reply("ok"), []);
     let picture = Message {
         role: Role::User,
         parts: vec![
@@ -185,7 +185,7 @@ fn media_and_thoughts_are_parts() {
 
 #[test]
 fn the_raw_response_on_demand() {
-    let mut run = one_turn(says("ok"), []);
+    let mut run = one_turn(reply("ok"), []);
     run.steps[1].operation.raw_response = Some(json!({"object": "chat.completion", "choices": []}));
     let (value, _) = with(&[run], &[("synth.output_text", "raw"), ("synth.decisions", "events")]);
     let record = &value["event_history"][0]["call_records"][0];

@@ -1,10 +1,10 @@
-//! Whose messages the nodes are.
+//! The agents of a trace, and which agent each node belongs to.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, Result, Story, read_facts};
+use crate::formats::back::{At, Result, TraceBuilder, read_facts};
 use crate::operation::{Kind, Operation};
 
 /// Facts of agents that are elsewhere in the spans.
@@ -13,7 +13,7 @@ const PLACED: [&str; 7] = ["first_node", "last_node", "aside", "called_by", "kin
 /// An agent of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Agent {
-    /// Its place in the story.
+    /// Its place in the builder.
     pub(super) place: usize,
     /// The tool that called it, by the id of its span.
     called_by: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Agents {
 
 impl Agents {
     /// Those in `info.agents`; the first one that no tool called is the root.
-    pub(super) fn read(trace: &At<'_>, story: &mut Story) -> Result<Self> {
+    pub(super) fn read(trace: &At<'_>, builder: &mut TraceBuilder) -> Result<Self> {
         let mut this = Self {
             list: vec![Agent::default()],
             ..Self::default()
@@ -51,18 +51,18 @@ impl Agents {
             let operation = agent(about);
             let place = if is_root {
                 has_root = true;
-                story.root_id(text("span_id"));
-                if let Some(root) = story.operation(0) {
+                builder.root_id(text("span_id"));
+                if let Some(root) = builder.operation(0) {
                     *root = operation;
                 }
                 0
             } else {
-                let id = story.id_at(text("span_id"), &at);
-                story.add(id, 0, operation)
+                let id = builder.id_at(text("span_id"), &at);
+                builder.add(id, 0, operation)
             };
             let time = |key: &str| text(key).and_then(crate::formats::back::time);
-            story.times(place, time("started_at"), time("ended_at"));
-            if let Some(draft) = story.drafts.get_mut(place) {
+            builder.times(place, time("started_at"), time("ended_at"));
+            if let Some(draft) = builder.drafts.get_mut(place) {
                 draft.running = draft.start.is_some() && draft.end.is_none();
             }
             let number = if is_root { 0 } else { this.list.len() };
@@ -94,26 +94,26 @@ impl Agents {
     }
 
     /// An agent whose last message a tool's result links to.
-    pub(super) fn linked(&mut self, first: usize, at: &At<'_>, story: &mut Story) {
+    pub(super) fn linked(&mut self, first: usize, at: &At<'_>, builder: &mut TraceBuilder) {
         if self.by_first.contains_key(&first) {
             return;
         }
-        let id = story.id_at(None, at);
+        let id = builder.id_at(None, at);
         let operation = Operation {
             kind: Kind::Agent,
             name: "agent".to_owned(),
             ..Operation::default()
         };
-        let place = story.add(id, 0, operation);
+        let place = builder.add(id, 0, operation);
         self.by_first.insert(first, self.list.len());
         self.list.push(Agent { place, called_by: None });
     }
 
     /// Puts the agents below the tools that called them.
-    pub(super) fn finish(&self, tools: &HashMap<String, usize>, story: &mut Story) {
+    pub(super) fn finish(&self, tools: &HashMap<String, usize>, builder: &mut TraceBuilder) {
         for agent in &self.list {
             let tool = agent.called_by.as_ref().and_then(|id| tools.get(id)).copied();
-            if let (Some(tool), Some(draft)) = (tool, story.drafts.get_mut(agent.place)) {
+            if let (Some(tool), Some(draft)) = (tool, builder.drafts.get_mut(agent.place)) {
                 draft.parent = Some(tool);
             }
         }

@@ -8,7 +8,7 @@ use super::agents::Agents;
 use super::message;
 use super::tokens::Tokens;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, HistoryId, NoteKind, Result, Story, read_facts, seconds, time};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, read_facts, seconds, time};
 use crate::operation::{Kind, Message, Operation, Role, TokenCount, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
@@ -31,7 +31,7 @@ pub(super) struct Node {
 
 /// A trace while it is read.
 pub(super) struct Graph<'s, 'a> {
-    pub(super) story: &'s mut Story,
+    pub(super) builder: &'s mut TraceBuilder,
     pub(super) agents: Agents,
     pub(super) nodes: Vec<Node>,
     pub(super) calls: Vec<At<'a>>,
@@ -51,12 +51,12 @@ pub(super) struct Graph<'s, 'a> {
 }
 
 impl<'s, 'a> Graph<'s, 'a> {
-    /// Reads a trace into its story.
-    pub(super) fn read(trace: &At<'a>, story: &'s mut Story) -> Result<()> {
+    /// Reads a trace into its builder.
+    pub(super) fn read(trace: &At<'a>, builder: &'s mut TraceBuilder) -> Result<()> {
         let list = |key: &str| trace.some(key).map(|list| list.items()).transpose();
         let nodes = list("nodes")?.unwrap_or_default();
         let calls = list("calls")?.unwrap_or_default();
-        let agents = Agents::read(trace, story)?;
+        let agents = Agents::read(trace, builder)?;
         let info = trace.some("info").filter(|info| info.value.is_object());
         let entries = |key: &str| -> Vec<At<'a>> {
             let list = info.as_ref().and_then(|info| info.some(key)).filter(|list| list.value.is_array());
@@ -74,7 +74,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             tokens: Tokens::default(),
             left: trace.value.to_string().len().saturating_mul(MOST).max(1 << 20),
             calls,
-            story,
+            builder,
         };
         for about in entries("model_calls") {
             if let (Some(call), Some(map)) = (number(about.value, "call"), about.value.as_object()) {
@@ -137,7 +137,7 @@ impl<'s, 'a> Graph<'s, 'a> {
                     return Err(link.refuse("there is no such node"));
                 };
                 if is_agent {
-                    self.agents.linked(*root, &link, self.story);
+                    self.agents.linked(*root, &link, self.builder);
                 }
             }
         }
@@ -188,8 +188,8 @@ impl<'s, 'a> Graph<'s, 'a> {
         if said.role == Role::Tool {
             self.result(index, at, &said, (agent, root))?;
         }
-        self.story.history(history).push(said.clone());
-        let length = self.story.history(history).len();
+        self.builder.history(history).push(said.clone());
+        let length = self.builder.history(history).len();
         self.nodes.push(Node {
             parent,
             message: said,
@@ -205,9 +205,9 @@ impl<'s, 'a> Graph<'s, 'a> {
     /// The conversation that ends with this node: its own where nothing came after it, else one that has the messages once more.
     fn history(&mut self, end: Option<usize>) -> Result<HistoryId> {
         let Some(node) = end.and_then(|end| self.nodes.get(end)) else {
-            return Ok(self.story.begin_history());
+            return Ok(self.builder.begin_history());
         };
-        if self.story.history(node.history).len() == node.length {
+        if self.builder.history(node.history).len() == node.length {
             return Ok(node.history);
         }
         let way = std::iter::successors(Some(node), |node| self.nodes.get(node.parent?));
@@ -215,8 +215,8 @@ impl<'s, 'a> Graph<'s, 'a> {
         for node in way {
             let size = node.message.size();
             let Some(left) = self.left.checked_sub(size) else {
-                let detail = format!("branches say more than {MOST} times what the trace does: from here on they begin anew");
-                self.story.note("$", NoteKind::Beside, detail);
+                let detail = format!("branches have more than {MOST} times what the trace does: from here on they begin anew");
+                self.builder.note("$", NoteKind::Beside, detail);
                 self.left = 0;
                 messages.clear();
                 break;
@@ -225,8 +225,8 @@ impl<'s, 'a> Graph<'s, 'a> {
             messages.push(node.message.clone());
         }
         messages.reverse();
-        let history = self.story.begin_history();
-        self.story.history(history).extend(messages);
+        let history = self.builder.begin_history();
+        self.builder.history(history).extend(messages);
         Ok(history)
     }
 
@@ -283,17 +283,17 @@ impl<'s, 'a> Graph<'s, 'a> {
     fn model_call(&mut self, call: Option<usize>, at: &At<'a>, agent: usize, operation: Operation, history: Option<HistoryId>) -> usize {
         let about = call.and_then(|call| self.about_calls.get(&call));
         let text = |key: &str| about.and_then(|about| about.get(key)?.as_str());
-        let id = self.story.id_at(text("span_id"), at);
+        let id = self.builder.id_at(text("span_id"), at);
         let begun = text("started_at").and_then(time);
         let agent = self.agents.place(agent);
         let place = match history {
-            Some(history) => self.story.add_model_call(id, agent, operation, history),
-            None => self.story.add(id, agent, operation),
+            Some(history) => self.builder.add_model_call(id, agent, operation, history),
+            None => self.builder.add(id, agent, operation),
         };
         let times = call.and_then(|call| self.calls.get(call)?.value.get("time"));
         let (start, end) = times.map(span).unwrap_or_default();
-        self.story.times(place, start.or(begun), end);
-        if let Some(draft) = self.story.drafts.get_mut(place) {
+        self.builder.times(place, start.or(begun), end);
+        if let Some(draft) = self.builder.drafts.get_mut(place) {
             draft.running = begun.is_some() && end.is_none();
         }
         place
@@ -359,8 +359,8 @@ impl<'s, 'a> Graph<'s, 'a> {
         {
             tool.result = None;
         }
-        let own = self.story.id_at(span.as_deref(), at);
-        let place = self.story.add(own, self.agents.place(agent), operation);
+        let own = self.builder.id_at(span.as_deref(), at);
+        let place = self.builder.add(own, self.agents.place(agent), operation);
         if let Some(span) = span {
             self.tools.insert(span, place);
         }
@@ -372,15 +372,15 @@ impl<'s, 'a> Graph<'s, 'a> {
         } else {
             seen.filter(|_| about.is_none())
         });
-        self.story.times(place, start, end);
-        if let Some(draft) = self.story.drafts.get_mut(place) {
+        self.builder.times(place, start, end);
+        if let Some(draft) = self.builder.drafts.get_mut(place) {
             draft.after = caller;
         }
         if let Some(links) = at.some("semantic_parents") {
             for link in links.items()? {
                 let last = number(link.value, "node").and_then(|last| self.nodes.get(last));
                 let inner = last.map(|last| self.agents.place(last.agent)).filter(|inner| *inner != 0);
-                if let Some(draft) = inner.and_then(|inner| self.story.drafts.get_mut(inner)) {
+                if let Some(draft) = inner.and_then(|inner| self.builder.drafts.get_mut(inner)) {
                     draft.parent = Some(place);
                 }
             }

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, Result, Story, read_run_facts, seconds, trace_id};
+use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, seconds, trace_id};
 use crate::operation::Evaluation;
 use crate::span::TraceId;
 
@@ -34,14 +34,14 @@ use graph::Graph;
 const LONGEST: usize = 255;
 
 /// The traces of an episode.
-pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let task = at.need("task")?;
     let traces = at.need("traces")?.items()?;
     if traces.is_empty() {
-        let mut story = Story::new("verifiers", trace_id("verifiers", &at.value.to_string()), None);
-        root(at, &task, None, &mut story)?;
-        return Ok(vec![story]);
+        let mut builder = TraceBuilder::new("verifiers", trace_id("verifiers", &at.value.to_string()), None);
+        root(at, &task, None, &mut builder)?;
+        return Ok(vec![builder]);
     }
     let several = traces.len() > 1;
     let mut taken = HashSet::new();
@@ -52,10 +52,10 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         let id = own.and_then(TraceId::from_hex).filter(|id| taken.insert(*id));
         let id = id.unwrap_or_else(|| made(trace.value, index, &mut taken));
         let document = several.then(|| part(at.value, trace.value, index == 0));
-        let mut story = Story::new("verifiers", id, document);
-        Graph::read(trace, &mut story)?;
-        root(at, &trace.some("task").unwrap_or_else(|| task.clone()), Some(trace), &mut story)?;
-        out.push(story);
+        let mut builder = TraceBuilder::new("verifiers", id, document);
+        Graph::read(trace, &mut builder)?;
+        root(at, &trace.some("task").unwrap_or_else(|| task.clone()), Some(trace), &mut builder)?;
+        out.push(builder);
     }
     Ok(out)
 }
@@ -87,29 +87,29 @@ fn part(episode: &Value, trace: &Value, is_first: bool) -> Value {
 }
 
 /// Facts of the whole trace.
-fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, story: &mut Story) -> Result<()> {
+fn root(episode: &At<'_>, task: &At<'_>, trace: Option<&At<'_>>, builder: &mut TraceBuilder) -> Result<()> {
     const OF_MESSAGES: [&str; 5] = ["id", "name", "description", "prompt", "system_prompt"];
     let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let about = trace.map_or(episode, |trace| trace);
     let info = about.object_of("info")?;
     if let Some(Value::Object(run)) = info.get("run") {
-        read_run_facts(run.clone(), story);
+        read_run_facts(run.clone(), builder);
     }
-    let known: HashSet<u64> = story
+    let known: HashSet<u64> = builder
         .drafts
         .iter()
         .flat_map(|draft| draft.operation.evaluations.iter().filter_map(|score| score.score.map(f64::to_bits)))
         .collect();
     let timing = about.value.get("timing");
     let time = |path: &str| timing.and_then(|timing| timing.pointer(path)?.as_f64()).and_then(seconds);
-    if let Some(root) = story.drafts.first_mut() {
+    if let Some(root) = builder.drafts.first_mut() {
         let began = time("/agent/start").or_else(|| time("/start"));
         let said = |key: &str| about.value.get(key).and_then(Value::as_bool);
         root.start = root.start.or(began);
         root.end = root.end.or(time("/agent/end"));
         root.running |= root.end.is_none() && root.start.is_some() && said("is_completed") == Some(false);
     }
-    let Some(root) = story.operation(0) else { return Ok(()) };
+    let Some(root) = builder.operation(0) else { return Ok(()) };
     let name = text(about.value.pointer("/agent/name")).filter(|name| name != "agent");
     let name = name.or_else(|| text(episode.value.pointer("/env/id")).filter(|id| id.len() <= LONGEST));
     if root.agent.name.is_none()

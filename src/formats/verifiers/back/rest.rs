@@ -20,7 +20,7 @@ impl<'a> Graph<'_, 'a> {
             let words = node.message.content();
             let place = self.agents.place(agent);
             if node.message.role == Role::Assistant
-                && let Some(operation) = self.story.operation(place).filter(|agent| agent.output.is_none())
+                && let Some(operation) = self.builder.operation(place).filter(|agent| agent.output.is_none())
             {
                 operation.output = words.into();
             }
@@ -31,7 +31,7 @@ impl<'a> Graph<'_, 'a> {
     fn ran(&self) -> Vec<(UnixNanos, UnixNanos, usize)> {
         let is_tool = |draft: &&Draft| draft.operation.kind == Kind::Tool;
         let mut out: Vec<_> = (0..)
-            .zip(&self.story.drafts)
+            .zip(&self.builder.drafts)
             .filter(|(_, draft)| is_tool(draft))
             .filter_map(|(place, draft)| Some((draft.start?, draft.end?, place)))
             .collect();
@@ -58,33 +58,33 @@ impl<'a> Graph<'_, 'a> {
             if let Some(content) = facts.shift_remove("content") {
                 facts.insert("output".to_owned(), content);
             }
-            let before = self.story.drafts.len();
+            let before = self.builder.drafts.len();
             let id = facts.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
             let span = map.get("span_id").and_then(Value::as_str).map(str::to_owned);
             let around = within(map, &ran).unwrap_or(agent);
-            read_operations(Some(&json!([facts])), before, around, self.story);
-            if let (Some(id), Some(operation)) = (id, self.story.operation(before)) {
+            read_operations(Some(&json!([facts])), before, around, self.builder);
+            if let (Some(id), Some(operation)) = (id, self.builder.operation(before)) {
                 operation.tool.get_or_insert_default().call_id = Some(id);
             }
-            if let Some(span) = span.filter(|_| self.story.drafts.len() > before) {
+            if let Some(span) = span.filter(|_| self.builder.drafts.len() > before) {
                 self.tools.insert(span, before);
             }
         }
-        self.agents.finish(&self.tools, self.story);
+        self.agents.finish(&self.tools, self.builder);
         let told = |at: &At<'_>| number(at.value, "node");
         let told: Vec<usize> = operations.iter().filter_map(told).collect();
         let last_call = self.nodes.iter().rposition(|node| node.call.is_some() && node.agent == 0);
         for (index, node) in self.nodes.iter().enumerate().skip(last_call.map_or(0, |last| last + 1)) {
             if node.agent == 0 && node.message.role == Role::User && !told.contains(&index) {
-                add_left_over_input(&node.message, 0, self.story);
+                add_left_over_input(&node.message, 0, self.builder);
             }
         }
-        if self.tokens.untold > 0 {
+        if self.tokens.unwritten > 0 {
             let detail = format!(
-                "{} model calls are told without the tokens of their prompts: there are too many",
-                self.tokens.untold
+                "{} model calls are written without the tokens of their prompts: there are too many",
+                self.tokens.unwritten
             );
-            self.story.note("$", NoteKind::Beside, detail);
+            self.builder.note("$", NoteKind::Beside, detail);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Token ids of model calls: a node has those that it adds to the ones before it.
+//! Token ids of model calls: a node has those that it adds to its predecessors'.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) struct Tokens {
     ways: Vec<Way>,
     written: usize,
     /// How many model calls are written without the tokens of their prompt.
-    pub(super) untold: usize,
+    pub(super) unwritten: usize,
 }
 
 impl Tokens {
@@ -47,7 +47,7 @@ impl Tokens {
                 ids.extend_from_slice(added);
                 training.prompt_token_ids = Some(ids.into());
             } else {
-                self.untold += 1;
+                self.unwritten += 1;
             }
         }
         self.ways.push(Way {

@@ -98,7 +98,7 @@ fn jaeger_event(log: &Value) -> Value {
     json!({"timeUnixNano": nanos_of_micros(time), "name": name, "attributes": attributes})
 }
 
-/// Jaeger writes whole numbers as text where they are large, and says of what type they are.
+/// Jaeger writes whole numbers as text where they are large, and records their type.
 fn jaeger_value(tag: &Value, value: &Value) -> Value {
     match (tag.get("type").and_then(Value::as_str), value) {
         (Some("int64"), Value::String(_)) => json!({"intValue": value}),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::pieces::{Attributes, id, list, nanos, status_number, with_rest};
 use crate::hash::{HashMap, HashSet};
 
-/// What becomes an attribute of its own, or a field of the span; also under `snake_case`, as batch exports have it.
+/// What becomes a separate attribute, or a field of the span; also under `snake_case`, as batch exports have it.
 const READ: &[&str] = &[
     "id",
     "traceId",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::pieces::{Attributes, id, list, nanos, status_number, with_rest};
 
-/// What becomes an attribute of its own, or a field of the span.
+/// What becomes a separate attribute, or a field of the span.
 const READ: &[&str] = &[
     "id",
     "trace_id",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::span::json::derived_ids::derived;
 
-/// The attributes of a span that a backend tells in fields of its own.
+/// The attributes of a span that a backend has in its own fields.
 #[derive(Default)]
 pub(super) struct Attributes(pub(super) Vec<Value>);
 

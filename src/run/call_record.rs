@@ -20,7 +20,7 @@ const CUT: usize = 16;
 
 /// What one span records of a model call.
 #[derive(Clone, Copy)]
-pub(super) struct Telling<'a> {
+pub(super) struct CallRecord<'a> {
     operation: &'a Operation,
     start: UnixNanos,
     end: Option<UnixNanos>,
@@ -28,7 +28,7 @@ pub(super) struct Telling<'a> {
     instrumentation: Option<&'a str>,
 }
 
-impl<'a> From<&'a Node> for Telling<'a> {
+impl<'a> From<&'a Node> for CallRecord<'a> {
     fn from(node: &'a Node) -> Self {
         Self {
             operation: &node.operation,
@@ -39,7 +39,7 @@ impl<'a> From<&'a Node> for Telling<'a> {
     }
 }
 
-impl<'a> From<&'a Step> for Telling<'a> {
+impl<'a> From<&'a Step> for CallRecord<'a> {
     fn from(step: &'a Step) -> Self {
         Self {
             operation: &step.operation,
@@ -50,7 +50,7 @@ impl<'a> From<&'a Step> for Telling<'a> {
     }
 }
 
-impl Telling<'_> {
+impl CallRecord<'_> {
     /// Whether something contradicts that both, of one response id, are one call.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         self.follows(other)
@@ -61,7 +61,7 @@ impl Telling<'_> {
 
     /// Whether something contradicts that this one, inside the other, is the other.
     pub(super) fn is_other_than(&self, outer: &Self) -> bool {
-        if self.follows(outer) && (!outer.says_nothing() || self.is_same_kind(outer)) {
+        if self.follows(outer) && (!outer.is_blank() || self.is_same_kind(outer)) {
             return true;
         }
         let other_id = matches!((&self.operation.response_id, &outer.operation.response_id), (Some(one), Some(other)) if one != other);
@@ -69,12 +69,12 @@ impl Telling<'_> {
             return false;
         }
         // A framework has its own id for what its client records under the provider's.
-        let told_again = !self.is_same_kind(outer) && self.answers_alike(outer);
-        other_id && !told_again || self.answers_otherwise(outer)
+        let is_repetition = !self.is_same_kind(outer) && self.answers_alike(outer);
+        other_id && !is_repetition || self.answers_otherwise(outer)
     }
 
     /// Whether two sibling spans cannot be one call.
-    pub(super) fn stands_beside(&self, other: &Self) -> bool {
+    pub(super) fn is_separate_from(&self, other: &Self) -> bool {
         let (first, second) = if self.start <= other.start { (self, other) } else { (other, self) };
         let over = first.end.is_none_or(|end| second.start >= end.max(first.start));
         over || self.answers_otherwise(other)
@@ -92,7 +92,7 @@ impl Telling<'_> {
             && (one.input, one.output) == (other.input, other.output)
     }
 
-    fn says_nothing(&self) -> bool {
+    fn is_blank(&self) -> bool {
         self.operation.output_messages.is_none() && self.operation.usage.is_empty() && self.operation.response_id.is_none()
     }
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn what_follows_or_answers_otherwise_is_another_call() {
         let first = call(0..10, "Where?", "Here.");
-        let contradicts = |other: &Node| Telling::from(other).contradicts(&Telling::from(&first));
+        let contradicts = |other: &Node| CallRecord::from(other).contradicts(&CallRecord::from(&first));
         assert!(!contradicts(&call(2..8, "Where?", "Here.")));
         assert!(contradicts(&call(10..20, "Where?", "Here.")), "a cassette");
         assert!(contradicts(&call(2..8, "Where?", "There.")), "a server that repeats its ids");
@@ -252,9 +252,9 @@ mod tests {
         first.operation.output_messages = Some(vec![asking()]);
         let mut second = call(5..5, "Where?", "Here.");
         second.operation.input_messages = Some(vec![Message::text(Role::User, "Where?"), asking()].into());
-        assert!(Telling::from(&second).contradicts(&Telling::from(&first)));
-        assert!(Telling::from(&first).contradicts(&Telling::from(&second)));
-        assert!(!Telling::from(&first).contradicts(&Telling::from(&first)));
+        assert!(CallRecord::from(&second).contradicts(&CallRecord::from(&first)));
+        assert!(CallRecord::from(&first).contradicts(&CallRecord::from(&second)));
+        assert!(!CallRecord::from(&first).contradicts(&CallRecord::from(&first)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Work by other threads that goes on when the client is gone.
+//! Work on other threads that continues when the client is gone.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use tokio::sync::Semaphore;
 /// Threads for work of one kind. Work that has begun keeps its turn until it ends, also where nobody waits for it any more:
 /// clients that hang up and ask again do not multiply it.
 #[derive(Debug)]
-pub(crate) struct Aside(Arc<Semaphore>);
+pub(crate) struct Detached(Arc<Semaphore>);
 
-impl Default for Aside {
+impl Default for Detached {
     /// At most one thread per processor, so that other work gets its share.
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(available_parallelism().map_or(2, NonZero::get).max(2))))
     }
 }
 
-impl Aside {
+impl Detached {
     /// Waits for a turn and for the work; `None`: it panicked, or the program ends.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
@@ -46,10 +46,10 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let aside = Arc::new(Aside(Arc::new(Semaphore::new(1))));
+            let detached = Arc::new(Detached(Arc::new(Semaphore::new(1))));
             let (begins, begun) = channel();
             let (end, ends) = channel::<()>();
-            let first = Arc::clone(&aside);
+            let first = Arc::clone(&detached);
             let client = tokio::spawn(async move {
                 let work = move || {
                     begins.send(()).unwrap();
@@ -60,7 +60,7 @@ mod tests {
             begun.recv().unwrap();
             client.abort();
             assert!(client.await.unwrap_err().is_cancelled());
-            let mut second = std::pin::pin!(aside.run(|| 2));
+            let mut second = std::pin::pin!(detached.run(|| 2));
             let early = tokio::time::timeout(Duration::from_millis(100), &mut second).await;
             assert!(early.is_err(), "the first one still works");
             drop(end);

@@ -55,6 +55,6 @@ pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (
 }
 
 pub(super) fn finding(call: SpanId, what: &str, calls: usize) -> Finding {
-    let detail = format!("the {what} of {calls} model calls are told in one sum, which the last of them has");
+    let detail = format!("the {what} of {calls} model calls are recorded as one sum, which the last of them has");
     Finding::new(Some(call), FindingKind::SumOfCalls, detail)
 }

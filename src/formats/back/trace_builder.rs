@@ -38,7 +38,7 @@ pub(in crate::formats) struct Draft {
 
 /// A document of one trace and its spans under construction. The first draft is the root.
 #[derive(Debug)]
-pub(in crate::formats) struct Story {
+pub(in crate::formats) struct TraceBuilder {
     format: &'static str,
     pub(in crate::formats) trace_id: TraceId,
     pub(in crate::formats) drafts: Vec<Draft>,
@@ -95,7 +95,7 @@ fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos,
     free.min(latest).max(after_last)
 }
 
-impl Story {
+impl TraceBuilder {
     /// A root without words, and nothing else.
     /// The document is the one that came, unless another must be written.
     pub(in crate::formats) fn new(format: &'static str, trace_id: TraceId, document: Option<Value>) -> Self {
@@ -169,7 +169,7 @@ impl Story {
         match recorded.and_then(SpanId::from_hex) {
             Some(id) if self.taken.insert(id) => id,
             Some(id) => {
-                self.note(path, NoteKind::IdDerived, format!("span id {id} stands there before"));
+                self.note(path, NoteKind::IdDerived, format!("span id {id} is already used"));
                 self.derived(own)
             }
             None => self.derived(own),
@@ -304,7 +304,7 @@ impl Story {
             } else {
                 format!("{unknown} operations have")
             };
-            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
+            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are substitutes");
             self.note("$", NoteKind::TimeUnknown, detail);
         }
     }
@@ -418,8 +418,8 @@ impl Story {
             span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
             let mut continues = None;
             if let Some(given) = given {
-                let says_nothing = given.messages.is_empty() && given.continues.is_some();
-                operation.input_messages = (!says_nothing).then(|| given.messages.into());
+                let is_blank = given.messages.is_empty() && given.continues.is_some();
+                operation.input_messages = (!is_blank).then(|| given.messages.into());
                 continues = given.continues;
             }
             span.attributes = writer.write(&operation);

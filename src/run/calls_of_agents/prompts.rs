@@ -18,13 +18,13 @@ pub(super) fn settle(nodes: &mut Nodes) {
             .as_ref()
             .is_some_and(|list| list.iter().all(is_prompt))
     };
-    let tellers: Vec<NodeId> = nodes
+    let owners: Vec<NodeId> = nodes
         .list
         .enumerate()
         .filter(|(_, node)| matches!(node.kind(), Kind::Agent | Kind::Chain) && has_prompts(node))
         .map(|(id, _)| id)
         .collect();
-    if tellers.is_empty() {
+    if owners.is_empty() {
         return give_prompts(nodes);
     }
     // Prompts come first: histories are not gone through for each call.
@@ -37,7 +37,7 @@ pub(super) fn settle(nodes: &mut Nodes) {
         .map(Message::content)
         .collect();
     let is_given = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::Text(_))) && given.contains(&message.content());
-    for id in tellers {
+    for id in owners {
         if let Some(node) = nodes.get_mut(id) {
             let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_given));
         }

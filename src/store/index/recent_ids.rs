@@ -18,22 +18,22 @@ const TOGETHER: usize = 1 << 13;
 #[derive(Debug)]
 pub(in crate::store) struct Index {
     connection: Connection,
-    young: Young,
+    recent: RecentIds,
 }
 
 impl Index {
     /// Opens the index, and makes it if it is not there.
     pub(in crate::store) fn open(directory: &Path) -> Result<Self, Error> {
         let connection = connection::open(directory)?;
-        let young = Young::load(&connection).map_err(failure("read"))?;
-        Ok(Self { connection, young })
+        let recent = RecentIds::load(&connection).map_err(failure("read"))?;
+        Ok(Self { connection, recent })
     }
 
     /// An empty index that is gone when it is closed.
     pub(in crate::store) fn temporary() -> Result<Self, Error> {
         let connection = connection::temporary()?;
-        let young = Young::load(&connection).map_err(failure("read"))?;
-        Ok(Self { connection, young })
+        let recent = RecentIds::load(&connection).map_err(failure("read"))?;
+        Ok(Self { connection, recent })
     }
 
     /// The connection, to read.
@@ -43,21 +43,21 @@ impl Index {
 
     /// Whether ids wait to be put in order.
     pub(in crate::store) fn is_young(&self) -> bool {
-        !self.young.ids.is_empty()
+        !self.recent.ids.is_empty()
     }
 
     /// The connection, and the ids that are not sorted yet. They are read again after a transaction that was rolled back.
-    pub(super) fn parts(&mut self) -> Result<(&Connection, &mut Young), Error> {
-        if self.young.uncommitted {
-            self.young = Young::load(&self.connection).map_err(failure("read"))?;
+    pub(super) fn parts(&mut self) -> Result<(&Connection, &mut RecentIds), Error> {
+        if self.recent.uncommitted {
+            self.recent = RecentIds::load(&self.connection).map_err(failure("read"))?;
         }
-        Ok((&self.connection, &mut self.young))
+        Ok((&self.connection, &mut self.recent))
     }
 }
 
 /// Ids that are not in order, by their traces.
 #[derive(Debug)]
-pub(super) struct Young {
+pub(super) struct RecentIds {
     ids: HashMap<TraceId, i64>,
     /// The id of the next row: above all that are in order, whatever was removed.
     next_id: i64,
@@ -67,7 +67,7 @@ pub(super) struct Young {
     uncommitted: bool,
 }
 
-impl Young {
+impl RecentIds {
     fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let mut rows = connection.prepare("SELECT trace, id FROM traces WHERE id > (SELECT sorted FROM covered)")?;
         let rows = rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)))?;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     /// Traces below `count` have their one chunk, and none is above.
-    fn holds(reading: &mut Reading, count: usize) {
+    fn matches(reading: &mut Reading, count: usize) {
         for number in (0..count).rev().step_by(7) {
             let places = reading.trace(id(number)).expect("reads").expect("is there").chunks;
             assert_eq!(
@@ -192,14 +192,14 @@ mod tests {
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
             add(&mut transaction, count - STEP..count);
             transaction.commit(at(count)).expect("commits");
-            sorting.push(index.young.sorting.is_some());
-            holds(&mut beside, count);
-            holds(&mut Reading::new(index::open_beside(directory.path()).expect("opens")), count);
+            sorting.push(index.recent.sorting.is_some());
+            matches(&mut beside, count);
+            matches(&mut Reading::new(index::open_beside(directory.path()).expect("opens")), count);
             // Who opens it after a crash goes on from this commit.
-            let young = Young::load(index.connection()).expect("reads");
+            let recent = RecentIds::load(index.connection()).expect("reads");
             assert_eq!(
-                (young.ids, young.next_id),
-                (index.young.ids.clone(), index.young.next_id),
+                (recent.ids, recent.next_id),
+                (index.recent.ids.clone(), index.recent.next_id),
                 "{count} traces"
             );
         }
@@ -212,7 +212,7 @@ mod tests {
     /// known.
     #[test]
     fn what_was_not_committed_is_forgotten() {
-        // Given up among young ids, in the middle of sorting, and behind it.
+        // Given up among recent ids, in the middle of sorting, and behind it.
         for given_up in [2, TOGETHER, 3 * TOGETHER] {
             let directory = tempfile::tempdir().expect("a directory");
             let mut index = Index::open(directory.path()).expect("opens");
@@ -222,7 +222,7 @@ mod tests {
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
             add(&mut transaction, TOGETHER - 1..TOGETHER - 1 + given_up);
             drop(transaction);
-            holds(
+            matches(
                 &mut Reading::new(index::open_beside(directory.path()).expect("opens")),
                 TOGETHER - 1,
             );
@@ -230,7 +230,7 @@ mod tests {
             add(&mut transaction, TOGETHER - 1..TOGETHER + 5);
             transaction.commit(at(TOGETHER + 5)).expect("commits");
             let mut reading = Reading::new(index::open_beside(directory.path()).expect("opens"));
-            holds(&mut reading, TOGETHER + 5);
+            matches(&mut reading, TOGETHER + 5);
             let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
             transaction.add(&chunk(0).listed(), at(TOGETHER + 6)).expect("adds");
             transaction.commit(at(TOGETHER + 6)).expect("commits");

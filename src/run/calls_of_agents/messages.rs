@@ -6,21 +6,21 @@ use super::prompts::is_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Operation, Recorded, Role, TokenCount};
 
-pub(super) fn is_teller(kind: Kind) -> bool {
+pub(super) fn may_describe_calls(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 
 /// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides.
-pub(super) fn tells_of_calls(operation: &Operation) -> bool {
+pub(super) fn describes_calls(operation: &Operation) -> bool {
     let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
-    has_told_messages(operation)
+    has_described_messages(operation)
         || operation.usage != TokenCount::default()
         || (has_words(&operation.input) && has_words(&operation.output))
 }
 
-pub(super) fn has_told_messages(operation: &Operation) -> bool {
-    let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
-    let heard = || told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
+pub(super) fn has_described_messages(operation: &Operation) -> bool {
+    let said = messages_of(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
+    let heard = || messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
     let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
     speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
 }
@@ -32,7 +32,7 @@ fn is_words(text: &str) -> bool {
 }
 
 /// The messages of one side: as they were read, else those in the whole; `with_words`: else a bare text.
-pub(super) fn told(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
+pub(super) fn messages_of(list: Option<&[Message]>, recorded: &Recorded, direction: Direction, with_words: bool) -> Vec<Message> {
     let only_prompts = |list: &[Message]| list.iter().all(is_prompt);
     let prompts = list.filter(|list| only_prompts(list)).unwrap_or_default();
     if let Some(list) = list.filter(|list| !only_prompts(list)) {

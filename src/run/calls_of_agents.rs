@@ -1,4 +1,4 @@
-//! Stage "calls told by agents": takes the nodes, gives agents without model calls the calls that their own spans describe.
+//! Stage "calls of agents": takes the nodes, gives agents without model calls the calls that their own spans describe.
 //!
 //! The client of a remote agent, the Claude Agent SDK and GenAI instrumentations of agents record messages, tokens and cost on the
 //! agent's span, and no model call below it, or one without content. The agent's words stay its question and answer; the
@@ -8,14 +8,14 @@
 mod known;
 mod messages;
 mod prompts;
+mod recorded_around;
 mod sums;
-mod told_around;
 mod unseen_calls;
 
 use std::sync::Arc;
 
-use known::Known;
-use messages::{is_teller, told};
+use known::Described;
+use messages::{may_describe_calls, messages_of};
 use prompts::is_prompt;
 
 use super::id::{Id, IdVec, NodeId};
@@ -29,23 +29,23 @@ use crate::trace::Finding;
 
 /// Adds the calls, and gives calls without content what only their agent has.
 pub(super) fn add(nodes: &mut Nodes) {
-    let known = Known::of(nodes);
+    let known = Described::of(nodes);
     known.no_agents(nodes);
-    let mut new: Vec<Told> = Vec::new();
+    let mut new: Vec<NewCall> = Vec::new();
     for call in nodes.of_kind(Kind::Llm) {
         exchange(nodes, call, &mut new);
     }
     for (agent, calls) in known.own_calls.enumerate() {
-        if !is_teller(nodes.kind(agent)) {
+        if !may_describe_calls(nodes.kind(agent)) {
             continue;
         }
         if nodes.kind(agent) == Kind::Agent && !calls.is_empty() {
             let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
             complete(nodes, agent, (calls, tools), known.around.is_set(agent));
-        } else if known.tells(nodes, agent) {
+        } else if known.describes(nodes, agent) {
             let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
             let told = turns(nodes, agent, tools, known.within.is_set(agent));
-            let told = told.into_iter().map(|node| Told {
+            let told = told.into_iter().map(|node| NewCall {
                 node,
                 by: agent,
                 parent: Some(agent),
@@ -60,7 +60,7 @@ pub(super) fn add(nodes: &mut Nodes) {
 }
 
 /// A call that another span describes.
-struct Told {
+struct NewCall {
     node: Node,
     by: NodeId,
     parent: Option<NodeId>,
@@ -68,7 +68,7 @@ struct Told {
 
 /// An exchange with tools as the output of one call: the call's own output is the last turn, the turns before are separate
 /// calls.
-fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
+fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<NewCall>) {
     let parent = nodes.parent(call);
     let Some(node) = nodes.get_mut(call) else { return };
     let is_exchange = |list: &Vec<Message>| list.iter().any(|message| message.role == Role::Tool);
@@ -88,8 +88,8 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
-        new.push(Told {
-            node: told_by(node, operation, place, (node.start, Some(node.start))),
+        new.push(NewCall {
+            node: call_of_turn(node, operation, place, (node.start, Some(node.start))),
             by: call,
             parent,
         });
@@ -105,8 +105,8 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
 fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) -> Vec<Node> {
     let Some(node) = nodes.get(agent) else { return Vec::new() };
     let operation = &node.operation;
-    let mut history = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
-    let mut said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
+    let mut history = messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
+    let mut said = messages_of(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
     // A state repeats what went in.
     let repeats = !history.is_empty() && said.starts_with(&history);
     let said = if repeats { said.split_off(history.len()) } else { said };
@@ -155,7 +155,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
-        out.push(told_by(node, call, place, (start, end.map(|end| end.max(start)))));
+        out.push(call_of_turn(node, call, place, (start, end.map(|end| end.max(start)))));
         if answered {
             history.extend(answer);
             new_results.clone_from(&results);
@@ -191,7 +191,7 @@ fn give_counts(agent: &mut Operation, call: &mut Operation) {
 }
 
 /// A call that a span describes, the turn with this index.
-fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
+fn call_of_turn(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
     Node {
         span_id: span.span_id,
         operation: Box::new(operation),
@@ -203,7 +203,7 @@ fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixN
         resource: Arc::clone(&span.resource),
         is_server: span.is_server,
         is_partial: span.is_partial || place >= WHOLE_HISTORIES,
-        told: Some(place),
+        agent_turn: Some(place),
     }
 }
 
@@ -253,8 +253,8 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
     };
     let operation = &node.operation;
     if calls.iter().all(is_silent) {
-        let heard = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
-        let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
+        let heard = messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
+        let said = messages_of(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
         let answer = said
             .into_iter()
             .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
@@ -275,8 +275,8 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
 }
 
 /// Puts new nodes among the others, by start: after the agent that describes them, before the call that does.
-fn insert(nodes: &mut Nodes, mut new: Vec<Told>) {
-    new.sort_by_key(|told| (told.node.start, told.by, told.node.told));
+fn insert(nodes: &mut Nodes, mut new: Vec<NewCall>) {
+    new.sort_by_key(|told| (told.node.start, told.by, told.node.agent_turn));
     let count = nodes.list.len();
     let mut places: IdVec<NodeId, Option<NodeId>> = IdVec::filled(None, count);
     let mut list: IdVec<NodeId, Node> = IdVec::with_capacity(count + new.len());
@@ -285,7 +285,7 @@ fn insert(nodes: &mut Nodes, mut new: Vec<Told>) {
     let old = std::mem::take(&mut nodes.list).into_iter().zip(std::mem::take(&mut nodes.parents));
     for (index, (node, parent)) in old.enumerate() {
         let here = NodeId::new(index);
-        let comes = |told: &Told| told.node.start <= node.start && (told.by < here || told.by == here && told.parent != Some(here));
+        let comes = |told: &NewCall| told.node.start <= node.start && (told.by < here || told.by == here && told.parent != Some(here));
         while let Some(told) = new.next_if(|told| comes(told)) {
             list.push(told.node);
             parents.push(told.parent);

@@ -1,6 +1,6 @@
 //! What is below agents and workflows, and which of them describe model calls that no span records.
 
-use super::messages::{has_told_messages, is_teller, tells_of_calls};
+use super::messages::{describes_calls, has_described_messages, may_describe_calls};
 use crate::dialect::span_names;
 use crate::operation::{Agent, Kind};
 use crate::run::id::{IdVec, NodeId};
@@ -8,7 +8,7 @@ use crate::run::node::Nodes;
 use crate::span::UnixNanos;
 
 /// What is below agents and workflows.
-pub(super) struct Known {
+pub(super) struct Described {
     /// For each agent the model calls that are its own, by start.
     pub(super) own_calls: IdVec<NodeId, Vec<NodeId>>,
     /// For each agent and workflow the tools that are its own.
@@ -25,7 +25,7 @@ pub(super) struct Known {
     has_calls: bool,
 }
 
-impl Known {
+impl Described {
     pub(super) fn of(nodes: &Nodes) -> Self {
         let empty = || IdVec::filled(Vec::new(), nodes.list.len());
         let mut this = Self {
@@ -38,7 +38,7 @@ impl Known {
             has_calls: false,
         };
         let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
-        let tellers = nodes.nearest_above(is_teller);
+        let owners = nodes.nearest_above(may_describe_calls);
         for call in nodes.of_kind(Kind::Llm) {
             this.has_calls = true;
             match agents.known(call) {
@@ -52,14 +52,14 @@ impl Known {
             }
         }
         for tool in nodes.of_kind(Kind::Tool) {
-            if let Some(tools) = tellers.known(tool).and_then(|teller| this.tools.get_mut(teller)) {
+            if let Some(tools) = owners.known(tool).and_then(|owner| this.tools.get_mut(owner)) {
                 tools.push(tool);
             }
         }
         let speaking: Vec<NodeId> = nodes
             .of_kind(Kind::Agent)
             .into_iter()
-            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
+            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| describes_calls(&node.operation)))
             .collect();
         for agent in speaking {
             Self::mark(&mut this.covered, nodes, agent, Kind::Tool);
@@ -80,18 +80,18 @@ impl Known {
 
     /// A step of a workflow that a client takes for an agent by its name (LangGraph's `route_to_agent`): nothing about it is an agent's.
     pub(super) fn no_agents(&self, nodes: &mut Nodes) {
-        let tellers = nodes.nearest_above(is_teller);
+        let owners = nodes.nearest_above(may_describe_calls);
         let is_step = |id: &NodeId| {
             let Some(node) = nodes.get(*id) else { return false };
             let operation = &node.operation;
-            let in_workflow = tellers.known(*id).is_some_and(|up| nodes.kind(up) == Kind::Chain);
+            let in_workflow = owners.known(*id).is_some_and(|up| nodes.kind(up) == Kind::Chain);
             let named_so = operation.agent == Agent::default() && operation.name.to_ascii_lowercase().contains("agent");
             in_workflow
                 && named_so
                 && span_names::agent(&operation.name).is_none_or(|name| name == operation.name)
                 && !self.covered.is_set(*id)
                 && self.tools.get(*id).is_none_or(Vec::is_empty)
-                && !tells_of_calls(operation)
+                && !describes_calls(operation)
         };
         let steps: Vec<NodeId> = nodes.of_kind(Kind::Agent).into_iter().filter(is_step).collect();
         for id in steps {
@@ -100,8 +100,8 @@ impl Known {
     }
 
     /// Whether this one describes a call. A workflow describes calls only if nothing else does.
-    pub(super) fn tells(&self, nodes: &Nodes, teller: NodeId) -> bool {
-        let Some(node) = nodes.get(teller).filter(|_| !self.covered.is_set(teller)) else {
+    pub(super) fn describes(&self, nodes: &Nodes, owner: NodeId) -> bool {
+        let Some(node) = nodes.get(owner).filter(|_| !self.covered.is_set(owner)) else {
             return false;
         };
         let beside = || {
@@ -109,8 +109,12 @@ impl Known {
             self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
         };
         match node.kind() {
-            Kind::Agent => tells_of_calls(&node.operation) && !beside() && !self.is_told_around(nodes, teller, node),
-            _ => !self.has_calls && has_told_messages(&node.operation) && nodes.ancestors(teller).all(|up| !is_teller(nodes.kind(up))),
+            Kind::Agent => describes_calls(&node.operation) && !beside() && !self.is_recorded_around(nodes, owner, node),
+            _ => {
+                !self.has_calls
+                    && has_described_messages(&node.operation)
+                    && nodes.ancestors(owner).all(|up| !may_describe_calls(nodes.kind(up)))
+            }
         }
     }
 }

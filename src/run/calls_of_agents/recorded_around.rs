@@ -1,17 +1,17 @@
 //! Agents whose calls are under the agent around them.
 
 use super::WHOLE_HISTORIES;
-use super::known::Known;
-use super::messages::told;
+use super::known::Described;
+use super::messages::messages_of;
 use crate::dialect::messages::Direction;
 use crate::operation::{Kind, Message, Role};
 use crate::run::id::NodeId;
 use crate::run::node::{Node, Nodes};
 
-impl Known {
+impl Described {
     /// Whether a model call of the agent around this one gives its answer while it runs: one agent recorded by two spans.
-    pub(super) fn is_told_around(&self, nodes: &Nodes, teller: NodeId, node: &Node) -> bool {
-        let around = nodes.ancestors(teller).take_while(|up| nodes.kind(*up) != Kind::Tool);
+    pub(super) fn is_recorded_around(&self, nodes: &Nodes, owner: NodeId, node: &Node) -> bool {
+        let around = nodes.ancestors(owner).take_while(|up| nodes.kind(*up) != Kind::Tool);
         let around = around.into_iter().find(|up| nodes.kind(*up) == Kind::Agent);
         let calls = around.and_then(|up| self.own_calls.get(up)).map_or(&[][..], Vec::as_slice);
         let from = calls.partition_point(|call| nodes.get(*call).is_some_and(|call| call.start < node.start));
@@ -20,7 +20,7 @@ impl Known {
         if during.peek().is_none() {
             return false;
         }
-        let said = told(
+        let said = messages_of(
             node.operation.output_messages.as_deref(),
             &node.operation.output,
             Direction::Output,
