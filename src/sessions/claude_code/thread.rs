@@ -168,12 +168,6 @@ impl Reader {
             let content = parts::message(Role::System, rendered.get("content").unwrap_or(&Value::Null));
             heard.parts.extend(content.parts);
         }
-        // Versions that do not write what the model was given.
-        if line.get("rendered").is_none()
-            && let Some(text) = get::text(line, "/attachment/content")
-        {
-            heard.parts.push(Part::Text(text.to_owned()));
-        }
         if !heard.parts.is_empty() {
             self.thread.events.push(Event::Heard(heard));
         }
