@@ -17,7 +17,7 @@ use crate::span::{LogRecord, Span};
 /// The page of `--where`, for the help of commands.
 pub(super) const EXPRESSIONS: &str = "\
 Expressions (--where): FIELD OPERATOR VALUE, combined by and, or, not and brackets. The operators are = != < <= > >= and ~, which compares \
-with a pattern (* any text, ? any letter, case does not matter). What no span says satisfies no comparison; has(FIELD) asks whether it is said.
+with a pattern (* any text, ? any letter, case does not matter). What no span records satisfies no comparison; has(FIELD) asks whether it is said.
   status                               ok, error or running
   agent, model, tool, tag              all names of the run
   service, session, user, trace, framework, error

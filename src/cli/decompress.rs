@@ -55,8 +55,8 @@ pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Resul
 }
 
 /// The memory that reading one file may take, by default: 1 GiB, or 8 times its bytes if that is more.
-pub(super) fn memory_for(bytes: usize, told: Option<usize>) -> usize {
-    told.unwrap_or_else(|| bytes.saturating_mul(8).max(1 << 30))
+pub(super) fn memory_for(bytes: usize, reported: Option<usize>) -> usize {
+    reported.unwrap_or_else(|| bytes.saturating_mul(8).max(1 << 30))
 }
 
 /// Refuses a text of which reading would take more memory than it may.

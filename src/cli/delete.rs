@@ -15,7 +15,7 @@ use crate::span::TraceId;
 use crate::store::Unwanted;
 
 const EXAMPLES: &str = "\
-It says what it deletes, and asks before it does. When it returns, the bytes are gone: from the log, the index, the index \
+It prints what it deletes, and asks before it does. When it returns, the bytes are gone: from the log, the index, the index \
 of words and the dead letters. Spans that come later for a deleted trace are not stored. What destinations have been sent, and copies of \
 the disk, stay as they are: delete there, too.
 

@@ -111,7 +111,7 @@ impl Export {
             progress.finish();
         }
         writer.finish()?;
-        missing.tell();
+        missing.report();
         let lost = source.lost_records()?;
         if lost > 0 {
             out::note(&format!(
@@ -166,7 +166,7 @@ impl Missing {
         self.traces.is_empty()
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         const TOLD: usize = 10;
         if self.traces.is_empty() {
             return;

@@ -162,7 +162,7 @@ impl Import {
             watch,
             self.files.limit(),
             &AtomicBool::new(false),
-            &mut |told| match told {
+            &mut |reported| match reported {
                 Ok(receipt) if receipt.stored > 0 => out::note(&format!("{} stored", out::many(receipt.stored, "span"))),
                 Ok(_) => {}
                 Err(failure) => out::error(&failure),
@@ -171,7 +171,7 @@ impl Import {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
+    fn store_rows(&self, opened: &ImportTarget, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         let mut rows = |_: &Path, mut read: Disassembled| {
             // A row that was stored before began at the stored time, whatever its file's time is now.
@@ -194,7 +194,7 @@ impl Import {
         }
     }
 
-    fn open(&self, rules: Option<Rules>) -> Result<Stored, Failure> {
+    fn open(&self, rules: Option<Rules>) -> Result<ImportTarget, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
             session_keys: self.files.vocabulary()?.session_keys(),
@@ -206,7 +206,7 @@ impl Import {
             }
         })?;
         out::recovery(&opened.recovery);
-        Ok(Stored {
+        Ok(ImportTarget {
             store: opened.store,
             session_keys: options.session_keys,
             rules: rules.map(Arc::new),
@@ -232,14 +232,14 @@ fn store_sessions(batch: &mut Batch<'_>, store: &SessionStore, receipt: &mut Rec
 const WAITING: usize = 4_096;
 
 /// The store, and the keys that name a session.
-struct Stored {
+struct ImportTarget {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
     /// What must not be stored.
     rules: Option<Arc<Rules>>,
 }
 
-impl Stored {
+impl ImportTarget {
     /// The same store for sessions.
     fn sessions(&self, vocabulary: Vocabulary) -> SessionStore {
         let rules = self.rules.clone();
@@ -248,7 +248,7 @@ impl Stored {
 }
 
 /// A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
-fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
+fn append(opened: &ImportTarget, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
     let keys: Vec<&str> = opened.session_keys.iter().map(String::as_str).collect();
     let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
     let spans = match &opened.rules {

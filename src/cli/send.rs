@@ -94,7 +94,7 @@ impl Send {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let (stopping, stop) = watch::channel(false);
-        let mut told = Instant::now();
+        let mut reported = Instant::now();
         let (mut told_down, give_up) = (false, self.give_up_seconds);
         let mut progress = |sample: &Sample| {
             if let Health::Down(reason) = &sample.health {
@@ -104,8 +104,8 @@ impl Send {
                 }
                 return;
             }
-            if told.elapsed() >= PROGRESS {
-                told = Instant::now();
+            if reported.elapsed() >= PROGRESS {
+                reported = Instant::now();
                 out::note(&format!("{} of {} sent", sample.sent.iter().sum::<u64>(), all.iter().sum::<u64>()));
             }
         };

@@ -166,10 +166,16 @@ impl Running {
         let store = SessionStore::new(store, Vocabulary::clone(&self.vocabulary), rules);
         let follow = move || {
             let watch = Watch::new(folders, false);
-            watch::follow(&store, watch, DEFAULT_LIMIT, &AtomicBool::new(false), &mut |told| match told {
-                Ok(receipt) => tracing::debug!(spans = receipt.stored, "stored what a session got to have"),
-                Err(failure) => tracing::warn!("{}", out::with_causes(&failure)),
-            });
+            watch::follow(
+                &store,
+                watch,
+                DEFAULT_LIMIT,
+                &AtomicBool::new(false),
+                &mut |reported| match reported {
+                    Ok(receipt) => tracing::debug!(spans = receipt.stored, "stored what a session got to have"),
+                    Err(failure) => tracing::warn!("{}", out::with_causes(&failure)),
+                },
+            );
         };
         let thread = thread::Builder::new().name("sessions".to_owned()).spawn(follow);
         thread.map(|_| ()).map_err(|source| Failure::Runtime { source })

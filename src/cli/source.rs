@@ -109,15 +109,15 @@ impl Where {
     }
 
     pub(super) fn open(&self) -> Result<Source, Failure> {
-        self.open_telling(out::recovery)
+        self.open_reporting(out::recovery)
     }
 
     /// The same without a word of what was found on opening.
     pub(super) fn open_silently(&self) -> Result<Source, Failure> {
-        self.open_telling(|_| {})
+        self.open_reporting(|_| {})
     }
 
-    fn open_telling(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
+    fn open_reporting(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
         let vocabulary = Arc::new(vocabulary(self.semconv.as_deref())?);
         let apart = self.project != Project::default();
         let kind = match self.chosen()? {

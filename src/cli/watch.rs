@@ -21,14 +21,14 @@ const SETTLED: Duration = Duration::from_secs(15);
 /// Reading takes at most this part of the time, however long sessions are.
 const SHARE: u32 = 4;
 
-/// Stores sessions as they change until it is stopped, or the store is closed. `told` reports what was stored, and what could not
+/// Stores sessions as they change until it is stopped, or the store is closed. `reported` reports what was stored, and what could not
 /// be.
 pub(super) fn follow(
     store: &SessionStore,
     mut watch: Watch,
     limit: usize,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(Result<Receipt, Failure>),
+    reported: &mut dyn FnMut(Result<Receipt, Failure>),
 ) {
     let mut settling = Sessions::default();
     let mut last = Instant::now();
@@ -55,8 +55,8 @@ pub(super) fn follow(
             if failures.iter().any(closed) {
                 return;
             }
-            told(Ok(receipt));
-            failures.into_iter().for_each(|failure| told(Err(failure)));
+            reported(Ok(receipt));
+            failures.into_iter().for_each(|failure| reported(Err(failure)));
         }
         let every = if last.elapsed() > IDLE { EVERY * 2 } else { EVERY };
         thread::sleep(every.max(begun.elapsed() * SHARE));

@@ -185,9 +185,9 @@ impl Build {
             ..ToolUse::default()
         }));
         let call_id = wanted.id.unwrap_or_else(|| ToolCallId::Derived(span(index as u64).to_string()));
-        let told = self.run.scopes[scope.index()].conversation.iter();
-        let attempt = told
-            .filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id))
+        let written = self.run.scopes[scope.index()].conversation.iter();
+        let attempt = written
+            .filter(|entry| matches!(&entry.kind, EntryKind::Result(written) if written.call_id == call_id))
             .count();
         let entry = ResultEntry {
             call_id,

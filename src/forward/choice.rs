@@ -159,12 +159,12 @@ pub(super) enum TraceChoice {
 pub(super) struct Chooser {
     choice: Choice,
     registry: Arc<Registry>,
-    known: Mutex<Known>,
+    known: Mutex<SentTraces>,
 }
 
 /// The latest traces that are sent because of their spans' content. A forgotten one is sent once more from its beginning.
 #[derive(Debug, Default)]
-struct Known {
+struct SentTraces {
     traces: HashSet<TraceId>,
     order: VecDeque<TraceId>,
     /// The last of `order` that belong to a batch that is not sent yet.
@@ -174,7 +174,7 @@ struct Known {
 /// How many traces are remembered: a few MB for each destination.
 const REMEMBERED: usize = 1 << 16;
 
-impl Known {
+impl SentTraces {
     fn add(&mut self, trace_id: TraceId) -> bool {
         let is_new = self.traces.insert(trace_id);
         if is_new {

@@ -178,7 +178,11 @@ impl Delivery {
                         self.rejected(rejected, &reason);
                         dead.push(payload.dead_letter(rejected, &reason, now()));
                     } else if !answer.message.is_empty() {
-                        tracing::warn!(destination = self.destination.name, says = answer.message, "the destination warns");
+                        tracing::warn!(
+                            destination = self.destination.name,
+                            answer = answer.message,
+                            "the destination warns"
+                        );
                     }
                     return Ok(None);
                 }

@@ -80,7 +80,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Tells when retention removes what a destination has not had: the task that sends may wait for days.
 async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts>, mut stop: watch::Receiver<bool>) {
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -90,14 +90,14 @@ async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts
         let removed = tokio::task::spawn_blocking(move || store.removed_behind(position))
             .await
             .unwrap_or_default();
-        if removed > told {
+        if removed > reported {
             tracing::error!(
                 destination = name,
-                segments = removed - told,
+                segments = removed - reported,
                 "retention removed segments of the log before the destination had them: their spans are not sent to it"
             );
         }
-        told = removed;
+        reported = removed;
     }
 }
 

@@ -72,7 +72,7 @@ const TOGETHER: usize = 32 << 20;
 /// Finds the log records of spans.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
-    traces: HashMap<TraceId, Known>,
+    traces: HashMap<TraceId, RecordPlaces>,
     order: VecDeque<TraceId>,
     places: usize,
     /// Up to here the log was looked through for the traces of this generation; `None`: not at all.
@@ -104,7 +104,7 @@ impl Kept {
 
 /// Where the log records of a trace are.
 #[derive(Debug, Default)]
-struct Known {
+struct RecordPlaces {
     /// When all of it was looked through last; `None`: not yet, or a chunk of it could not be read.
     generation: Option<u64>,
     /// The last chunk that was looked through.
@@ -215,9 +215,9 @@ impl Finder {
             Some(known) if known.generation == Some(generation) => return Ok(()),
             Some(known) => known.last,
             None => {
-                let known = Known {
+                let known = RecordPlaces {
                     by_span: Some(HashMap::default()),
-                    ..Known::default()
+                    ..RecordPlaces::default()
                 };
                 self.traces.insert(trace_id, known);
                 self.order.push_back(trace_id);

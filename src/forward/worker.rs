@@ -183,7 +183,7 @@ impl Worker {
     }
 
     pub(super) async fn run(mut self) {
-        let mut told: Option<String> = None;
+        let mut reported: Option<String> = None;
         loop {
             let failure = match self.step().await {
                 Ok(()) | Err(Ended::Ordered | Ended::PutOff(_)) => continue,
@@ -191,9 +191,9 @@ impl Worker {
                 Err(Ended::Panicked) => "preparing requests failed in an unexpected way; please report it".to_owned(),
                 Err(Ended::Failed(error)) => error.to_string(),
             };
-            if told.as_ref() != Some(&failure) {
+            if reported.as_ref() != Some(&failure) {
                 tracing::error!(destination = self.destination.name, error = failure, "forwarding waits");
-                told = Some(failure);
+                reported = Some(failure);
             }
             tokio::select! {
                 _ = self.stop.wait_for(|stop| *stop) => break,
@@ -310,7 +310,7 @@ impl Worker {
     /// Tells, once in a while, of spans that were sent as received.
     fn note_as_received(&mut self) {
         let count = self.counts.as_received.load(Ordering::Relaxed);
-        let more = count - self.reported_as_received.map_or(0, |(_, told)| told);
+        let more = count - self.reported_as_received.map_or(0, |(_, reported)| reported);
         if more == 0 || self.reported_as_received.is_some_and(|(at, _)| at.elapsed() < LOG_REJECTIONS) {
             return;
         }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::convert;
 use super::parameters::Parameters;
-use super::record::{Outcome, Record};
+use super::record::{Record, SpanOutcome};
 use super::role::{self, List, Role};
 use super::span_contents::SpanContents;
 use super::span_traits::{SpanTraits, dynamic_role};
@@ -230,7 +230,7 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
 }
 
 /// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has. Returns the kind.
-fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut Outcome) -> Option<Kind> {
+fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut SpanOutcome) -> Option<Kind> {
     let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
@@ -241,7 +241,7 @@ fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Opt
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
         return kind;
     }
-    if let (Some(why), Outcome::Unset) = (&operation.failure, &*outcome) {
+    if let (Some(why), SpanOutcome::Unset) = (&operation.failure, &*outcome) {
         outcome.fail(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
     OpenInferenceWriter::new(attributes).operation(*operation);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::undelivered::tell;
+use super::undelivered::report_line;
 
 /// The variables of a process, or of a test.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +67,7 @@ impl Env {
 
 /// Reports that a variable was not understood: on standard error, since there is no subscriber yet.
 pub(super) fn bad(name: &str, value: &str) {
-    tell(format_args!("{name}={value:?} is not understood and has no effect"));
+    report_line(format_args!("{name}={value:?} is not understood and has no effect"));
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::scope::own_scope;
 use super::span_layer::Layer;
-use super::undelivered::{Undelivered, tell};
+use super::undelivered::{Undelivered, report_line};
 use super::{console, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program to the destination in the environment, until the guard is dropped.
@@ -262,16 +262,16 @@ impl Setup {
 fn documents(env: &Env) -> Option<Documents> {
     match (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
         (Some(folder), Some(formats)) => Documents::to_directory_of(formats.split(',').map(str::trim), folder)
-            .inspect_err(|error: &DocumentsError| tell(format_args!("no documents are written: {error}")))
+            .inspect_err(|error: &DocumentsError| report_line(format_args!("no documents are written: {error}")))
             .ok(),
         (Some(_), None) => {
-            tell(format_args!(
+            report_line(format_args!(
                 "no documents are written: SPANBRIDGE_DOCUMENTS needs SPANBRIDGE_FORMAT, for example atif"
             ));
             None
         }
         (None, Some(_)) => {
-            tell(format_args!(
+            report_line(format_args!(
                 "no documents are written: SPANBRIDGE_FORMAT needs SPANBRIDGE_DOCUMENTS, a folder"
             ));
             None

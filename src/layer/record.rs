@@ -70,7 +70,7 @@ const LINEAR_SEARCH_MAX: usize = 32;
 /// What fields cannot express. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default, Clone)]
 pub(super) struct More {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: SpanOutcome,
     pub(super) events: Vec<Event>,
     /// The event that `#[instrument(ret)]` makes of the returned value.
     pub(super) returned: Option<Event>,
@@ -89,7 +89,7 @@ pub(super) struct More {
 
 /// How the operation ended, as far as it was recorded.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum SpanOutcome {
     /// Nothing was recorded.
     #[default]
     Unset,
@@ -99,7 +99,7 @@ pub(super) enum Outcome {
     Error(Cow<'static, str>),
 }
 
-impl Outcome {
+impl SpanOutcome {
     /// Records a failure. The last reason that is not empty wins.
     pub(super) fn fail(&mut self, message: impl Into<Cow<'static, str>>) {
         let message = message.into();
@@ -185,7 +185,7 @@ impl Record {
         if let Some(changes) = changes.more {
             let more = self.more();
             more.events.extend(changes.events);
-            if changes.outcome != Outcome::Unset {
+            if changes.outcome != SpanOutcome::Unset {
                 more.outcome = changes.outcome;
             }
         }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::convert;
 use super::debug_form::Returned;
-use super::record::Outcome;
+use super::record::SpanOutcome;
 use super::role::{self, List, Role};
 use super::typed::{is_json, mime_type, typed};
 use super::visit;
@@ -19,9 +19,9 @@ use crate::operation::{Content, Kind};
 pub(super) struct SpanContents {
     pub(super) attributes: Vec<KeyValue>,
     pub(super) lists: Vec<(List, Json)>,
-    outcome: Outcome,
+    outcome: SpanOutcome,
     /// `otel.status_code`.
-    status_code: Outcome,
+    status_code: SpanOutcome,
     /// The failure from `error` or `success`.
     failure: Option<String>,
     /// Whether a word determines the kind.
@@ -29,27 +29,27 @@ pub(super) struct SpanContents {
 }
 
 impl SpanContents {
-    pub(super) fn new(attributes: Vec<KeyValue>, outcome: Outcome, kind_by_word: bool) -> Self {
+    pub(super) fn new(attributes: Vec<KeyValue>, outcome: SpanOutcome, kind_by_word: bool) -> Self {
         Self {
             attributes,
             lists: Vec::new(),
             outcome,
-            status_code: Outcome::Unset,
+            status_code: SpanOutcome::Unset,
             failure: None,
             kind_by_word,
         }
     }
 
     /// The status, and the event of a failure from a field.
-    pub(super) fn status(&mut self) -> (Outcome, Option<Event>) {
+    pub(super) fn status(&mut self) -> (SpanOutcome, Option<Event>) {
         let event = self.failure.as_ref().map(|message| exception(message.clone()));
         let mut outcome = std::mem::take(&mut self.outcome);
         if let Some(message) = self.failure.take() {
             outcome.fail(message);
         }
         let status = match (std::mem::take(&mut self.status_code), outcome) {
-            (Outcome::Ok, _) => Outcome::Ok,
-            (code, Outcome::Unset) => code,
+            (SpanOutcome::Ok, _) => SpanOutcome::Ok,
+            (code, SpanOutcome::Unset) => code,
             (_, outcome) => outcome,
         };
         (status, event)
@@ -67,9 +67,9 @@ impl SpanContents {
             Role::StatusCode => {
                 let word = value.as_str();
                 if word.eq_ignore_ascii_case("ok") {
-                    self.status_code = Outcome::Ok;
+                    self.status_code = SpanOutcome::Ok;
                 } else if word.eq_ignore_ascii_case("error") {
-                    self.status_code = Outcome::Error("".into());
+                    self.status_code = SpanOutcome::Error("".into());
                 }
             }
             Role::StatusText => self.outcome.fail(value.as_str().into_owned()),

@@ -25,7 +25,7 @@ struct Counts {
 }
 
 /// Writes one line on standard error. Whether it can be written is not the program's concern.
-pub(super) fn tell(line: std::fmt::Arguments<'_>) {
+pub(super) fn report_line(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "spanbridge: {line}");
 }
 
@@ -54,11 +54,11 @@ impl Undelivered {
         let plural = if spans == 1 { " was" } else { "s were" };
         let address = counts.address.lock().unwrap_or_else(PoisonError::into_inner);
         match counts.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(reason) => tell(format_args!(
+            Some(reason) => report_line(format_args!(
                 "{spans} span{plural} not sent: {address}: {reason}{}",
                 advice(&address, &reason)
             )),
-            None => tell(format_args!(
+            None => report_line(format_args!(
                 "{spans} span{plural} not sent: {address} did not answer within {within:?}{}",
                 advice(&address, "")
             )),
@@ -171,7 +171,7 @@ pub(super) fn guard_dropped() {
 pub(super) fn check_not_recorded(context: &SpanContext) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if ENDED.load(Ordering::Relaxed) && !context.is_valid() && !REPORTED.swap(true, Ordering::Relaxed) {
-        tell(format_args!(
+        report_line(format_args!(
             "spans made after the guard of spanbridge::init() was dropped are not sent: keep the guard until the program ends"
         ));
     }

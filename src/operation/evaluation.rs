@@ -22,10 +22,10 @@ impl Evaluation {
             one.is_none() || other.is_none() || one == other
         }
         let count = known.len();
-        let mut told = vec![false; count];
+        let mut recorded = vec![false; count];
         for evaluation in more {
-            let is_known = |(one, told): (&Self, &bool)| {
-                !told
+            let is_known = |(one, recorded): (&Self, &bool)| {
+                !recorded
                     && one.name == evaluation.name
                     && one.score == evaluation.score
                     && agrees(&one.label, &evaluation.label)
@@ -33,12 +33,12 @@ impl Evaluation {
                     && agrees(&one.annotator_kind, &evaluation.annotator_kind)
             };
             // More than a few scores of one operation are not compared.
-            let at = known.iter().zip(&told).take(64).position(is_known);
-            let Some((have, told)) = at.and_then(|at| Some((known.get_mut(at)?, told.get_mut(at)?))) else {
+            let at = known.iter().zip(&recorded).take(64).position(is_known);
+            let Some((have, recorded)) = at.and_then(|at| Some((known.get_mut(at)?, recorded.get_mut(at)?))) else {
                 known.push(evaluation);
                 continue;
             };
-            *told = true;
+            *recorded = true;
             have.label = have.label.take().or(evaluation.label);
             have.explanation = have.explanation.take().or(evaluation.explanation);
             have.annotator_kind = have.annotator_kind.take().or(evaluation.annotator_kind);

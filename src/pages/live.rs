@@ -51,11 +51,11 @@ pub(crate) async fn events(OfProject(web): OfProject, asked: Asked) -> Response 
         Some(Err(id)) => return Problem::invalid(format!("trace={id} is not a trace id")).reply(),
     };
     let (sender, receiver) = mpsc::channel(WAITING);
-    drop(tokio::spawn(tell(web, only, sender)));
+    drop(tokio::spawn(send_changes(web, only, sender)));
     Sse::new(Events(receiver)).into_response()
 }
 
-async fn tell(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender<Event>) {
+async fn send_changes(web: Arc<Web>, only: Option<TraceId>, sender: mpsc::Sender<Event>) {
     let Some(mut came) = web.live.listen(&web.store, &web.readers) else {
         return;
     };

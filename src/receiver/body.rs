@@ -33,7 +33,7 @@ impl Receiver {
             return Err(too_large());
         }
         let mut reserved = 0;
-        let mut told = Some(announced).filter(|announced| *announced > 0);
+        let mut reported = Some(announced).filter(|announced| *announced > 0);
         let mut bytes = Vec::new();
         let Limits {
             body_seconds,
@@ -67,13 +67,13 @@ impl Receiver {
             }
             // Memory that nothing was written to is none yet.
             if total > bytes.capacity() {
-                let capacity = room(bytes.capacity(), total, told).min(limit);
+                let capacity = room(bytes.capacity(), total, reported).min(limit);
                 bytes.reserve_exact(capacity - bytes.len());
             }
             bytes.extend_from_slice(&data);
-            if told.is_none() {
-                told = length(&bytes);
-                if told.is_some_and(|told| told > limit) {
+            if reported.is_none() {
+                reported = length(&bytes);
+                if reported.is_some_and(|reported| reported > limit) {
                     return Err(too_large());
                 }
             }

@@ -3,11 +3,11 @@
 /// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
 const TRUSTED: usize = 4 << 20;
 
-/// The new size of a buffer of `now` bytes that needs `needed`. `told`: the announced number of bytes.
-pub(super) fn room(now: usize, needed: usize, told: Option<usize>) -> usize {
+/// The new size of a buffer of `now` bytes that needs `needed`. `reported`: the announced number of bytes.
+pub(super) fn room(now: usize, needed: usize, reported: Option<usize>) -> usize {
     let doubled = now.saturating_mul(2);
-    match told {
-        Some(told) if told >= needed => needed.max(told.min(doubled.max(TRUSTED))),
+    match reported {
+        Some(reported) if reported >= needed => needed.max(reported.min(doubled.max(TRUSTED))),
         _ => needed.max(doubled),
     }
 }

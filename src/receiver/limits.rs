@@ -138,10 +138,10 @@ pub(super) fn inflate_with<E>(
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
     // One more, so that the end is seen where it is announced.
-    let told = announced_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
+    let reported = announced_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
     let mut out = Vec::new();
     loop {
-        let capacity = room(out.capacity(), out.len() + 1, Some(told)).min(limit.saturating_add(1));
+        let capacity = room(out.capacity(), out.len() + 1, Some(reported)).min(limit.saturating_add(1));
         // Twice: of zstd's window as much is filled, and what grows is copied.
         if let Err(refused) = may(2 * capacity.saturating_sub(out.capacity())) {
             return Ok(Err(refused));

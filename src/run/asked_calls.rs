@@ -42,10 +42,10 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             });
         }
         let Some(message) = output.first_mut() else { continue };
-        let told = ShownCalls::of(&message.tool_calls);
+        let recorded = ShownCalls::of(&message.tool_calls);
         let mut seen: HashSet<Option<ToolCallId>> = HashSet::default();
         // A second span of one call is another attempt.
-        let is_new = |call: &ToolCall| !told.may_have(call) && (call.id.is_none() || seen.insert(call.id.clone()));
+        let is_new = |call: &ToolCall| !recorded.may_have(call) && (call.id.is_none() || seen.insert(call.id.clone()));
         message.tool_calls.extend(calls.into_iter().filter(is_new));
     }
 }

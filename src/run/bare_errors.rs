@@ -44,10 +44,10 @@ fn words(result: &Value, is_error: bool) -> Option<Cow<'_, str>> {
         }
         Value::String(text) if is_error => text.as_str(),
         Value::Object(members) => {
-            let told = ["error", "error_message", "message"].into_iter().find_map(|key| members.get(key));
-            match told {
+            let recorded = ["error", "error_message", "message"].into_iter().find_map(|key| members.get(key));
+            match recorded {
                 Some(Value::Object(inner)) => inner.get("message")?.as_str()?,
-                Some(told) => told.as_str()?,
+                Some(recorded) => recorded.as_str()?,
                 // A result of MCP.
                 None if members.get("isError") == Some(&Value::Bool(true)) => return texts(members.get("content")?),
                 None => return None,

@@ -44,13 +44,13 @@ pub(super) fn add(nodes: &mut Nodes) {
             complete(nodes, agent, (calls, tools), known.around.is_set(agent));
         } else if known.describes(nodes, agent) {
             let tools = known.tools.get(agent).map_or(&[][..], Vec::as_slice);
-            let told = turns(nodes, agent, tools, known.within.is_set(agent));
-            let told = told.into_iter().map(|node| NewCall {
+            let recorded = turns(nodes, agent, tools, known.within.is_set(agent));
+            let recorded = recorded.into_iter().map(|node| NewCall {
                 node,
                 by: agent,
                 parent: Some(agent),
             });
-            new.extend(told);
+            new.extend(recorded);
         }
     }
     if !new.is_empty() {
@@ -276,7 +276,7 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
 
 /// Puts new nodes among the others, by start: after the agent that describes them, before the call that does.
 fn insert(nodes: &mut Nodes, mut new: Vec<NewCall>) {
-    new.sort_by_key(|told| (told.node.start, told.by, told.node.agent_turn));
+    new.sort_by_key(|recorded| (recorded.node.start, recorded.by, recorded.node.agent_turn));
     let count = nodes.list.len();
     let mut places: IdVec<NodeId, Option<NodeId>> = IdVec::filled(None, count);
     let mut list: IdVec<NodeId, Node> = IdVec::with_capacity(count + new.len());
@@ -285,18 +285,20 @@ fn insert(nodes: &mut Nodes, mut new: Vec<NewCall>) {
     let old = std::mem::take(&mut nodes.list).into_iter().zip(std::mem::take(&mut nodes.parents));
     for (index, (node, parent)) in old.enumerate() {
         let here = NodeId::new(index);
-        let comes = |told: &NewCall| told.node.start <= node.start && (told.by < here || told.by == here && told.parent != Some(here));
-        while let Some(told) = new.next_if(|told| comes(told)) {
-            list.push(told.node);
-            parents.push(told.parent);
+        let comes = |recorded: &NewCall| {
+            recorded.node.start <= node.start && (recorded.by < here || recorded.by == here && recorded.parent != Some(here))
+        };
+        while let Some(recorded) = new.next_if(|recorded| comes(recorded)) {
+            list.push(recorded.node);
+            parents.push(recorded.parent);
         }
         places.set(here, Some(NodeId::new(parents.len())));
         list.push(node);
         parents.push(parent);
     }
-    for told in new {
-        list.push(told.node);
-        parents.push(told.parent);
+    for recorded in new {
+        list.push(recorded.node);
+        parents.push(recorded.parent);
     }
     nodes.list = list;
     nodes.parents = parents.into_iter().map(|parent| places.known(parent?)).collect();

@@ -42,15 +42,15 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
 
 /// Spans of which each records one event of an operation: its start, its success, its end (BeeAI).
 fn events_of_one_operation(readings: &mut Readings) {
-    let mut told: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
+    let mut noted: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
     for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
         for index in readings.of_kind(kind) {
             if let Some(with) = readings.get(index).and_then(|node| node.beside.event_group.clone()) {
-                told.entry((kind, with)).or_default().push(index);
+                noted.entry((kind, with)).or_default().push(index);
             }
         }
     }
-    let mut groups: Vec<Vec<ReadingId>> = told.into_values().filter(|group| group.len() > 1).collect();
+    let mut groups: Vec<Vec<ReadingId>> = noted.into_values().filter(|group| group.len() > 1).collect();
     groups.sort();
     for group in groups {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {

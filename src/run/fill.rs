@@ -62,7 +62,10 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
             // A stream begins with an empty object, and a client may leave it there.
             let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
             if call.arguments.as_ref().is_some_and(is_empty)
-                && twin.arguments.as_ref().is_some_and(|told| told.is_object() && !is_empty(told))
+                && twin
+                    .arguments
+                    .as_ref()
+                    .is_some_and(|recorded| recorded.is_object() && !is_empty(recorded))
             {
                 (call.arguments, call.arguments_text) = (None, None);
             }
@@ -103,13 +106,13 @@ fn enrich_opaque(first: &mut Message, other: &Message) -> bool {
         _ => String::new(),
     };
     let own: String = first.parts.iter().map(words).collect();
-    let told: String = other.parts.iter().map(words).collect();
+    let recorded: String = other.parts.iter().map(words).collect();
     // The same thoughts: the other record is the complete one.
-    let (own, told) = (own.trim(), told.trim());
-    if !own.is_empty() && !told.is_empty() && own != told {
+    let (own, recorded) = (own.trim(), recorded.trim());
+    if !own.is_empty() && !recorded.is_empty() && own != recorded {
         return false;
     }
-    let thoughts: Vec<Part> = match told.is_empty() {
+    let thoughts: Vec<Part> = match recorded.is_empty() {
         false => {
             first.parts.retain(|part| !is_thought(part));
             other.parts.iter().filter(|part| is_thought(part)).cloned().collect()

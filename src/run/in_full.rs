@@ -58,13 +58,13 @@ pub(crate) fn in_full(spans: &mut [Span], others: &[Span], registry: &Registry, 
         }));
     }
     let writer = AttributeWriter::new(Vocabulary::GenAi);
-    let mut told = 0_usize;
+    let mut recorded = 0_usize;
     for span in spans.iter_mut().filter(|span| Continuation::base_of(&span.attributes).is_some()) {
         let input = inputs.get(&(span.trace_id, span.span_id));
         let size = input.and_then(|input| input.input_messages.as_ref()).map(Messages::continued_size);
-        match (input, size.map(|size| told.saturating_add(size))) {
+        match (input, size.map(|size| recorded.saturating_add(size))) {
             (Some(input), Some(sum)) if sum <= limit => {
-                told = sum;
+                recorded = sum;
                 write(&writer.write(input), &mut span.attributes);
                 out.written += 1;
             }

@@ -63,9 +63,9 @@ impl Run {
     /// Tokens and cost that agents record and no model call does: of the outermost agents that do.
     pub(crate) fn metered_agents(&self) -> Vec<&Operation> {
         use crate::operation::Kind;
-        let says = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
+        let has_counts = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
         let is_call = |step: &&Step| matches!(step.operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank);
-        if self.steps.iter().filter(is_call).any(|step| says(&step.operation)) {
+        if self.steps.iter().filter(is_call).any(|step| has_counts(&step.operation)) {
             return Vec::new();
         }
         // A parent comes before its children.
@@ -73,7 +73,7 @@ impl Run {
         let mut out = Vec::new();
         for step in &self.steps {
             let is_within = step.parent.is_some_and(|parent| inside.is_set(parent));
-            let counts = matches!(step.operation.kind, Kind::Agent | Kind::Chain) && says(&step.operation);
+            let counts = matches!(step.operation.kind, Kind::Agent | Kind::Chain) && has_counts(&step.operation);
             if counts && !is_within {
                 out.push(&*step.operation);
             }

@@ -95,10 +95,10 @@ fn tools_of(nodes: &Nodes, nameless: &HashSet<String>) -> HashMap<String, (NodeI
 /// Names the calls of a message; those that nothing is known of go.
 fn named(message: &mut Message, known: &HashMap<String, (NodeId, ToolCall)>) {
     for call in message.tool_calls.iter_mut().filter(|call| call.name.is_empty()) {
-        if let Some((_, told)) = call.id.as_deref().and_then(|id| known.get(id)) {
-            call.name.clone_from(&told.name);
+        if let Some((_, recorded)) = call.id.as_deref().and_then(|id| known.get(id)) {
+            call.name.clone_from(&recorded.name);
             if call.arguments.is_none() {
-                call.arguments.clone_from(&told.arguments);
+                call.arguments.clone_from(&recorded.arguments);
             }
         }
     }
@@ -139,14 +139,14 @@ mod tests {
         model.operation.input_messages = Some(vec![asked, answer].into());
         let mut nodes = nodes([(tool, None), (model, None)]);
         name(&mut nodes);
-        let told: Vec<&ToolCall> = nodes
+        let recorded: Vec<&ToolCall> = nodes
             .list
             .iter()
             .filter_map(|node| node.operation.input_messages.as_deref())
             .flatten()
             .flat_map(|message| &message.tool_calls)
             .collect();
-        assert!(matches!(told.as_slice(), [call] if call.name == "get_weather" && call.arguments == Some(json!({"city": "Oslo"}))));
+        assert!(matches!(recorded.as_slice(), [call] if call.name == "get_weather" && call.arguments == Some(json!({"city": "Oslo"}))));
         assert!(nodes.list.iter().any(|node| {
             node.operation
                 .tool

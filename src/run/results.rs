@@ -37,9 +37,9 @@ pub(super) fn result_of(step: &Step) -> Value {
 /// is only a type.
 pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
     let text = answer_text(answer);
-    let told = text.trim();
+    let recorded = text.trim();
     let message = failure.message.as_deref().unwrap_or_default().trim();
     let is_type = !message.contains(char::is_whitespace) && !message.eq_ignore_ascii_case("error");
-    let repeats = told.strip_prefix("Error: ").unwrap_or(told) == message;
-    !told.is_empty() && !message.is_empty() && !repeats && (is_type || told.contains(message))
+    let repeats = recorded.strip_prefix("Error: ").unwrap_or(recorded) == message;
+    !recorded.is_empty() && !message.is_empty() && !repeats && (is_type || recorded.contains(message))
 }

@@ -144,7 +144,7 @@ impl Commits {
         let segment = self.log.end().segment;
         let is_new = self.state.segment.swap(segment, Ordering::AcqRel) != segment;
         if is_new {
-            self.sealed.tell();
+            self.sealed.notify();
         }
         is_new
     }

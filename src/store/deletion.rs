@@ -124,12 +124,12 @@ pub(super) struct Unfinished {
 pub(super) struct Deletions {
     deletions: Vec<Deletion>,
     #[serde(skip)]
-    known: Known,
+    known: DeletedIds,
 }
 
 /// The same by what is asked for.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct DeletedIds {
     traces: HashMap<TraceId, u64>,
     sessions: HashMap<String, DeletedBefore>,
 }

@@ -170,13 +170,13 @@ mod tests {
         let path = directory.path();
         keep(path, &[lost(1, 5)]).unwrap();
         keep(path, &[lost(2, 6)]).unwrap();
-        let told = |found: &[Lost]| Losses::of(path).unwrap().with(found.to_vec());
-        assert_eq!(told(&[lost(2, 6), lost(3, 1)]), [lost(1, 5), lost(2, 6), lost(3, 1)]);
+        let reported = |found: &[Lost]| Losses::of(path).unwrap().with(found.to_vec());
+        assert_eq!(reported(&[lost(2, 6), lost(3, 1)]), [lost(1, 5), lost(2, 6), lost(3, 1)]);
         assert_eq!(acknowledge(path, &[lost(3, 1)]).unwrap(), [lost(1, 5), lost(2, 6), lost(3, 1)]);
-        assert_eq!(told(&[lost(1, 5), lost(3, 1)]), []);
-        assert_eq!(told(&[lost(3, 2)]), [lost(3, 2)], "more of it is lost now");
+        assert_eq!(reported(&[lost(1, 5), lost(3, 1)]), []);
+        assert_eq!(reported(&[lost(3, 2)]), [lost(3, 2)], "more of it is lost now");
         keep(path, &[lost(4, 1)]).unwrap();
-        assert_eq!(told(&[]), [lost(4, 1)]);
+        assert_eq!(reported(&[]), [lost(4, 1)]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(super) struct Maintenance {
 pub(super) struct Sealed(Sender<Command>);
 
 impl Sealed {
-    pub(super) fn tell(&self) {
+    pub(super) fn notify(&self) {
         let _ = self.0.send(Command::Sealed);
     }
 }
@@ -114,7 +114,7 @@ impl Maintenance {
                     }
                 };
                 work.done.failure = outcome.as_ref().err().cloned();
-                work.tell();
+                work.notify();
                 match command {
                     Ok(Command::Now(reply)) => {
                         let _ = reply.send(outcome.map(|()| work.done.clone()));
@@ -256,7 +256,7 @@ impl Work {
                     Compressed::Stopped if self.gone >= number => continue,
                     Compressed::Stopped => return Ok(()),
                 }
-                self.tell();
+                self.notify();
             }
             self.settled.insert(number);
         }
@@ -271,7 +271,7 @@ impl Work {
     }
 
     /// Lets everyone know what was done.
-    fn tell(&self) {
+    fn notify(&self) {
         *self.so_far.lock().unwrap_or_else(PoisonError::into_inner) = self.done.clone();
     }
 }

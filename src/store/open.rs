@@ -106,8 +106,8 @@ pub(crate) fn adopt<E: From<Error>>(
 ///
 /// The bucket fails. What was merged until then is.
 #[cfg(feature = "bucket")]
-pub(crate) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
-    super::bucket::compact(bucket, told)
+pub(crate) fn compact(bucket: &BucketOptions, reported: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
+    super::bucket::compact(bucket, reported)
 }
 
 /// Begins to write files to a bucket: removes the manifest that is there.
@@ -156,8 +156,8 @@ pub(crate) fn upload(url: &str, _: &Path) -> Result<Vec<String>, Error> {
 ///
 /// This program was built without buckets.
 #[cfg(not(feature = "bucket"))]
-pub(crate) fn compact(bucket: &BucketOptions, told: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
-    let _ = told;
+pub(crate) fn compact(bucket: &BucketOptions, reported: &mut dyn FnMut(MergedWriter)) -> Result<(), Error> {
+    let _ = reported;
     Err(not_built_in(bucket))
 }
 

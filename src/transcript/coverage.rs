@@ -129,7 +129,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// The scopes by the tool step inside which their words belong, each list in order of its first words.
-    pub(crate) fn scopes_by_home(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
+    pub(crate) fn scopes_by_tool(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
         let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
         for (scope, tool) in self.scopes_with_tool() {
             scopes.entry(tool).or_default().push(scope);

@@ -276,7 +276,7 @@ fn tool_definition(tool: &ToolDefinition) -> Object<'_> {
 
 /// Documents that were found.
 pub(crate) fn documents(documents: &[Document]) -> Json<'_> {
-    let told = documents.iter().map(|document| {
+    let written = documents.iter().map(|document| {
         filled([
             ("id", document.id.as_ref().into()),
             ("content", document.content.as_ref().into()),
@@ -284,7 +284,7 @@ pub(crate) fn documents(documents: &[Document]) -> Json<'_> {
             ("metadata", (&document.metadata).into()),
         ])
     });
-    told.collect()
+    written.collect()
 }
 
 /// A failure as `{type, message, stacktrace}`.

@@ -65,7 +65,7 @@ impl Losses {
         for (key, value) in facts::all(run, step).iter() {
             if !self.placed.contains(&key) {
                 match self.facts.get_mut(key) {
-                    Some(told) => told.add(span),
+                    Some(written) => written.add(span),
                     None => self.fact(span, key),
                 }
             } else if !is_written(key, &value) {
@@ -155,9 +155,9 @@ impl Losses {
     }
 
     pub(crate) fn finish(self) -> Vec<Loss> {
-        let facts = self.facts.into_iter().map(|(fact, told)| Loss {
-            others: told.others,
-            ..Loss::new(told.first, fact, LossReason::NoPlace)
+        let facts = self.facts.into_iter().map(|(fact, written)| Loss {
+            others: written.others,
+            ..Loss::new(written.first, fact, LossReason::NoPlace)
         });
         self.losses.into_iter().chain(facts).collect()
     }

@@ -110,10 +110,10 @@ fn each_operation_is_told_once() {
     let question = || entry(EntryKind::Message(Message::text(Role::User, "hi")), Some(5), 5);
     let running = run(steps.clone(), vec![turn(), entry(call.clone(), Some(4), 4), question()]);
     let transcript = Transcript::of(&running);
-    let told: Vec<_> = (0..7).map(|step| lone(&transcript, step)).collect();
+    let written: Vec<_> = (0..7).map(|step| lone(&transcript, step)).collect();
     let turn_without_words = Some(Uncovered::Turn);
     assert_eq!(
-        told,
+        written,
         [
             None,
             Some(Uncovered::Result),

@@ -160,13 +160,15 @@ fn words(message: &Message) -> Vec<Words<'_>> {
 /// What went in and came out of the operations that no conversation shows. Agents and chains often record the whole state
 /// again at each step: theirs is here only where their scope has no conversation.
 pub(crate) fn beside(run: &Run) -> Vec<Beside> {
-    let (transcript, told, results) = (Transcript::of(run), ConversationWords::of(run), Results::of(run));
+    let (transcript, reported, results) = (Transcript::of(run), ConversationWords::of(run), Results::of(run));
     let is_silent = |scope: ScopeId| run.scopes.get(scope).is_none_or(|scope| scope.conversation.is_empty());
     let steps = run.steps.enumerate().filter(|(index, step)| {
         let operation = &step.operation;
         match operation.kind {
             Kind::Plain | Kind::Detail => false,
-            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.unwritten(operation).is_some(),
+            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => {
+                is_silent(step.scope) && reported.unwritten(operation).is_some()
+            }
             _ => !transcript.is_in_conversation(*index),
         }
     });

@@ -184,7 +184,7 @@ impl Memory {
         self.kept.lock().expect("no panic")
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         let end = place(self.kept().chunks.len());
         self.end.send_replace(end);
     }
@@ -193,7 +193,7 @@ impl Memory {
 impl Append for Memory {
     fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
         let receipt = self.kept().add(&chunks);
-        self.tell();
+        self.notify();
         done(receipt);
     }
 
@@ -208,7 +208,7 @@ impl Append for Memory {
             false => Err(Error::Changed { trace_id }),
         };
         drop(kept);
-        self.tell();
+        self.notify();
         done(result);
     }
 }

@@ -82,8 +82,8 @@ impl Batch<'_> {
         let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
         // One line a kind, with the first of its notes: a document of nine steps may have dozens.
         let mut kinds: Keyed<NoteKind, (usize, &(String, Note))> = Keyed::default();
-        for told in others {
-            kinds.get_or_insert_with(&told.1.kind, || (0, told)).0 += 1;
+        for reported in others {
+            kinds.get_or_insert_with(&reported.1.kind, || (0, reported)).0 += 1;
         }
         for (_, (count, (file, note))) in kinds.into_list() {
             let more = match count {

@@ -239,11 +239,11 @@ impl Batch<'_> {
 
     pub(super) fn refuse(&mut self, file: &str, refused: impl IntoIterator<Item = Refused>) {
         let mut refused = refused.into_iter();
-        let told = refused.by_ref().take(TOLD).map(|refused| Problem::Refused {
+        let reported = refused.by_ref().take(TOLD).map(|refused| Problem::Refused {
             file: file.to_owned(),
             refused,
         });
-        self.problems.extend(told);
+        self.problems.extend(reported);
         let more = refused.count();
         if more > 0 {
             self.problems.push(Problem::More {

@@ -29,7 +29,7 @@ use crate::view;
 
 const EXAMPLES: &str = "\
 START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ is derived from the model calls \
-around it, because no span tells of that step.
+around it, because that step has no span.
 
 Examples:
   spanbridge show 5b8efff798038103d269b633813fc60c

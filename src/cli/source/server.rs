@@ -105,7 +105,7 @@ impl Server {
                 "the answer has more than {LARGEST} bytes; ask for less, or read the data directory with --data-dir on the server's machine"
             ),
         };
-        if response.body().content_length().is_some_and(|told| told > LARGEST) {
+        if response.body().content_length().is_some_and(|reported| reported > LARGEST) {
             return Err(too_large());
         }
         let body = response.body_mut().with_config().limit(LARGEST).read_to_vec();

@@ -226,13 +226,13 @@ mod tests {
             {"role": "assistant", "content": "Let me see.[tool: f][tool: g]"},
             {"role": "tool", "content": "[tool-result: f][tool-result: g]"},
         ]);
-        let told = tool_marks(&list).expect("messages");
-        let calls: Vec<&str> = told
+        let recorded = tool_marks(&list).expect("messages");
+        let calls: Vec<&str> = recorded
             .iter()
             .flat_map(|message| &message.tool_calls)
             .map(|call| call.name.as_str())
             .collect();
-        assert_eq!((told.len(), calls), (2, vec!["f", "g"]));
-        assert_eq!(told.last().map(Message::content).as_deref(), Some("Let me see."));
+        assert_eq!((recorded.len(), calls), (2, vec!["f", "g"]));
+        assert_eq!(recorded.last().map(Message::content).as_deref(), Some("Let me see."));
     }
 }

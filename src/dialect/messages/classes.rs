@@ -125,7 +125,7 @@ mod tests {
     use crate::operation::{Message, Part, Role};
 
     /// Role, words and calls of each message.
-    fn told(value: &serde_json::Value) -> Vec<(Role, String, Vec<String>)> {
+    fn recorded(value: &serde_json::Value) -> Vec<(Role, String, Vec<String>)> {
         let calls = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect();
         let messages = read(value, Direction::Input).unwrap_or_default();
         messages
@@ -165,7 +165,7 @@ mod tests {
         ]);
         let again = (Role::User, "And here?".to_owned(), vec![]);
         assert_eq!(
-            told(&instructed),
+            recorded(&instructed),
             [&wanted[..3], &[again]].concat(),
             "Pydantic AI's instructions and the provider's tools"
         );
@@ -182,7 +182,7 @@ mod tests {
             [&Part::Other(odd)],
             "it is kept whole"
         );
-        assert_eq!(told(&pydantic), wanted, "Pydantic AI");
-        assert_eq!(told(&autogen), wanted, "AutoGen");
+        assert_eq!(recorded(&pydantic), wanted, "Pydantic AI");
+        assert_eq!(recorded(&autogen), wanted, "AutoGen");
     }
 }

@@ -62,7 +62,7 @@ fn a_list_as_an_answer_is_one_text_and_a_list_of_answers_several() {
 #[test]
 fn what_nobody_reads_below_a_key_of_members_is_told() {
     let registry = Registry::built_in();
-    let told = |attributes: &[(&str, &str)]| {
+    let recorded = |attributes: &[(&str, &str)]| {
         let read = read(&registry, &span("chat", attributes), &[]);
         let findings: Vec<String> = read.findings.into_iter().map(|finding| finding.detail).collect();
         (findings, read.operation.unmapped.keys().cloned().collect::<Vec<_>>())
@@ -74,9 +74,9 @@ fn what_nobody_reads_below_a_key_of_members_is_told() {
         ("ai.response.id", "r1"),
         ("ai.response.finishReason", "stop"),
     ];
-    assert_eq!(told(&ai), (vec![], vec![]));
+    assert_eq!(recorded(&ai), (vec![], vec![]));
     let more = [&ai[..], &[("ai.response.mood", "good")]].concat();
-    let (findings, kept) = told(&more);
+    let (findings, kept) = recorded(&more);
     assert_eq!(findings, ["no rule reads ai.response.mood: it stays an attribute"]);
     assert_eq!(kept, ["ai.response.mood"]);
     let sentry = [
@@ -85,7 +85,7 @@ fn what_nobody_reads_below_a_key_of_members_is_told() {
         ("gen_ai.response.text", "Blue."),
         ("gen_ai.response.mood", "good"),
     ];
-    let (findings, kept) = told(&sentry);
+    let (findings, kept) = recorded(&sentry);
     assert_eq!(findings, ["no rule reads gen_ai.response.mood: it stays an attribute"]);
     assert_eq!(kept, ["gen_ai.response.mood"]);
 }

@@ -24,7 +24,7 @@ pub(super) fn messages(list: &[Message]) -> Value {
 }
 
 /// The content of a memory as records (`gen-ai-memory-records.json`), if it was recorded in another form.
-pub(super) fn records(told: &Value) -> Option<Value> {
+pub(super) fn records(recorded: &Value) -> Option<Value> {
     let is_record = |value: &Value| value.get("content").is_some();
     let record = |value: &Value| {
         if is_record(value) {
@@ -33,7 +33,7 @@ pub(super) fn records(told: &Value) -> Option<Value> {
             json!({"content": value})
         }
     };
-    match told {
+    match recorded {
         Value::Null => None,
         Value::Array(items) if items.iter().all(is_record) => None,
         Value::Array(items) => Some(items.iter().map(record).collect()),

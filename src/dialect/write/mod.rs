@@ -206,9 +206,9 @@ impl<'a> Pass<'a> {
                     self.put(Field::ModelResponse, &fact);
                 }
             }
-            (Field::MemoryResults | Field::MemoryData, Fact::Value(FieldValue::Value(told))) => {
+            (Field::MemoryResults | Field::MemoryData, Fact::Value(FieldValue::Value(recorded))) => {
                 // Where the convention has another form for it, ours is written beside it: nothing is lost on the way back.
-                if let (Some(&"gen_ai"), Some(records)) = (self.dialects.first(), gen_ai::records(told)) {
+                if let (Some(&"gen_ai"), Some(records)) = (self.dialects.first(), gen_ai::records(recorded)) {
                     self.put(field, &Fact::Value(FieldValue::Value(&records)));
                     self.put_own(field, &fact);
                 } else {

@@ -36,7 +36,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             cases: options.is("adk.subagents", "cases"),
             results: Results::of(run),
             turns: TurnFacts::of(run),
-            scopes: transcript.scopes_by_home(),
+            scopes: transcript.scopes_by_tool(),
             transcript,
             losses: &mut losses,
         };

@@ -135,10 +135,10 @@ pub(super) fn unwritten_counts(usage: &TokenCount) -> impl Iterator<Item = &'sta
         ("usage.cache_write", usage.cache_write, None),
         ("usage.total", usage.total, usage.total),
     ];
-    let is_written = |told: Option<u64>| told.as_ref().is_some_and(is_readable);
+    let is_written = |written: Option<u64>| written.as_ref().is_some_and(is_readable);
     let unwritten = counts
         .into_iter()
-        .filter(move |(_, said, told)| said.is_some() && !is_written(*told));
+        .filter(move |(_, said, written)| said.is_some() && !is_written(*written));
     unwritten.map(|(name, ..)| name)
 }
 

@@ -33,7 +33,7 @@ fn has(losses: &[Loss], what: &str, reason: LossReason) -> bool {
 }
 
 /// Author and what the event's parts are.
-fn told(invocation: &Value) -> Vec<String> {
+fn written(invocation: &Value) -> Vec<String> {
     let events = invocation["intermediate_data"]["invocation_events"].as_array().unwrap();
     let part = |part: &Value| match part.as_object().unwrap().iter().next().unwrap() {
         (key, Value::String(words)) => format!("{key} {words}"),
@@ -72,7 +72,7 @@ fn called_agents_are_events_or_cases() {
         "weather: text cold, -3",
         "boss: function_response c1",
     ];
-    assert_eq!(told(invocation)[..8], want);
+    assert_eq!(written(invocation)[..8], want);
     assert_eq!(invocation["final_response"]["parts"], json!([{"text": "It is cold in Oslo."}]));
     assert!(has(&losses, "id of c1", LossReason::Coerced), "{losses:?}");
     assert!(has(&losses, "session_input.user_id", LossReason::Synthesized), "{losses:?}");
@@ -98,7 +98,10 @@ fn words_beside_calls_are_no_final_response() {
     let (document, losses) = set(&build.run, &[]).unwrap();
     let invocation = &document["eval_cases"][0]["conversation"][0];
     assert_eq!(invocation.get("final_response"), None);
-    assert_eq!(told(invocation), ["a: text I look., function_call c1", "a: function_response c1"]);
+    assert_eq!(
+        written(invocation),
+        ["a: text I look., function_call c1", "a: function_response c1"]
+    );
     let text = invocation.to_string();
     assert!(
         text.contains(r#""args":{"input":"there"}"#) && text.contains(r#""response":{"error":"dark"}"#),
@@ -117,7 +120,7 @@ fn earlier_words_and_answers_of_the_agent_alone() {
     let (document, _) = set(&samples::people(), &[]).unwrap();
     let invocation = &document["eval_cases"][0]["conversation"][0];
     assert_eq!(invocation["final_response"]["parts"], json!([{"text": "It is here."}]));
-    assert_eq!(told(invocation), ["clerk: text Here."]);
+    assert_eq!(written(invocation), ["clerk: text Here."]);
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn agents_that_follow_one_another_author_their_events() {
     let (document, _) = set(&build.run, &[]).unwrap();
     let invocation = &document["eval_cases"][0]["conversation"][0];
     assert_eq!(
-        told(invocation),
+        written(invocation),
         ["triage: function_call c1", "triage: function_response c1", "billing: "]
     );
 }

@@ -21,7 +21,7 @@ use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, 
 /// The run's trajectory, and those of sub-agents that are separate documents.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
     let transcript = Transcript::of(run);
-    let scopes = transcript.scopes_by_home();
+    let scopes = transcript.scopes_by_tool();
     let mut assembly = Assembly {
         run,
         options,

@@ -94,7 +94,7 @@ fn follows_the_rules(document: &Value, subagents: &str) {
 }
 
 /// Source and words, or the names of the called tools.
-fn told(document: &Value) -> Vec<String> {
+fn written(document: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let steps = document["steps"].as_array().unwrap().iter();
     steps
@@ -172,7 +172,7 @@ fn sub_agents_in_three_ways() {
 #[test]
 fn work_that_no_model_asked_for() {
     let (document, _) = one(&samples::searches());
-    let said = told(&document);
+    let said = written(&document);
     assert!(said.contains(&"agent: retrieve".to_owned()), "{said:?}");
     let step = document["steps"]
         .as_array()
@@ -182,7 +182,7 @@ fn work_that_no_model_asked_for() {
         .unwrap();
     assert!(step.get("metrics").is_none());
     let (document, losses) = one(&samples::only_agent());
-    assert_eq!(told(&document), ["user: {\"city\":\"Rome\"}", "agent: weather", "agent: Sunny"]);
+    assert_eq!(written(&document), ["user: {\"city\":\"Rome\"}", "agent: weather", "agent: Sunny"]);
     assert!(
         losses
             .iter()
@@ -215,7 +215,7 @@ fn rewards_errors_and_choices_stand_in_extra() {
 #[test]
 fn a_person_says_a_thing_once() {
     let (document, _) = one(&samples::people());
-    let said = told(&document);
+    let said = written(&document);
     assert_eq!(said.iter().filter(|said| said.ends_with("Where?")).count(), 1, "{said:?}");
     assert!(said.contains(&"user: Quick!".to_owned()), "{said:?}");
 }

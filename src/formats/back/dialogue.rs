@@ -115,8 +115,8 @@ impl Dialogue {
         answer: Answer,
         builder: &mut TraceBuilder,
     ) -> Option<usize> {
-        let told = open.tool.and_then(|tool| builder.operation(tool));
-        let place = if let Some(operation) = told {
+        let recorded = open.tool.and_then(|tool| builder.operation(tool));
+        let place = if let Some(operation) = recorded {
             operation.failure = answer.failure;
             operation.tool.get_or_insert_default().result = answer.value;
             open.tool

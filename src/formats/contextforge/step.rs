@@ -309,11 +309,11 @@ impl<'a> Making<'a, '_> {
     /// The recorded count of matches, never less than the results that are written.
     pub(super) fn match_count(&mut self, results: usize) -> u64 {
         let recorded = self.step.operation.search.as_ref().and_then(|search| search.match_count);
-        let told = recorded.unwrap_or(0).max(results as u64);
-        if recorded == Some(told) {
+        let written = recorded.unwrap_or(0).max(results as u64);
+        if recorded == Some(written) {
             self.metadata.remove("match_count");
         }
-        told
+        written
     }
 
     fn embedding(&mut self) -> Body<'a> {

@@ -99,10 +99,10 @@ fn called_agents_hang_under_the_tool() {
 fn a_retry_is_a_step_of_its_own() {
     let (document, _) = document(&samples::retries());
     let tools = of_type(&document, "tool_call");
-    let told: Vec<(&Value, &Value)> = tools.iter().map(|tool| (&tool["error"], &tool["result"])).collect();
-    assert_eq!(told[0], (&json!("refused"), &Value::Null));
-    assert_eq!(told[1], (&json!("refused again"), &Value::Null));
-    assert_eq!(told[2], (&Value::Null, &json!("page a")));
+    let written: Vec<(&Value, &Value)> = tools.iter().map(|tool| (&tool["error"], &tool["result"])).collect();
+    assert_eq!(written[0], (&json!("refused"), &Value::Null));
+    assert_eq!(written[1], (&json!("refused again"), &Value::Null));
+    assert_eq!(written[2], (&Value::Null, &json!("page a")));
     assert!(tools.iter().all(|tool| tool["metadata"]["tool_call_id"] == "c1"));
 }
 

@@ -18,7 +18,7 @@ use crate::transcript::{content, facts};
 /// The run's log.
 pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     let transcript = Transcript::of(run);
-    let mut scopes = transcript.scopes_by_home();
+    let mut scopes = transcript.scopes_by_tool();
     let top = scopes.remove(&None).unwrap_or_default();
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = top.into_iter().partition(is_aside);

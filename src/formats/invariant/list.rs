@@ -376,12 +376,12 @@ impl<'a, 'o> List<'a, 'o> {
                 Some(Json::List(list)) => list,
                 _ => Vec::new(),
             };
-            let told = Object::from([
+            let presented = Object::from([
                 ("content", before.event.content.into()),
                 ("timestamp", before.event.timestamp.into()),
                 ("metadata", before.metadata.into()),
             ]);
-            list.push(told.into());
+            list.push(presented.into());
             metadata.insert("earlier_results", list);
         }
         steps.extend(index);
@@ -406,9 +406,9 @@ impl<'a, 'o> List<'a, 'o> {
     fn result_of_nothing(&mut self, result: Output<'a>) {
         let what = format!("tool output {}: neither its call nor its tool was recorded", result.call_id);
         self.lose(None, what, LossReason::NoPlace);
-        let told = Object::from([("tool_call_id", result.call_id.into()), ("content", result.result)]);
+        let presented = Object::from([("tool_call_id", result.call_id.into()), ("content", result.result)]);
         if let Some(before) = self.drafts.iter_mut().rev().find(|draft| !draft.gone) {
-            before.metadata.push("results_without_call", told);
+            before.metadata.push("results_without_call", presented);
         }
     }
 

@@ -43,6 +43,6 @@ impl<'a> Facts<'a> {
 
     /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
     pub(super) fn lists(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
-        self.transcript.scopes_by_home()
+        self.transcript.scopes_by_tool()
     }
 }

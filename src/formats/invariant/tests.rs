@@ -53,7 +53,7 @@ fn follows_the_rules(events: &Value) {
 }
 
 /// Role and content, or the names of the called tools.
-fn told(events: &Value) -> Vec<(String, String)> {
+fn written(events: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     events
         .as_array()
@@ -125,7 +125,7 @@ fn an_agent_whose_tool_is_told_nowhere_speaks_at_the_end() {
     let mut run = samples::sub_agents();
     run.scopes[1].called_by = Some(StepId::new(99));
     let (events, _) = events(&run);
-    let said: Vec<String> = told(&events).into_iter().map(|(_, said)| said).collect();
+    let said: Vec<String> = written(&events).into_iter().map(|(_, said)| said).collect();
     assert!(said.contains(&"cold, -3".to_owned()), "{said:?}");
 }
 
@@ -181,7 +181,7 @@ fn arguments_are_objects_and_outputs_text() {
 #[test]
 fn searches_stand_where_they_serve() {
     let (events, _) = events(&samples::searches());
-    let order: Vec<(String, String)> = told(&events).into_iter().filter(|(role, _)| role != "tool").collect();
+    let order: Vec<(String, String)> = written(&events).into_iter().filter(|(role, _)| role != "tool").collect();
     let expected = [
         ("user", "What do otters do?"),
         ("assistant", "search_memory"),
@@ -214,7 +214,7 @@ fn people_and_controls() {
         ("user", "Still there?"),
         ("assistant", "Refunded."),
     ];
-    assert_eq!(told(&events), pairs(&expected));
+    assert_eq!(written(&events), pairs(&expected));
     assert_eq!(events[0]["metadata"]["operations"][0]["kind"], "guardrail");
     assert_eq!(events[4]["metadata"]["interrupt"]["prompt"], "Refund 10?");
 }
@@ -222,7 +222,7 @@ fn people_and_controls() {
 #[test]
 fn conversations_follow_one_another() {
     let (events, _) = events(&samples::top_level());
-    let said: Vec<String> = told(&events).into_iter().map(|(_, said)| said).collect();
+    let said: Vec<String> = written(&events).into_iter().map(|(_, said)| said).collect();
     assert_eq!(
         said,
         ["First?", "One.", "And then?", "One more.", "Old?", "Old.", "Second?", "Two."]
@@ -232,7 +232,7 @@ fn conversations_follow_one_another() {
 #[test]
 fn a_running_tool_has_no_output_yet() {
     let (events, _) = events(&samples::running());
-    assert_eq!(told(&events), pairs(&[("user", "Sleep."), ("assistant", "sleep")]));
+    assert_eq!(written(&events), pairs(&[("user", "Sleep."), ("assistant", "sleep")]));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_output_that_no_entry_tells_of_answers_its_call() {
         .retain(|entry| !matches!(entry.kind, EntryKind::Result(_)));
     let (events, _) = events(&run);
     let (example, _) = self::events(&samples::trip_planner());
-    assert_eq!(told(&events), told(&example));
+    assert_eq!(written(&events), written(&example));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn words_of_an_agent_alone() {
         ("tool", "{\"sky\":\"clear\"}"),
         ("assistant", "Sunny"),
     ];
-    assert_eq!(told(&events), pairs(&expected));
+    assert_eq!(written(&events), pairs(&expected));
     assert_eq!(events[1]["metadata"]["synthesized"], "call");
     assert!(losses.iter().any(|loss| loss.reason == LossReason::Synthesized));
 }
@@ -278,7 +278,7 @@ fn a_model_call_without_words_took_place() {
     assert_eq!(events[0]["metadata"]["content_captured"], false);
     let (events, _) = self::events(&samples::failed_model());
     assert_eq!(
-        told(&events),
+        written(&events),
         pairs(&[("user", "Hello?"), ("assistant", "null"), ("assistant", "Hello!")])
     );
     assert_eq!(events[1]["metadata"]["error"], "429 slow down");
@@ -293,7 +293,7 @@ fn people_say_it_once() {
         ("assistant", "Here."),
         ("assistant", "It is here."),
     ];
-    assert_eq!(told(&events), pairs(&expected));
+    assert_eq!(written(&events), pairs(&expected));
     assert!(events.to_string().contains("Sure?"));
 }
 

@@ -53,7 +53,7 @@ fn follows_the_rules(row: &Value) {
     assert_eq!(messages.last().unwrap()["role"], "assistant");
 }
 
-fn told(row: &Value) -> Vec<(String, String)> {
+fn written(row: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let messages = row["messages"].as_array().unwrap().iter();
     messages
@@ -96,9 +96,9 @@ fn sub_agents_have_rows_of_their_own() {
         ("tool", "cold"),
         ("assistant", "It is cold in Oslo."),
     ]);
-    assert_eq!((list.len(), told(&list[0])), (3, main));
+    assert_eq!((list.len(), written(&list[0])), (3, main));
     assert_eq!(
-        told(&list[2]),
+        written(&list[2]),
         pairs(&[("user", "Records of Oslo?"), ("assistant", "-3 in January")])
     );
     let (list, losses) = rows(&run, &[("messages.rows", "run")]);
@@ -143,7 +143,7 @@ fn shapes_that_trainers_drop_are_resolved() {
         ("user", "Now in French.\n\nEt?"),
         ("assistant", "Voila."),
     ];
-    assert_eq!(told(&list[0]), pairs(&want));
+    assert_eq!(written(&list[0]), pairs(&want));
     for (what, reason) in [
         ("a second system message joins the first", LossReason::Coerced),
         ("two user messages in a row became one", LossReason::Coerced),
@@ -278,7 +278,7 @@ fn calls_of_a_model_call_without_recorded_output_stand_in_a_message() {
         ("tool", "-3 °C"),
         ("assistant", "-3 °C."),
     ];
-    assert_eq!(told(&list[0]), expected.map(|(role, words)| (role.to_owned(), words.to_owned())));
+    assert_eq!(written(&list[0]), expected.map(|(role, words)| (role.to_owned(), words.to_owned())));
     assert_eq!(list[0]["messages"][1]["tool_calls"][1]["function"]["name"], "outside");
     let synthesized = losses.iter().filter(|loss| loss.reason == LossReason::Synthesized);
     assert!(synthesized.count() >= 2, "{losses:?}");

@@ -2,7 +2,7 @@
 
 use super::digest::sha256;
 use super::list::List;
-use super::write::{BlockWriter, Conversation, Made, Outcome};
+use super::write::{BlockWriter, Conversation, Made, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::above;
 use crate::document::json::{Json, Object, Text};
@@ -149,7 +149,7 @@ impl<'a> BlockWriter<'a, '_> {
         &mut self,
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
-        entry: &Outcome<'a>,
+        entry: &ToolOutcome<'a>,
         name: &'a str,
         at: UnixNanos,
     ) -> usize {

@@ -92,17 +92,17 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map.add_filled("embedded_texts", operation.embedded_texts.as_slice());
     map.add_filled("vector_count", operation.vector_count);
     if let Some(memory) = &operation.memory {
-        let mut told = memory.filled_facts();
+        let mut written = memory.filled_facts();
         // What is read from a memory may be recorded as a search too.
         for (own, of_search) in [("query", "query"), ("results", "documents")] {
-            if told
+            if written
                 .get(own)
                 .is_some_and(|value| map.get(of_search).is_some_and(|known| *known == *value))
             {
-                let _ = told.remove(own);
+                let _ = written.remove(own);
             }
         }
-        map.add_filled("memory", told);
+        map.add_filled("memory", written);
     }
     if let Some(tool) = &operation.tool {
         map.add_filled("tool_name", tool.name.as_ref());
@@ -189,9 +189,9 @@ pub(super) fn tools(definitions: &[ToolDefinition]) -> Json<'_> {
 
 /// What training tools ask for, but for the reward.
 pub(super) fn training(training: &Training) -> Object<'_> {
-    let mut told = training.filled_facts();
-    let _ = told.remove("reward");
-    told
+    let mut written = training.filled_facts();
+    let _ = written.remove("reward");
+    written
 }
 
 /// The run as a whole.
@@ -219,25 +219,25 @@ fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     if !represents_run(operation.kind) {
         return Object::new();
     }
-    let mut told = details(run, step);
-    let _ = told.swap_remove("time");
-    told.add_filled("model_call", model_call(operation));
-    told.add_filled("tools", tools(&operation.tool_definitions));
-    told.extend(about(operation));
+    let mut written = details(run, step);
+    let _ = written.swap_remove("time");
+    written.add_filled("model_call", model_call(operation));
+    written.add_filled("tools", tools(&operation.tool_definitions));
+    written.extend(about(operation));
     let agent = operation.agent.name.as_ref();
-    told.add_filled("agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
+    written.add_filled("agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
     let of_run = run.failure.as_ref().map(|failed| &failed.failure);
     if operation.failure.as_ref() != of_run {
-        told.extend(error(operation));
+        written.extend(error(operation));
     }
-    told.add_filled("reward", number(operation.training.reward));
-    told.add_filled("training", training(&operation.training));
-    if !told.is_empty() {
-        told.insert("kind", operation.kind.name());
-        told.insert("name", operation.name.as_str());
-        told.add_filled("span_id", step.span_id.map(|span| span.to_string()));
+    written.add_filled("reward", number(operation.training.reward));
+    written.add_filled("training", training(&operation.training));
+    if !written.is_empty() {
+        written.insert("kind", operation.kind.name());
+        written.insert("name", operation.name.as_str());
+        written.add_filled("span_id", step.span_id.map(|span| span.to_string()));
     }
-    told
+    written
 }
 
 /// Whether a root of this kind represents the run.

@@ -127,8 +127,8 @@ fn memory<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>,
 
 fn handoff<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>, Json<'a>) {
     let state = operation.state.as_ref();
-    if let Some(Json::Object(told)) = beside.get_mut("state") {
-        take(told, &["old_value", "new_value", "reason"]);
+    if let Some(Json::Object(written)) = beside.get_mut("state") {
+        take(written, &["old_value", "new_value", "reason"]);
     }
     beside.retain(|_, value| !value.is_empty());
     let from = state.and_then(|state| state.old_value.as_ref()).into();
@@ -140,8 +140,8 @@ fn handoff<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>
 }
 
 /// Removes what is written elsewhere.
-fn take(facts: &mut Object<'_>, told: &[&str]) {
+fn take(facts: &mut Object<'_>, written: &[&str]) {
     if !facts.is_empty() {
-        facts.retain(|key, _| !told.contains(&key));
+        facts.retain(|key, _| !written.contains(&key));
     }
 }

@@ -3,7 +3,7 @@
 use super::calls::tool_name;
 use super::facts;
 use super::list::List;
-use super::write::{BlockWriter, Conversation, Made, Outcome};
+use super::write::{BlockWriter, Conversation, Made, ToolOutcome};
 use crate::blocks::document::SubType;
 use crate::blocks::limits::{above, pieces};
 use crate::document::json::{Json, Object};
@@ -14,7 +14,7 @@ use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
 
 impl<'a> BlockWriter<'a, '_> {
-    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: Outcome<'a>, at: UnixNanos) {
+    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: ToolOutcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
@@ -51,12 +51,12 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// A result of a call and a tool that nobody recorded: a block for it needs a call with a name, so the block before it has it.
-    fn result_of_nothing(&mut self, list: &mut List<'a>, entry: Outcome<'a>) {
+    fn result_of_nothing(&mut self, list: &mut List<'a>, entry: ToolOutcome<'a>) {
         let what = format!("tool_result {}: neither its call nor its tool was recorded", entry.call_id);
         self.lose(None, what, LossReason::NoPlace);
-        let told = Object::from([("call_id", entry.call_id.into()), ("output", entry.result)]);
+        let presented = Object::from([("call_id", entry.call_id.into()), ("output", entry.result)]);
         if let Some(block) = list.drafts.len().checked_sub(1).and_then(|last| list.block(last)) {
-            block.push("results_without_call", told);
+            block.push("results_without_call", presented);
         }
     }
 
@@ -67,21 +67,21 @@ impl<'a> BlockWriter<'a, '_> {
         };
         let is_own = list.drafts.get(call).is_some_and(|draft| draft.author == Some(tool));
         let about = beside_call(list, call, &Json::Null, &step.operation);
-        let mut told = Object::new();
+        let mut presented = Object::new();
         if !is_own {
-            told.insert("kind", step.operation.kind.name());
-            told.insert("name", step.operation.name.as_str());
-            told.extend(facts::origin(self.run, step));
+            presented.insert("kind", step.operation.kind.name());
+            presented.insert("name", step.operation.name.as_str());
+            presented.extend(facts::origin(self.run, step));
         }
-        told.extend(facts::of_step(self.run, step, about));
-        told.extend(facts::error(&step.operation));
+        presented.extend(facts::of_step(self.run, step, about));
+        presented.extend(facts::error(&step.operation));
         let Some(block) = list.block(call) else { return };
         if is_own {
-            for (key, value) in told {
+            for (key, value) in presented {
                 block.annotate(key, value);
             }
         } else {
-            block.push("around", told);
+            block.push("around", presented);
         }
     }
 
@@ -217,8 +217,8 @@ impl<'a> BlockWriter<'a, '_> {
 fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operation: &'a Operation) -> Object<'a> {
     let mut about = facts::about(operation);
     let Some(block) = list.block(call) else { return about };
-    let Some(told) = block.payload.as_object() else { return about };
-    let is_written = |key: &str, value: &Json<'a>| told.get(key).is_some_and(|told| *told == *value);
+    let Some(presented) = block.payload.as_object() else { return about };
+    let is_written = |key: &str, value: &Json<'a>| presented.get(key).is_some_and(|presented| *presented == *value);
     let metadata = block.metadata.as_ref().and_then(Json::as_object);
     let is_whole = || !metadata.is_some_and(|metadata| metadata.contains_key("arguments_omitted"));
     let is_id = |value: &Json<'a>| {
@@ -246,11 +246,11 @@ fn error(failure: &Failure) -> Json<'_> {
 }
 
 /// Whether a result without an execution is one that the call has already.
-fn is_repeated(list: &mut List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
+fn is_repeated(list: &mut List<'_>, call: usize, entry: &ToolOutcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     list.outputs(call).contains(&output.to_string())
 }
 
-fn blank(entry: &Outcome<'_>) -> bool {
+fn blank(entry: &ToolOutcome<'_>) -> bool {
     entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()))
 }

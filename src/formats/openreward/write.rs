@@ -67,7 +67,7 @@ pub(super) struct Made<'a> {
 }
 
 /// What a tool gave back.
-pub(super) struct Outcome<'a> {
+pub(super) struct ToolOutcome<'a> {
     pub(super) call_id: Text<'a>,
     pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
@@ -77,7 +77,7 @@ pub(super) struct Outcome<'a> {
     pub(super) name: Option<&'a str>,
 }
 
-impl<'a> From<&'a ResultEntry> for Outcome<'a> {
+impl<'a> From<&'a ResultEntry> for ToolOutcome<'a> {
     fn from(entry: &'a ResultEntry) -> Self {
         Self {
             call_id: (&entry.call_id).into(),
@@ -240,7 +240,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                     .result
                     .as_deref()
                     .map_or_else(|| content::content(message).into(), Json::from);
-                let outcome = Outcome {
+                let outcome = ToolOutcome {
                     call_id: message.tool_call_id.as_deref().unwrap_or_default().into(),
                     tool: None,
                     result,

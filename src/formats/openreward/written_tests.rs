@@ -61,10 +61,10 @@ fn what_lost_its_parent_is_an_orphan() {
 
 #[test]
 fn blocks_become_the_spans_of_their_conversation() {
-    let told = as_conversations(talk());
-    assert!(told.iter().all(|span| text_of(span).is_none()));
-    assert!(told.iter().all(|span| span.trace_id == trace_id_of("tr_talk")));
-    assert!(told.iter().any(|span| span.name.contains('f') && span.parent.is_some()));
+    let written = as_conversations(talk());
+    assert!(written.iter().all(|span| text_of(span).is_none()));
+    assert!(written.iter().all(|span| span.trace_id == trace_id_of("tr_talk")));
+    assert!(written.iter().any(|span| span.name.contains('f') && span.parent.is_some()));
     // Spans of other traces stay, and so does a block whose parent is missing.
     let other = Span::new(
         TraceId::from_bytes(&[1; 16]).unwrap(),
@@ -74,9 +74,9 @@ fn blocks_become_the_spans_of_their_conversation() {
     let mut spans = talk();
     spans.remove(1);
     spans.push(other.clone());
-    let told = as_conversations(spans);
-    assert!(told.contains(&other));
-    assert_eq!(told.iter().filter_map(text_of).count(), 1, "the result without its call");
+    let written = as_conversations(spans);
+    assert!(written.contains(&other));
+    assert_eq!(written.iter().filter_map(text_of).count(), 1, "the result without its call");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_model_calls_repeat_is_known_from_their_blocks() {
         )
     };
     let result = |id: &str, parent| (SubType::ToolResult, Some(parent), json!({"call_id": id, "output": "found"}));
-    let told = [
+    let written = [
         message("user", "one"),
         think("hm"),
         message("assistant", "two"),
@@ -123,7 +123,7 @@ fn what_model_calls_repeat_is_known_from_their_blocks() {
         call("c3"),
     ];
     let mut spans = Vec::new();
-    for (at, (sub_type, parent, payload)) in told.iter().enumerate() {
+    for (at, (sub_type, parent, payload)) in written.iter().enumerate() {
         let span = block(&format!("tb_{at}"), *sub_type, *parent, payload, at as u64 + 1);
         spans.push(span);
     }

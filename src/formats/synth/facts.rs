@@ -85,11 +85,11 @@ fn tokens(counts: Object<'_>) -> Object<'_> {
 
 /// Adds the whole input and output to the facts of an operation: those of a tool are mostly its arguments and result.
 pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
-    let told = [
+    let written = [
         ("input", "arguments", content::whole_input(operation)),
         ("output", "result", content::whole_output(operation)),
     ];
-    for (name, of_tool, whole) in told {
+    for (name, of_tool, whole) in written {
         let Some(whole) = whole else { continue };
         if map.get(of_tool).is_some_and(|of_tool| *of_tool == whole) {
             map.remove(of_tool);
@@ -137,25 +137,25 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     }
     map.insert_filled("error", run_failure(run));
     if let Some(root) = run.root.and_then(|root| run.steps.get(root)) {
-        let mut told = Object::new();
-        told.insert("kind", root.operation.kind.name());
-        told.insert("name", root.operation.name.as_str());
-        told.insert_filled("span_id", root.span_id.map(|span| span.to_string()));
+        let mut written = Object::new();
+        written.insert("kind", root.operation.kind.name());
+        written.insert("name", root.operation.name.as_str());
+        written.insert_filled("span_id", root.span_id.map(|span| span.to_string()));
         if !has_event(&root.operation) {
             // The task is at the top.
-            told.extend(of_step(run, root, &["task"]));
+            written.extend(of_step(run, root, &["task"]));
             if run.failure.as_ref().map(|failed| failed.span_id) != root.span_id {
-                error(&mut told, &root.operation);
+                error(&mut written, &root.operation);
             }
             if !repeats(root.operation.kind) {
-                in_and_out(&mut told, &root.operation);
+                in_and_out(&mut written, &root.operation);
             }
         }
         let task = &root.operation.task;
         map.insert_filled("task_description", task.description.as_ref());
         map.insert_filled("task_goal", task.goal.as_ref());
         map.insert_filled("task_input", task.input.as_ref());
-        map.insert("root", told);
+        map.insert("root", written);
     }
     map.insert_filled("resource", &run.resource);
     // Its keys are distinct: only those that are here already can come again.
@@ -187,15 +187,15 @@ pub(super) fn is_feedback(operation: &Operation) -> bool {
 
 /// Whether a guardrail was tripped.
 pub(super) fn blocks(operation: &Operation) -> bool {
-    let says = |map: &Map<String, Value>| {
+    let is_tripped = |map: &Map<String, Value>| {
         ["tripwire_triggered", "triggered", "blocked"]
             .iter()
             .any(|key| map.get(*key) == Some(&Value::Bool(true)))
     };
     operation.failure.is_some()
-        || operation.output.get().and_then(Value::as_object).is_some_and(says)
-        || says(&operation.metadata)
-        || says(&operation.unmapped)
+        || operation.output.get().and_then(Value::as_object).is_some_and(is_tripped)
+        || is_tripped(&operation.metadata)
+        || is_tripped(&operation.unmapped)
 }
 
 /// Whether input and output repeat the conversation inside.

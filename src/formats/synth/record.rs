@@ -97,28 +97,28 @@ pub(super) fn record<'a>(
             ));
         }
         // A conversation may hold more calls of this turn than its own, or not all.
-        let told = match call.id.as_deref() {
+        let written = match call.id.as_deref() {
             Some(id) => by_id.get(id).copied(),
             None => call_ids.get(index),
         };
-        let told = told.map(|(_, told)| told);
-        if call.id.is_none() && told.is_some() {
+        let written = written.map(|(_, written)| written);
+        if call.id.is_none() && written.is_some() {
             metadata.insert("call_id_derived", true);
             losses.push(Loss::new(
                 step.span_id,
                 format!("tool call {}: call_id", call.name),
                 LossReason::Synthesized,
             ));
-        } else if let Some(told) = told
-            && call.id.as_deref() != Some(&**told)
+        } else if let Some(written) = written
+            && call.id.as_deref() != Some(&**written)
         {
-            metadata.insert("message_call_id", told.clone());
+            metadata.insert("message_call_id", written.clone());
         }
         record.output_tool_calls.push(ToolCallSpec {
             name: (&call.name).into(),
             arguments_json: arguments_json(call),
             arguments: Some(arguments.into()),
-            call_id: call.id.as_deref().map(Text::from).or_else(|| told.cloned()),
+            call_id: call.id.as_deref().map(Text::from).or_else(|| written.cloned()),
             index: i64::try_from(index).ok(),
             parent_call_id: None,
             metadata,

@@ -74,14 +74,14 @@ impl<'a> Events<'a> {
 
     /// The last score of a finished run ends the episode, unless the spans record otherwise or another event ended it.
     pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
-        let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
+        let records = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
         let elsewhere = |step: &Step| {
             facts::is_feedback(&step.operation)
                 && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
         };
         let cut = |step: &Step| step.operation.training.truncated == Some(true) && !facts::is_feedback(&step.operation);
-        let is_known = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
-        let ended = says(true) || (!is_known && run.ended_at.is_some());
+        let is_known = records(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
+        let ended = records(true) || (!is_known && run.ended_at.is_some());
         let terminated = ended && !run.steps.iter().any(elsewhere);
         let truncated = run.steps.iter().any(cut);
         if !terminated && !truncated {

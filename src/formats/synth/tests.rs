@@ -53,8 +53,8 @@ fn follows_the_rules(value: &Value) {
             let own: Vec<&Value> = all.iter().filter(|one| one["metadata"]["step_id"] == step["step_id"]).collect();
             assert_eq!(own, list(step, part).iter().collect::<Vec<_>>());
         }
-        let told: usize = steps.iter().map(|step| list(step, part).len()).sum();
-        assert_eq!(told, all.len(), "every one belongs to a step");
+        let written: usize = steps.iter().map(|step| list(step, part).len()).sum();
+        assert_eq!(written, all.len(), "every one belongs to a step");
     }
     for message in list(value, "markov_blanket_message_history") {
         let content = &message["content"];

@@ -34,13 +34,13 @@ impl Described {
         else {
             return false;
         };
-        let says = |call: &Node| {
+        let gives_answer = |call: &Node| {
             call.operation
                 .output_messages
                 .iter()
                 .flatten()
                 .any(|message| message.content().trim() == answer.trim())
         };
-        during.any(says)
+        during.any(gives_answer)
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
         no_usage &= usage.is_empty();
         no_cost &= cost == Cost::default();
     }
-    let Some(mut told) = nodes.get(agent).map(|node| Operation {
+    let Some(mut noted) = nodes.get(agent).map(|node| Operation {
         usage: node.operation.usage,
         cost: node.operation.cost,
         ..Operation::default()
@@ -25,14 +25,14 @@ pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
         return;
     };
     let Some(call) = nodes.get_mut(*last) else { return };
-    let given = give(&mut told, &mut call.operation, (no_usage, no_cost));
+    let given = give(&mut noted, &mut call.operation, (no_usage, no_cost));
     let span = call.span_id;
     if let (Some(what), true) = (given, calls.len() > 1) {
         nodes.findings.push(finding(span, what, calls.len()));
     }
     if let Some(node) = nodes.get_mut(agent) {
-        node.operation.usage = told.usage;
-        node.operation.cost = told.cost;
+        node.operation.usage = noted.usage;
+        node.operation.cost = noted.cost;
     }
 }
 

@@ -26,7 +26,7 @@ const LOOKED_AT: usize = 64;
 const LEAST_BEGINNING: usize = 16;
 
 /// What is known of one model input.
-pub(super) struct Known {
+pub(super) struct KnownInput {
     /// For each message of the input the one of the conversation that it is.
     pub(super) messages: Vec<Option<MessageId>>,
     /// Messages that only repeat a system prompt or a result, without its role.
@@ -58,7 +58,7 @@ impl Input<'_> {
 const LOOKED_BACK: usize = 1_024;
 
 impl Conversation {
-    pub(super) fn align(&self, input: &Input<'_>) -> Known {
+    pub(super) fn align(&self, input: &Input<'_>) -> KnownInput {
         let mut search = Search::of(self, input);
         let anchor = self.anchor(input);
         let most = LOOKED_BACK + 4 * input.messages.len();
@@ -195,7 +195,7 @@ fn is_same_call(one: &ToolCall, other: &ToolCall) -> bool {
 struct Search<'a> {
     conversation: &'a Conversation,
     input: &'a Input<'a>,
-    known: Known,
+    known: KnownInput,
     /// Which keys of which messages were found; made when a message is looked for in the whole conversation.
     used: Option<HashSet<(MessageId, Key)>>,
     /// The ids of all calls in the input.
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
         Self {
             conversation,
             input,
-            known: Known {
+            known: KnownInput {
                 messages: vec![None; input.messages.len()],
                 repeated: Vec::new(),
                 cut: false,
@@ -365,7 +365,7 @@ impl<'a> Search<'a> {
         under(Speaker::System) || under(Speaker::Assistant) || is_result()
     }
 
-    fn finish(mut self, history: &[MessageId]) -> Known {
+    fn finish(mut self, history: &[MessageId]) -> KnownInput {
         let found: HashSet<MessageId> = self.known.messages.iter().flatten().copied().collect();
         self.known.cut = history.iter().any(|id| !found.contains(id));
         self.known

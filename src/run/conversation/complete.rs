@@ -16,8 +16,8 @@ fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<Cal
     if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
         return Vec::new();
     }
-    let told: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
-    let is_known = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
+    let recorded: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
+    let is_known = |call: &ToolCall| call.id.as_ref().is_some_and(|id| recorded.contains(id));
     if !own.tool_calls.iter().all(is_known) {
         return Vec::new();
     }
@@ -90,10 +90,10 @@ impl Conversation {
                 known.retain(|call| !draft.calls.contains(call));
             }
         }
-        for (at, told) in draft.calls.iter().zip(&message.tool_calls) {
+        for (at, recorded) in draft.calls.iter().zip(&message.tool_calls) {
             let Some(call) = self.calls.get_mut(*at) else { continue };
-            call.call.clone_from(told);
-            if let Some(id) = &told.id {
+            call.call.clone_from(recorded);
+            if let Some(id) = &recorded.id {
                 let known = self.by_id.entry(id.as_str().to_owned()).or_default();
                 if !known.contains(at) {
                     known.push(*at);

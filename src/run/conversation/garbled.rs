@@ -7,19 +7,19 @@ use crate::operation::ToolCall;
 use crate::run::arguments::same_value;
 
 /// Whether the calls of an answer are what a stream left of those in a history.
-pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clone, told: &[ToolCall]) -> bool {
+pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clone, noted: &[ToolCall]) -> bool {
     let joined = recorded.clone().find_map(joined);
     if let Some(joined) = joined {
-        let told: Vec<&Value> = told.iter().filter_map(|call| call.arguments.as_ref()).collect();
-        return joined.len() == told.len() && joined.iter().zip(&told).all(|(one, other)| same_value(one, other));
+        let noted: Vec<&Value> = noted.iter().filter_map(|call| call.arguments.as_ref()).collect();
+        return joined.len() == noted.len() && joined.iter().zip(&noted).all(|(one, other)| same_value(one, other));
     }
-    let is_named_alike = || recorded.clone().map(|call| &call.name).eq(told.iter().map(|call| &call.name));
+    let is_named_alike = || recorded.clone().map(|call| &call.name).eq(noted.iter().map(|call| &call.name));
     let is_other_id = |(one, other): (&ToolCall, &ToolCall)| one.id.is_some() && other.id.is_some() && one.id != other.id;
     recorded.clone().next().is_some()
         && recorded.clone().all(|call| !has_arguments(call))
-        && told.iter().any(has_arguments)
+        && noted.iter().any(has_arguments)
         && is_named_alike()
-        && !recorded.zip(told).any(is_other_id)
+        && !recorded.zip(noted).any(is_other_id)
 }
 
 /// The arguments of several calls of one call, concatenated.
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn what_a_stream_left() {
-        let told = [call("look", json!({"at": 1})), call("hear", json!({"at": 2}))];
-        let left = |recorded: &[ToolCall]| is_left_of(recorded.iter(), &told);
+        let noted = [call("look", json!({"at": 1})), call("hear", json!({"at": 2}))];
+        let left = |recorded: &[ToolCall]| is_left_of(recorded.iter(), &noted);
         let joined = |text: &str| ToolCall {
             arguments_text: Some(text.to_owned()),
             ..call("hear", json!({"at": 1}))

@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(
             resolve(&[Message::text(Role::User, "Where?")], None),
             None,
-            "the client says the roles"
+            "the client records the roles"
         );
     }
 

@@ -1,6 +1,6 @@
 //! One model call joins its conversation: what is new in its input, then its output.
 
-use super::align::{Input, Known};
+use super::align::{Input, KnownInput};
 use super::draft::{Conversation, DraftCall, Origin, SeenResult};
 use super::history::{History, SharedBeginning};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned_from};
@@ -33,7 +33,7 @@ fn shared_number(node: &Node) -> Option<usize> {
 }
 
 /// Messages of an input: with the keys of each, which of them are known, and the ids that results lack, by place.
-type HeardMessages<'a> = (&'a [Message], Vec<Vec<Key>>, Known, HashMap<usize, String>);
+type HeardMessages<'a> = (&'a [Message], Vec<Vec<Key>>, KnownInput, HashMap<usize, String>);
 
 impl Conversation {
     /// Takes a model call. What its input contains of earlier answers is filled into their nodes.

@@ -38,9 +38,9 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
                     continue;
                 }
                 let Some(node) = readings.get_mut(index) else { continue };
-                let (span, says) = (node.span_id, has_facts(&node.operation));
+                let (span, is_of_use) = (node.span_id, has_facts(&node.operation));
                 node.operation.kind = Kind::Plain;
-                if says {
+                if is_of_use {
                     readings.findings.push(Finding::new(
                         Some(span),
                         FindingKind::StrayDetail,

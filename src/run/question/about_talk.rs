@@ -48,31 +48,35 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
         .filter(|(_, scope)| !scope.aside && scope.called_by.is_none() && is_unrelated(scope));
     let mut candidates = candidates
         .filter_map(|(id, scope)| {
-            let told = talk(scope).filter(|_| !asks_for_tools(scope))?;
-            Some((id, makes(&told)?, told))
+            let recorded = talk(scope).filter(|_| !asks_for_tools(scope))?;
+            Some((id, makes(&recorded)?, recorded))
         })
         .peekable();
     if candidates.peek().is_none() {
         return Vec::new();
     }
     // The latest of each moment is enough: a call about a conversation is about its end.
-    let others: Vec<Talk<'_>> = top.into_iter().filter_map(talk).filter(|told| makes(told).is_none()).collect();
+    let others: Vec<Talk<'_>> = top
+        .into_iter()
+        .filter_map(talk)
+        .filter(|recorded| makes(recorded).is_none())
+        .collect();
     candidates
-        .filter(|(_, makes, told)| {
-            let before = others.iter().filter(|other| other.ends <= told.begins);
+        .filter(|(_, makes, recorded)| {
+            let before = others.iter().filter(|other| other.ends <= recorded.begins);
             before
                 .max_by_key(|other| other.ends)
-                .is_some_and(|other| is_about(told, other, *makes))
+                .is_some_and(|other| is_about(recorded, other, *makes))
         })
         .map(|(id, ..)| id)
         .collect()
 }
 
 /// Whether a call was given the conversation before it.
-fn is_about(told: &Talk<'_>, other: &Talk<'_>, makes: Makes) -> bool {
+fn is_about(recorded: &Talk<'_>, other: &Talk<'_>, makes: Makes) -> bool {
     let matches = |words: &str| {
         let words = words.trim();
-        !words.is_empty() && told.asked.iter().any(|asked| asked.contains(words))
+        !words.is_empty() && recorded.asked.iter().any(|asked| asked.contains(words))
     };
     let is_asked = other.asked.last().is_some_and(|asked| matches(asked));
     matches(&other.answer) && (is_asked || other.answer.trim().contains(char::is_whitespace)) || makes == Makes::Label && is_asked
@@ -115,8 +119,8 @@ fn asks_for_tools(scope: &Scope) -> bool {
 }
 
 /// What an instruction asks for, if it is something about a talk.
-fn makes(told: &Talk<'_>) -> Option<Makes> {
-    let instruction = told.prompt.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
+fn makes(recorded: &Talk<'_>) -> Option<Makes> {
+    let instruction = recorded.prompt.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| instruction.contains(word));
     let follows = has(&["follow-up", "follow up", "followup", "suggest"]) && instruction.contains("question");
     if has(&["title"]) || follows {

@@ -149,8 +149,8 @@ fn names_argument(nodes: &Nodes, conversation: &Conversation, waiting: &Waiting,
     let call = waiting.call.and_then(|call| conversation.calls.get(call)).map(|draft| &draft.call);
     let used = waiting.tool.and_then(|tool| nodes.get(tool)?.operation.tool.as_deref());
     let name = call.map(|call| call.name.as_str()).or_else(|| used?.name.as_deref());
-    if let (Some(name), Some(told)) = (name, &seen.message.name) {
-        return names::same_tool(told, name);
+    if let (Some(name), Some(recorded)) = (name, &seen.message.name) {
+        return names::same_tool(recorded, name);
     }
     let arguments = call.and_then(|call| call.arguments.as_ref()).or_else(|| used?.arguments.as_ref());
     let text = answer_text(&seen.message);

@@ -57,7 +57,7 @@ impl Work {
             total -= size;
             self.done.removed_segments += 1;
             self.done.removed_bytes += size;
-            self.tell();
+            self.notify();
             self.state.room.removed(size);
         }
         Ok(())

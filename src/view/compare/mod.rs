@@ -152,8 +152,8 @@ fn differ(of: &'static str, left: Option<&str>, right: Option<&str>) -> Option<D
 /// Two runs side by side. Work and memory are linear in the runs.
 pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
     let (left_steps, right_steps) = (compared_steps(left), compared_steps(right));
-    let keys = |told: &[ComparedStep<'_>]| -> Vec<(&'static str, String)> {
-        let keys = told.iter().map(|told| (told.key().0, told.key().1.to_owned()));
+    let keys = |reported: &[ComparedStep<'_>]| -> Vec<(&'static str, String)> {
+        let keys = reported.iter().map(|reported| (reported.key().0, reported.key().1.to_owned()));
         keys.collect()
     };
     let aligned = align::align(&keys(&left_steps), &keys(&right_steps));
@@ -177,8 +177,8 @@ pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
         };
         Some(Pair {
             change,
-            left: one.map(|told| told.side.clone()),
-            right: other.map(|told| told.side.clone()),
+            left: one.map(|reported| reported.side.clone()),
+            right: other.map(|reported| reported.side.clone()),
             differences,
         })
     });

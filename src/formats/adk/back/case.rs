@@ -37,7 +37,7 @@ pub(super) struct Case<'s> {
     /// Details of agents that have not spoken in the invocation yet.
     pub(super) details: HashMap<String, Details>,
     /// Details of agents so far.
-    told: HashMap<String, Details>,
+    recorded: HashMap<String, Details>,
     /// The responses that are still to come in the invocation, by their ids.
     pub(super) to_come: HashMap<String, usize>,
     /// The id that the next operation takes.
@@ -82,7 +82,7 @@ pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -
         frames: vec![Frame { dialogue, author: None }],
         builder,
         details: HashMap::new(),
-        told: HashMap::new(),
+        recorded: HashMap::new(),
         to_come: HashMap::new(),
         own_id: None,
     };
@@ -206,16 +206,20 @@ impl Case<'_> {
         let Some(new) = author.and_then(|author| self.details.remove(author)) else {
             return Vec::new();
         };
-        let told = self.told.entry(author.unwrap_or_default().to_owned()).or_default();
-        if told.instructions != new.instructions
+        let recorded = self.recorded.entry(author.unwrap_or_default().to_owned()).or_default();
+        if recorded.instructions != new.instructions
             && !new.instructions.is_empty()
             && let Some(frame) = self.frames.last_mut()
         {
             let prompt = Message::text(Role::System, new.instructions.as_str());
             frame.dialogue.instruct(prompt, at);
         }
-        let tools = if told.tools == new.tools { Vec::new() } else { new.tools.clone() };
-        *told = new;
+        let tools = if recorded.tools == new.tools {
+            Vec::new()
+        } else {
+            new.tools.clone()
+        };
+        *recorded = new;
         tools
     }
 }

@@ -182,15 +182,15 @@ impl Case<'_> {
             let detail = "it names no call: it answers the first one that waits";
             builder.note(&at.path, NoteKind::ByPosition, detail);
         }
-        let mut told = tool_message(&open);
+        let mut noted = tool_message(&open);
         match &answer.failure {
             Some(failure) => {
-                told.is_error = true;
-                told.parts = failure.message.iter().map(|words| Part::Text(words.clone())).collect();
+                noted.is_error = true;
+                noted.parts = failure.message.iter().map(|words| Part::Text(words.clone())).collect();
             }
-            None => told.result = answer.value.clone().map(Box::new),
+            None => noted.result = answer.value.clone().map(Box::new),
         }
-        dialogue.result(span, &open, told, answer, builder);
+        dialogue.result(span, &open, noted, answer, builder);
         Ok(())
     }
 

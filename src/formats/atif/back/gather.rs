@@ -25,7 +25,7 @@ pub(super) struct Gathered {
     pub(super) joined: Vec<String>,
     /// The others, with the reason.
     pub(super) missing: Vec<(String, String)>,
-    told: HashSet<String>,
+    recorded: HashSet<String>,
 }
 
 impl Gathered {
@@ -38,7 +38,7 @@ impl Gathered {
     }
 
     fn missing(&mut self, name: &str, reason: String) {
-        if self.told.insert(name.to_owned()) {
+        if self.recorded.insert(name.to_owned()) {
             self.missing.push((name.to_owned(), reason));
         }
     }

@@ -26,9 +26,9 @@ pub(super) fn read(log: &At<'_>, eval: &At<'_>, sample: &At<'_>, is_first: bool,
     let events = sample.some("events").map(|events| events.items()).transpose()?.unwrap_or_default();
     let is_call = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("model");
     let has_calls = events.iter().any(is_call);
-    let mut told = Events::new(builder, &mut texts, &mut pool);
+    let mut recorded = Events::new(builder, &mut texts, &mut pool);
     for event in &events {
-        told.event(event)?;
+        recorded.event(event)?;
     }
     words_of_agents(sample, builder);
     if has_calls {
@@ -127,10 +127,10 @@ fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, builder: &mut Tr
 fn left_over(sample: &At<'_>, events: &[At<'_>], texts: &mut Attachments<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let Some(messages) = sample.some("messages") else { return Ok(()) };
     let messages = messages.items()?;
-    let told = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("info");
+    let recorded = |event: &At<'_>| event.value.get("event").and_then(Value::as_str) == Some("info");
     let is_listed_separately = events
         .iter()
-        .any(|event| told(event) && event.value.get("source") == Some(&Value::from("message")));
+        .any(|event| recorded(event) && event.value.get("source") == Some(&Value::from("message")));
     let role = |at: &At<'_>| at.value.get("role").and_then(Value::as_str).map(str::to_owned);
     let count = messages.iter().rev().take_while(|at| role(at).as_deref() == Some("user")).count();
     if is_listed_separately {

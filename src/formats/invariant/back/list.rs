@@ -17,7 +17,7 @@ use crate::transcript::content as step_content;
 
 /// A call in the list.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownCall {
     call: ToolCall,
     /// The model call that made it.
     caller: Option<usize>,
@@ -35,7 +35,7 @@ struct ListHistory {
     history: HistoryId,
     /// The first message that no model call was given yet.
     unheard: usize,
-    calls: HashMap<String, Known>,
+    calls: HashMap<String, KnownCall>,
     /// The ids of calls that messages of the history ask for.
     asked: HashSet<String>,
     last_call: Option<String>,
@@ -45,7 +45,7 @@ struct ListHistory {
     /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
     names_spans: bool,
     /// The span of each event.
-    told: Vec<Option<usize>>,
+    noted: Vec<Option<usize>>,
 }
 
 impl<'s> Reader<'s> {
@@ -65,7 +65,7 @@ impl<'s> Reader<'s> {
             without_id: VecDeque::new(),
             tools: Vec::new(),
             names_spans: events.iter().any(names_span),
-            told: Vec::new(),
+            noted: Vec::new(),
         };
         for event in events {
             event.object()?;
@@ -82,7 +82,7 @@ impl<'s> Reader<'s> {
                 }
                 None => return Err(event.refuse("an event has a `role`, or is a call or a list of `tools`")),
             };
-            said.told.push(index);
+            said.noted.push(index);
         }
         self.left_over(agent, said)
     }
@@ -320,7 +320,7 @@ impl<'s> Reader<'s> {
         mut metadata: Map<String, Value>,
         stamp: Option<UnixNanos>,
         agent: usize,
-        known: &Known,
+        known: &KnownCall,
     ) -> usize {
         let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), event);
         let start = started(&metadata, stamp);
@@ -395,7 +395,7 @@ impl<'s> Reader<'s> {
             }
             add_left_over_input(&message, agent, self.builder);
         }
-        Ok(said.told)
+        Ok(said.noted)
     }
 }
 
@@ -406,7 +406,7 @@ impl ListHistory {
         if call.recorded_id().is_none() && caller.is_some() {
             self.without_id.push_back(id.clone());
         }
-        self.calls.insert(id, Known { call, caller, kind });
+        self.calls.insert(id, KnownCall { call, caller, kind });
     }
 }
 

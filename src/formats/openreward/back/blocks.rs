@@ -22,7 +22,7 @@ struct Turn<'a> {
     calls: Vec<ToolCall>,
 }
 
-struct Known {
+struct KnownCall {
     call: ToolCall,
     caller: Option<usize>,
     kind: Kind,
@@ -44,7 +44,7 @@ struct AgentHistory<'a> {
     history: HistoryId,
     unheard: usize,
     turn: Option<Turn<'a>>,
-    calls: HashMap<String, Known>,
+    calls: HashMap<String, KnownCall>,
 }
 
 impl<'s> Reader<'s> {
@@ -162,7 +162,7 @@ impl<'s> Reader<'s> {
         } else {
             self.turn(block, agent, said, false).calls.push(call.clone());
         }
-        let known = Known {
+        let known = KnownCall {
             call,
             caller: None,
             kind: kind.unwrap_or(Kind::Tool),
@@ -213,7 +213,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &Known) -> usize {
+    fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &KnownCall) -> usize {
         let metadata = facts::metadata(block.value);
         let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), block);
         let mut operation = Operation {
@@ -311,7 +311,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Deltas become the result of their execution, in the order of `seq`.
-    fn join(&mut self, calls: HashMap<String, Known>) {
+    fn join(&mut self, calls: HashMap<String, KnownCall>) {
         for (index, mut pieces) in calls.into_values().filter_map(|known| known.pieces) {
             pieces.sort_by_key(|piece| piece.seq.unwrap_or(u64::MAX));
             let texts: Option<String> = pieces.iter().map(|piece| piece.value.as_str()).collect();

@@ -162,9 +162,9 @@ fn every_operation_is_told_or_lost() {
             let runs = [run];
             let mut documents = OpenReward::assemble(&runs, &options(&[]));
             let Assembled { document, losses } = documents.remove(0);
-            let told = serde_json::to_string(&document).unwrap().contains("eee19b7ec3c1b900");
+            let written = serde_json::to_string(&document).unwrap().contains("eee19b7ec3c1b900");
             let lost = losses.iter().any(|loss| loss.span_id == span(0x900));
-            assert!(told || lost || kind == Kind::Plain, "{kind:?}");
+            assert!(written || lost || kind == Kind::Plain, "{kind:?}");
         }
     }
 }

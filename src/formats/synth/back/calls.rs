@@ -9,7 +9,7 @@ use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolCa
 use crate::transcript::fact_groups::FactGroup as _;
 
 /// Reads a record into the operation.
-pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventWords) -> Result<()> {
+pub(super) fn read(record: &At<'_>, operation: &mut Operation, recorded: &mut EventWords) -> Result<()> {
     record.object()?;
     let list = |key: &str| record.some(key).map(|list| list.items()).transpose();
     let input = list("input_messages")?.unwrap_or_default();
@@ -47,14 +47,14 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
     }
     let messages = operation.input_messages.iter().flatten().chain(&output);
     for message in messages {
-        told.words.insert(message.content().trim().to_owned());
-        told.calls.extend(message.tool_call_id.clone());
+        recorded.words.insert(message.content().trim().to_owned());
+        recorded.calls.extend(message.tool_call_id.clone());
     }
     let calls = output.iter().flat_map(|message| &message.tool_calls);
     for id in calls.filter_map(|call| call.id.as_ref()) {
-        told.asked.insert(id.as_str().to_owned());
+        recorded.asked.insert(id.as_str().to_owned());
         if id.is_derived() {
-            told.derived_ids.insert(id.as_str().to_owned());
+            recorded.derived_ids.insert(id.as_str().to_owned());
         }
     }
     operation.output_messages = (!output.is_empty()).then_some(output);

@@ -15,7 +15,7 @@ struct Reader<'s> {
     builder: &'s mut TraceBuilder,
     /// The agents by the names in front of their systems.
     agents: HashMap<String, usize>,
-    told: EventWords,
+    noted: EventWords,
 }
 
 /// Reads the events as drafts; returns the words and calls in them.
@@ -23,7 +23,7 @@ pub(super) fn read(history: &[At<'_>], messages: &Messages, builder: &mut TraceB
     let mut reader = Reader {
         builder,
         agents: HashMap::new(),
-        told: EventWords::default(),
+        noted: EventWords::default(),
     };
     // Agents first: what they did hangs under them.
     let is_agent = |event: &&At<'_>| event.value.pointer("/metadata/kind").and_then(Value::as_str) == Some("agent");
@@ -46,7 +46,7 @@ pub(super) fn read(history: &[At<'_>], messages: &Messages, builder: &mut TraceB
             _ => return Err(event.refuse("an event has `actions`, `reward` or `call_records`")),
         }
     }
-    Ok(reader.told)
+    Ok(reader.noted)
 }
 
 /// Whether an event is a reward or a judgement of another operation.
@@ -150,7 +150,7 @@ impl Reader<'_> {
         operation.cost.total = event.value.get("cost_usd").and_then(Value::as_f64);
         self.take(metadata, &mut operation);
         if let Some(first) = records.first() {
-            calls::read(first, &mut operation, &mut self.told)?;
+            calls::read(first, &mut operation, &mut self.noted)?;
         }
         let span_id = event.text_of("span_id")?;
         let index = self.add(event, span_id, around, operation);
@@ -167,7 +167,7 @@ impl Reader<'_> {
             };
             operation.model.response = record.text_of("model_name")?.map(str::to_owned);
             operation.model.provider = record.text_of("provider")?.map(str::to_owned);
-            calls::read(record, &mut operation, &mut self.told)?;
+            calls::read(record, &mut operation, &mut self.noted)?;
             let index = self.add(record, None, around, operation);
             let at = |key: &str| Ok(record.text_of(key)?.and_then(time));
             self.builder.times(index, at("started_at")?.or(end), at("completed_at")?);
@@ -191,7 +191,7 @@ impl Reader<'_> {
             .map(str::to_owned);
         let recorded = metadata.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
         let arguments = call_id.as_deref().and_then(|id| messages.arguments(id)).cloned();
-        self.told.calls.extend(call_id);
+        self.noted.calls.extend(call_id);
         let after = event.some("system_state_after").map(|after| after.value);
         let only = after.and_then(|after| after.as_object().filter(|map| map.len() == 1)?.get("result"));
         let result = only.or(after).cloned();
@@ -208,7 +208,7 @@ impl Reader<'_> {
                 let span = span_id.as_deref();
                 operation.tool = Some(Box::new(ToolUse {
                     name: Some(operation.name.clone()),
-                    call_id: recorded.filter(|id| Some(id.as_str()) != span && !self.told.derived_ids.contains(id)),
+                    call_id: recorded.filter(|id| Some(id.as_str()) != span && !self.noted.derived_ids.contains(id)),
                     arguments,
                     result,
                     ..ToolUse::default()

@@ -166,12 +166,12 @@ impl<'s, 'a> Graph<'s, 'a> {
         let place = if call.is_some() || is_sampled && said.role == Role::Assistant {
             let mut operation = self.operation(call, root)?;
             let known = &mut *operation.training;
-            for (slot, told) in [
+            for (slot, recorded) in [
                 (&mut known.prompt_token_ids, training.prompt_token_ids),
                 (&mut known.completion_token_ids, training.completion_token_ids),
                 (&mut known.logprobs, training.logprobs),
             ] {
-                *slot = slot.take().or(told);
+                *slot = slot.take().or(recorded);
             }
             let mut output = vec![said.clone()];
             output.append(&mut operation.output_messages.take().unwrap_or_default());

@@ -71,11 +71,11 @@ impl<'a> Graph<'_, 'a> {
             }
         }
         self.agents.finish(&self.tools, self.builder);
-        let told = |at: &At<'_>| number(at.value, "node");
-        let told: Vec<usize> = operations.iter().filter_map(told).collect();
+        let recorded = |at: &At<'_>| number(at.value, "node");
+        let recorded: Vec<usize> = operations.iter().filter_map(recorded).collect();
         let last_call = self.nodes.iter().rposition(|node| node.call.is_some() && node.agent == 0);
         for (index, node) in self.nodes.iter().enumerate().skip(last_call.map_or(0, |last| last + 1)) {
-            if node.agent == 0 && node.message.role == Role::User && !told.contains(&index) {
+            if node.agent == 0 && node.message.role == Role::User && !recorded.contains(&index) {
                 add_left_over_input(&node.message, 0, self.builder);
             }
         }
