@@ -16,6 +16,7 @@ mod limits;
 mod options;
 mod runs;
 mod session_files;
+mod session_variations;
 mod sessions;
 mod unknown_dialects;
 mod way_back;

@@ -1,5 +1,5 @@
 //! Runs as other tools export them: `tests/exports` has recorded cases in the form that Langfuse's and LangSmith's API give them out.
-//! The rows of chat messages are those of the spans that the client sent.
+//! The rows of chat messages are those of the spans that the client sent. `tests/console` has what the JavaScript SDK printed.
 #![expect(clippy::expect_used, reason = "a test")]
 
 use std::fs;
@@ -36,4 +36,38 @@ fn an_exported_run_has_the_messages_of_its_spans() {
             .collect();
         assert_eq!(rows(std::slice::from_ref(&export)), rows(&spans), "{case}");
     }
+}
+
+/// The spans and records of a file, as they are stored.
+fn stored(file: &Path, trace: &str) -> serde_json::Value {
+    let data = tempfile::tempdir().expect("a directory");
+    let data = data.path().to_str().expect("text");
+    let imported = spanbridge(&["import", "--data-dir", data, file.to_str().expect("text")]);
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+    let shown = spanbridge(&["show", "--spans", "--json", "--data-dir", data, trace]);
+    let mut stored = serde_json::from_slice(&shown.stdout).expect("JSON");
+    without_flags(&mut stored);
+    stored
+}
+
+/// Flags are not printed.
+fn without_flags(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(members) => {
+            members.shift_remove("flags");
+            members.values_mut().for_each(without_flags);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(without_flags),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_the_javascript_sdk_prints_is_what_it_exports() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/console");
+    let (printed, exported) = (folder.join("printed.txt"), folder.join("exported.json"));
+    let sent = fs::read_to_string(&exported).expect("reads");
+    let (_, rest) = sent.split_once("\"traceId\":\"").expect("an id");
+    let trace = rest.get(..32).expect("an id");
+    assert_eq!(stored(&printed, trace), stored(&exported, trace));
 }

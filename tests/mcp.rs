@@ -123,6 +123,19 @@ fn an_agent_reads_runs_within_a_budget() {
         "{step}"
     );
 
+    // Numbers are plain integers to a client, which may send them as text all the same.
+    for tool in tools["result"]["tools"].as_array().expect("a list") {
+        let of = |name: &str| &tool["inputSchema"]["properties"][name];
+        assert_eq!(
+            (&of("max_bytes")["type"], &of("offset")["type"]),
+            (&json!("integer"), &json!("integer")),
+            "{tool}"
+        );
+        assert_eq!(of("limit").get("type").is_none_or(|kind| kind == "integer"), true, "{tool}");
+    }
+    let (page, failed) = client.call("show_run", &json!({"trace": trace, "max_bytes": "512", "offset": " 3 "}));
+    assert!(!failed && page.contains("[bytes 3 to "), "{page}");
+
     // A long answer comes in pages, none of them longer than was asked for.
     let (whole, _) = client.call("read_document", &json!({"trace": trace, "format": "inspect"}));
     let (mut joined, mut offset) = (String::new(), 0);
@@ -249,4 +262,35 @@ fn a_server_has_the_tools_for_those_who_may_read() {
         &json!({"name": "x".repeat(70_000)}),
     );
     assert_eq!(status, 413);
+}
+
+/// Neither calls nor long answers stay in memory: each request stands alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thousand_calls_take_no_more_memory_than_a_hundred() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Serving::start(home.path());
+    let spans = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/oi-langchain-toolerror/001.traces.bin");
+    let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
+    let sent = agent
+        .post(format!("{}/v1/traces", server.http))
+        .header("content-type", "application/x-protobuf")
+        .send(std::fs::read(spans).expect("a file"));
+    assert!(sent.is_ok_and(|answer| answer.status() == 200));
+    let call = |tool: &str, arguments: Value| posted(&server, &[], "tools/call", &json!({"name": tool, "arguments": arguments})).1;
+    let runs = call("list_runs", json!({}));
+    let run: Value = serde_json::from_str(text_of(&runs).lines().next().expect("a run")).expect("JSON");
+    let trace = run["trace_id"].as_str().expect("an id");
+    let calls = |times: usize| {
+        for _ in 0..times {
+            let document = call("read_document", json!({"trace": trace, "format": "atif"}));
+            assert!(text_of(&document).contains("trajectory_id"), "{document}");
+            let compared = call("compare_runs", json!({"left": trace, "right": trace}));
+            assert!(text_of(&compared).contains("0 changed"), "{compared}");
+        }
+        server.peak_memory().expect("Linux tells")
+    };
+    let few = calls(50);
+    let many = calls(450);
+    assert!(many < few + (8 << 20), "{few} bytes after a hundred calls, {many} after a thousand");
 }

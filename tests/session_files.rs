@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serving::spanbridge;
 
 /// The recorded sessions.
-fn cases() -> Vec<PathBuf> {
+pub(crate) fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases");
     let mut cases: Vec<PathBuf> = fs::read_dir(folder)
         .expect("cases")
@@ -23,11 +23,11 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -42,14 +42,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Files whose lines are a session, by the ends of their names.
-fn is_session(path: &Path) -> bool {
+pub(crate) fn is_session(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let beside = ["usage_record.jsonl", "journal.jsonl"].contains(&name);
     path.extension().is_some_and(|end| end == "jsonl") && !beside
 }
 
 /// The documents of these inputs, and what is said beside them.
-fn documents(inputs: &[&Path]) -> (BTreeSet<String>, String) {
+pub(crate) fn documents(inputs: &[&Path]) -> (BTreeSet<String>, String) {
     // Rows of a run and of what is read back differ in the ids of their traces.
     let mut arguments = vec!["convert", "--to", "messages", "--option", "messages.origin=none"];
     arguments.extend(inputs.iter().map(|input| text(input)));

@@ -2,6 +2,7 @@
 //! does.
 
 mod batch;
+mod console;
 mod from;
 mod requests;
 mod stored_content;

@@ -23,6 +23,18 @@ pub(super) fn in_directory(path: &Path) -> Result<NewFile, Failure> {
     open(path).map_err(|source| write_failure(path, source))
 }
 
+/// Opens a file that must not be there yet: what other programs may have gone on with.
+pub(super) fn not_there(path: &Path) -> Result<NewFile, Failure> {
+    if fs::symlink_metadata(path).is_ok() {
+        let message = format!(
+            "{} is there already, and may have been continued; remove it, or name another directory",
+            path.display()
+        );
+        return Err(Failure::usage(message));
+    }
+    in_directory(path)
+}
+
 /// Opens a file that the call names. A plain file is replaced if it is one that this command wrote, which `is_own` determines by
 /// its first bytes, or if it is asked to. Devices and pipes are written to.
 pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Result<File, Failure> {

@@ -54,6 +54,8 @@ pub(super) enum Problem {
          session files of claude-code, codex, gemini-cli, qwen-code, copilot-cli, opencode and pi"
     )]
     Foreign { file: String, what: &'static str },
+    #[error("{file}: {objects} of a console cut off or broken, and left out")]
+    Console { file: String, objects: String },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
     #[error("{file}: and {more} more errors like this")]

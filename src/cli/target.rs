@@ -1,5 +1,6 @@
 //! Where documents go: standard output, or a directory; and what is reported about them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -85,6 +86,7 @@ impl Target {
             groups: LossGroups::default(),
             written: 0,
             replaced: 0,
+            own_names: HashSet::default(),
         })
     }
 }
@@ -137,6 +139,8 @@ pub(super) struct DocumentWriter {
     pub(super) written: usize,
     /// How many files of the same names there were before.
     replaced: usize,
+    /// The files that were written under names of the format's own.
+    own_names: HashSet<PathBuf>,
 }
 
 impl DocumentWriter {
@@ -272,8 +276,21 @@ impl DocumentWriter {
         };
         let container = self.format.container;
         let folder = self.set.as_ref().and_then(|set| set.folder(side));
-        let path = folder.as_ref().unwrap_or(directory).join(document.file_name(name, container));
-        let new = new_file::in_directory(&path)?;
+        let directory = folder.as_ref().unwrap_or(directory);
+        // Two documents of a session have one name of their own.
+        let own = document.own_file_name().map(|name| directory.join(name));
+        let own = own.filter(|path| self.own_names.insert(path.clone()));
+        let (path, new) = match own {
+            Some(path) => {
+                let new = new_file::not_there(&path)?;
+                (path, new)
+            }
+            None => {
+                let path = directory.join(document.file_name(name, container));
+                let new = new_file::in_directory(&path)?;
+                (path, new)
+            }
+        };
         self.replaced += usize::from(new.replaces);
         let written = document.write_file(container, new.file);
         written.map_err(|source| Failure::Write { path, source })

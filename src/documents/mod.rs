@@ -152,6 +152,12 @@ impl Document<'_> {
         self.content.text(layout)
     }
 
+    /// The name by which readers of the format look for its file, if they do.
+    #[must_use]
+    pub fn own_file_name(&self) -> Option<String> {
+        self.content.file_name()
+    }
+
     /// The name of its file, which begins with `stem`.
     #[must_use]
     pub fn file_name(&self, stem: &str, container: Option<Container>) -> String {

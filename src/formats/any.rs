@@ -144,6 +144,12 @@ impl AnyDocument<'_> {
     pub fn text(&self, layout: Layout) -> io::Result<String> {
         self.content.text(layout, self.room).map_err(io::Error::other)
     }
+
+    /// The name by which readers of the format look for its file, if they do.
+    #[must_use]
+    pub fn file_name(&self) -> Option<String> {
+        self.content.file_name()
+    }
 }
 
 /// What is asked of a document of any type.
@@ -151,6 +157,9 @@ trait Content {
     fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()>;
     fn text(&self, layout: Layout, room: usize) -> Result<String, String>;
     fn value(&self) -> serde_json::Result<Value>;
+    fn file_name(&self) -> Option<String> {
+        None
+    }
 }
 
 struct Typed<'a, F: Format>(F::Document<'a>);
@@ -166,6 +175,10 @@ impl<F: Format> Content for Typed<'_, F> {
 
     fn value(&self) -> serde_json::Result<Value> {
         serde_json::to_value(&self.0)
+    }
+
+    fn file_name(&self) -> Option<String> {
+        F::file_name(&self.0)
     }
 }
 

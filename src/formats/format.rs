@@ -67,6 +67,12 @@ pub trait Format {
         let _ = (documents, options, found);
     }
 
+    /// The name by which readers of the format look for the document's file, if they do.
+    fn file_name(document: &Self::Document<'_>) -> Option<String> {
+        let _ = document;
+        None
+    }
+
     /// Writes the document's JSON text on one line, appended to `text`. `Err` is what cannot be written.
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         text::write(document, text)

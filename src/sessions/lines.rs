@@ -11,6 +11,12 @@ use super::error::SessionError;
 /// zstd's magic number.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// gzip's.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// What was left out of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Left {
@@ -26,6 +32,13 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     if file.fill_buf()?.starts_with(&ZSTD) {
         let decoder = zstd::stream::read::Decoder::with_buffer(file)?;
         return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
+    }
+    if file.fill_buf()?.starts_with(&GZIP) {
+        let decoder = flate2::bufread::MultiGzDecoder::new(file);
+        return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
+    }
+    if file.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        file.consume(BYTE_ORDER_MARK.len());
     }
     Ok(Box::new(file))
 }
@@ -70,6 +83,20 @@ pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Re
                 Ok(value) => take(value),
                 Err(_) => left.broken += 1,
             },
+        }
+    }
+}
+
+/// Whether one of the lines is as wanted. A file that cannot be read has none.
+pub(super) fn any(path: &Path, limit: usize, wanted: impl Fn(&[u8]) -> bool) -> bool {
+    let Ok(mut reader) = open(path) else { return false };
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader).take(limit as u64).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return false,
+            Ok(_) if wanted(&line) => return true,
+            Ok(_) => {}
         }
     }
 }

@@ -16,6 +16,17 @@ pub(crate) struct Found {
     pub(super) client: Client,
     /// What files of one session have in common.
     pub(super) key: String,
+    /// The session that this one is a part of, where it has an id of its own.
+    pub(super) within: Option<Within>,
+}
+
+/// What asked for the sub-agent of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Within {
+    /// A session.
+    Session(String),
+    /// A session that has the sub-agent's id somewhere.
+    Unknown,
 }
 
 /// So much of a file is looked at.
@@ -35,19 +46,24 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
     if head.starts_with(SQLITE) {
         return of_database(path);
     }
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
+    let text = head.trim_ascii_start();
     if !text.starts_with(b"{") {
         return None;
     }
     let whole = (head.len() as u64) < HEAD;
     let found = |client, key: Option<&str>| {
         let key = key.map_or_else(|| path.display().to_string(), str::to_owned);
-        Some(Found { client, key })
+        Some(Found { client, key, within: None })
     };
     for line in text.split(|byte| *byte == b'\n').take(LINES) {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else { break };
+        let Ok(value) = serde_json::from_slice::<Value>(line) else {
+            continue;
+        };
         if let Some((client, key)) = of_record(&value) {
-            return found(client, key_of(client, key, path).as_deref());
+            let is_part = client == Client::GeminiCli && get::text(&value, "/kind") == Some("subagent");
+            let folder = folder_of_chats(path).filter(|_| client == Client::GeminiCli);
+            let within = (is_part && folder.is_none()).then_some(Within::Unknown);
+            return found(client, folder.as_deref().or(key)).map(|found| Found { within, ..found });
         }
     }
     // A document of several lines, or one long line.
@@ -56,7 +72,9 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
         if let Some(root) = tree_of(&value, path) {
             return found(Client::OpenCode, root.to_str());
         }
-        return of_document(&value).and_then(|(client, key)| found(client, Some(&key)));
+        let within = get::owned(&value, "/info/parentID").map(Within::Session);
+        let found = of_document(&value).and_then(|(client, key)| found(client, Some(&key)));
+        return found.map(|found| Found { within, ..found });
     }
     let text = String::from_utf8_lossy(text);
     let begin: String = text.chars().take(4_096).filter(|letter| !letter.is_whitespace()).collect();
@@ -129,17 +147,10 @@ fn is_of_claude(value: &Value, kind: &str) -> bool {
     META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some()
 }
 
-/// The session of a file; for Gemini's sub-agents, which have their own ids, it is the folder's.
-fn key_of(client: Client, key: Option<&str>, path: &Path) -> Option<String> {
-    let folder = path.parent();
-    let in_chats = folder
-        .and_then(Path::parent)
-        .and_then(Path::file_name)
-        .is_some_and(|name| name == "chats");
-    if client == Client::GeminiCli && in_chats {
-        return folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    }
-    key.map(str::to_owned)
+/// The folder below `chats`: the session that a sub-agent of Gemini's is of.
+fn folder_of_chats(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    (folder.parent()?.file_name()? == "chats").then(|| Some(folder.file_name()?.to_string_lossy().into_owned()))?
 }
 
 /// The client of a file that is one JSON document.
@@ -168,5 +179,6 @@ fn of_database(path: &Path) -> Option<Found> {
     super::opencode::is_database(path).then(|| Found {
         client: Client::OpenCode,
         key: path.display().to_string(),
+        within: None,
     })
 }

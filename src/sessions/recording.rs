@@ -27,6 +27,8 @@ pub(super) struct Thread {
     pub(super) id: String,
     /// What asked for it; `None` for the main agent.
     pub(super) under: Option<Under>,
+    /// The prompt id of the turn that a sub-agent worked in, where its file has it.
+    pub(super) prompt_id: Option<String>,
     /// The agent's name, where it has one.
     pub(super) name: Option<String>,
     /// What the agent is for.
@@ -46,11 +48,9 @@ pub(super) struct Thread {
 pub(super) enum Under {
     /// A tool call.
     Call(String),
-    /// A turn, by its trace.
+    /// The files do not tell: the tool call that has the agent's prompt in its arguments, else the turn, by its trace.
     Turn(TraceId),
-    /// A tool call that has this text in its arguments: its prompt.
-    Prompt(String),
-    /// The files do not record it.
+    /// The same, and the turn by the prompt id that the agent's file has.
     Unknown,
 }
 

@@ -4,15 +4,17 @@
 //! the root has a link. So spans take as much room as the files, however long a session grows.
 
 mod draft;
+mod tools;
+mod unlinked;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::client::Client;
 use super::ids;
-use super::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under};
+use super::recording::{Call, Compaction, Event, Prompt, Thread, Under};
 use crate::dialect::Continuation;
 use crate::dialect::write::AttributeWriter;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
@@ -20,6 +22,7 @@ use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;
 pub(super) use draft::scope;
 use draft::{Draft, PREFIX, add_facts, link};
+use unlinked::Unlinked;
 
 /// The spans of one session while its threads are placed.
 struct Builder {
@@ -38,6 +41,8 @@ struct Cursor {
     last: Option<(SpanId, u64, bool)>,
     /// What the next model call is given that no call before it was.
     pending: Vec<Message>,
+    /// Where the turn's prompt is in it.
+    prompt: Option<usize>,
     clock: Option<UnixNanos>,
     /// The system prompt that the last model call of the turn was given.
     system: Option<Arc<str>>,
@@ -57,8 +62,10 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
     for thread in main {
         builder.place(thread, None, is_elsewhere);
     }
-    // A sub-agent is placed after the agent that asked for it. Each round places all that can be placed.
-    loop {
+    // A sub-agent is placed after the agent that asked for it. Each round places all that can be placed; what no file links to a call
+    // is placed by its prompt, once all others are.
+    let mut unlinked = Unlinked::default();
+    while !waiting.is_empty() {
         let before = waiting.len();
         let mut next = Vec::new();
         for thread in waiting {
@@ -68,12 +75,24 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
             }
         }
         waiting = next;
-        if waiting.is_empty() || waiting.len() == before {
+        if waiting.len() < before {
+            continue;
+        }
+        let mut next = Vec::new();
+        for thread in waiting {
+            match unlinked.by_prompt(&builder.drafts, &thread) {
+                Some(place) => builder.place(thread, Some(place), is_elsewhere),
+                None => next.push(thread),
+            }
+        }
+        waiting = next;
+        if waiting.len() == before {
             break;
         }
     }
     for thread in waiting {
-        builder.place(thread, None, is_elsewhere);
+        let place = unlinked::by_turn(&builder.drafts, &thread);
+        builder.place(thread, place, is_elsewhere);
     }
     draft::write(builder.client, builder.drafts, writer)
 }
@@ -83,15 +102,7 @@ impl Builder {
     fn place_of(&self, under: Option<&Under>) -> Option<(TraceId, SpanId)> {
         let draft = match under? {
             Under::Call(id) => self.tools.get(id).and_then(|index| self.drafts.get(*index)),
-            Under::Turn(trace) => self.drafts.iter().find(|draft| draft.trace == *trace && draft.parent.is_none()),
-            Under::Prompt(prompt) => self.drafts.iter().find(|draft| {
-                let arguments = draft.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
-                let has = |value: &Value| value.as_str().is_some_and(|text| text.trim() == prompt.trim());
-                arguments
-                    .and_then(Value::as_object)
-                    .is_some_and(|arguments| arguments.values().any(has))
-            }),
-            Under::Unknown => None,
+            Under::Turn(_) | Under::Unknown => None,
         }?;
         Some((draft.trace, draft.id))
     }
@@ -225,8 +236,12 @@ impl Builder {
         cursor.system = None;
         cursor.has_tools = false;
         cursor.clock = prompt.at.or(cursor.clock);
-        // Results that no model call was given: their calls are in the trace of the turn before.
+        // What no model call was given: the prompt of the turn before and the results of its tools are in its trace.
+        if let Some(before) = cursor.prompt.take().filter(|at| *at < cursor.pending.len()) {
+            cursor.pending.remove(before);
+        }
         cursor.pending.retain(|message| message.role != Role::Tool);
+        cursor.prompt = Some(cursor.pending.len());
         cursor.pending.push(prompt.heard.unwrap_or(prompt.message));
     }
 
@@ -271,6 +286,7 @@ impl Builder {
         }
         let id = ids::span(trace, "call", &own(thread, &call.id));
         let mut continues = None;
+        cursor.prompt = None;
         let mut pending = std::mem::take(&mut cursor.pending);
         if let Some(exact) = call.exact.take() {
             pending = exact;
@@ -313,9 +329,12 @@ impl Builder {
         cursor.clock = end.or(cursor.clock);
         if let Some(message) = &output
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
-            && message.has_words()
         {
-            agent.operation.output = message.content().into();
+            // What was said before a call of a tool is no answer.
+            agent.operation.output = match message.has_words() {
+                true => message.content().into(),
+                false => Default::default(),
+            };
         }
         let calls = output.as_ref().map(|message| message.tool_calls.clone()).unwrap_or_default();
         operation.output_messages = output.map(|message| vec![message]);
@@ -338,77 +357,10 @@ impl Builder {
         }
     }
 
-    /// Adds the span of a tool; it waits for its result.
-    fn tool(
-        &mut self,
-        thread: &Thread,
-        tool: ToolUse,
-        call_id: &str,
-        parent: SpanId,
-        times: (Option<UnixNanos>, Option<UnixNanos>),
-        cursor: &Cursor,
-    ) -> Option<usize> {
-        let (trace, _, session) = self.agent(cursor)?;
-        let name = format!("execute_tool {}", tool.name.as_deref().unwrap_or_default());
-        let mut operation = self.operation(thread, Kind::Tool, name.trim().to_owned());
-        operation.session_id = session;
-        operation.tool = Some(Box::new(tool));
-        operation.unmapped.insert(format!("{PREFIX}no_result"), true.into());
-        let id = ids::span(trace, "tool", &own(thread, call_id));
-        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
-        (draft.start, draft.end) = times;
-        let index = self.add(draft);
-        self.tools.insert(call_id.to_owned(), index);
-        Some(index)
-    }
-
-    fn result(&mut self, thread: &Thread, mut result: ToolResult, cursor: &mut Cursor) {
-        let Some((trace, agent, _)) = self.agent(cursor) else { return };
-        let known = self.tools.get(&result.call_id).copied();
-        let known = known.filter(|index| self.drafts.get(*index).is_some_and(|draft| draft.trace == trace));
-        let index = known.or_else(|| {
-            let tool = ToolUse {
-                name: result.name.clone(),
-                call_id: Some(result.call_id.clone()),
-                arguments: result.arguments.take(),
-                ..ToolUse::default()
-            };
-            let inside = result.inside.as_ref().and_then(|call| self.tools.get(call));
-            let parent = inside.and_then(|index| self.drafts.get(*index)).map_or(agent, |draft| draft.id);
-            let start = result.start.or(cursor.clock);
-            self.tool(thread, tool, &result.call_id, parent, (start, result.end), cursor)
-        });
-        cursor.clock = result.end.or(cursor.clock);
-        self.extend_agent(cursor, None, result.end);
-        if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
-            draft.start = result.start.or(draft.start);
-            draft.end = result.end.or(draft.end);
-            let operation = &mut draft.operation;
-            if let Some(message) = &result.message {
-                operation.unmapped.shift_remove(&format!("{PREFIX}no_result"));
-                if let Some(tool) = operation.tool.as_mut() {
-                    tool.result = Some(message.result_value());
-                    tool.mcp_server = result.mcp_server.take().or(tool.mcp_server.take());
-                }
-            }
-            if result.is_error {
-                let text = result.message.as_ref().map(Message::content).filter(|text| !text.is_empty());
-                operation.failure = Some(failure(text.unwrap_or_else(|| "the tool failed".to_owned())));
-            }
-            add_facts(operation, result.facts);
-        }
-        if let Some(mut message) = result.message.filter(|_| result.inside.is_none()) {
-            message.role = Role::Tool;
-            message.is_error = result.is_error;
-            message.tool_call_id = Some(result.call_id);
-            cursor.pending.push(message);
-        }
-    }
-
     /// A summary replaces the conversation. The call that wrote it is recorded outside the conversation.
     fn compacted(&mut self, thread: &Thread, compaction: Compaction, cursor: &mut Cursor) {
         if let Some(summary) = compaction.summary {
-            cursor.last = None;
+            (cursor.last, cursor.prompt) = (None, None);
             cursor.pending.clear();
             if let Some(system) = cursor.system.take() {
                 cursor.pending.push(Message::text(Role::System, &*system));

@@ -184,6 +184,9 @@ impl Batch<'_> {
     pub(super) fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
+        if !matches!(self.from, From::Documents(_)) && self.add_console(file, text) {
+            return;
+        }
         if let From::Documents(format) = self.from {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {

@@ -1,7 +1,7 @@
 //! A text in pages of so many bytes.
 
 use rmcp::schemars;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// An answer that fits into an agent's context beside others.
 const DEFAULT: usize = 16 << 10;
@@ -13,9 +13,32 @@ const MOST: usize = 256 << 10;
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct Page {
     /// The most bytes of the answer: 512 to 262144 [default: 16384].
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
     max_bytes: Option<usize>,
     /// Where the page begins, in bytes: the offset at the end of the page before it [default: 0].
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
     offset: Option<usize>,
+}
+
+/// A number, also as text, as some clients send all that a person or a model gives them.
+pub(super) fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<usize>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a number")]
+    enum Given {
+        Number(usize),
+        Text(String),
+    }
+    match Option::deserialize(given)? {
+        None => Ok(None),
+        Some(Given::Number(number)) => Ok(Some(number)),
+        Some(Given::Text(text)) => text
+            .trim()
+            .parse()
+            .map(Some)
+            .map_err(|_| serde::de::Error::custom(format!("{text} is no number"))),
+    }
 }
 
 impl Page {

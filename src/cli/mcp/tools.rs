@@ -9,7 +9,7 @@ use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, schemars, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
-use super::page::Page;
+use super::page::{Page, number};
 use crate::cli::compare;
 use crate::cli::failure::Failure;
 use crate::cli::ls::Work;
@@ -66,6 +66,8 @@ struct Runs {
     /// Only runs of this session.
     session: Option<String>,
     /// The most runs, the newest first: 1 to 1000 [default: 20].
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
     #[serde(flatten)]
     page: Page,
@@ -76,6 +78,8 @@ struct Runs {
 #[schemars(crate = "rmcp::schemars")]
 struct Sessions {
     /// The most sessions, the latest first: 1 to 1000 [default: 20].
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
     #[serde(flatten)]
     page: Page,
@@ -215,13 +219,11 @@ impl Tools {
     #[tool(description = "Compare two runs: steps that differ, words, tokens, cost and time.")]
     async fn compare_runs(&self, Parameters(ask): Parameters<Both>) -> Result<String, String> {
         self.read(ask.page, move |source| {
-            let run = |trace: &str| {
-                let id = trace_id(source, trace)?;
-                let run = source.run(id)?;
-                run.ok_or_else(|| Failure::missing(format!("there is no trace {id}; list_runs lists them")))
-            };
-            let compared = view::compare::runs(&run(&ask.left)?, &run(&ask.right)?);
-            Ok(compare::lines(&compared, false).join("\n"))
+            let (left, right) = (stored_run(source, &ask.left)?, stored_run(source, &ask.right)?);
+            let compared = view::compare::runs(&left.run, &right.run);
+            let lines = compare::lines(&compared, false).join("\n");
+            let of = |name: &str, trace: &str, run: &StoredRun| run.damage.replace("\n[", &format!("\n[{name}, {trace}: "));
+            Ok(lines + &of("left", &ask.left, &left) + &of("right", &ask.right, &right))
         })
         .await
     }
@@ -293,16 +295,8 @@ impl Tools {
     ) -> Result<String, String> {
         let trace = trace.to_owned();
         self.read(page, move |source| {
-            let id = trace_id(source, &trace)?;
-            let missing = || Failure::missing(format!("there is no trace {id}; list_runs lists them"));
-            let stored = source.trace(id)?.ok_or_else(missing)?;
-            let logs = stored.logs.clone();
-            let runs = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-            let mut text = about(runs.first().ok_or_else(missing)?, &logs)?;
-            for damaged in stored.damaged {
-                let _ = write!(text, "\n[{damaged}; the damaged part of the trace is left out]");
-            }
-            Ok(text)
+            let stored = stored_run(source, &trace)?;
+            Ok(about(&stored.run, &stored.logs)? + &stored.damage)
         })
         .await
     }
@@ -313,6 +307,28 @@ impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_instructions(INSTRUCTIONS)
     }
+}
+
+/// A run with what is beside it.
+struct StoredRun {
+    run: Run,
+    logs: Vec<LogRecord>,
+    /// What of it is damaged on the disk: a line each, or nothing.
+    damage: String,
+}
+
+fn stored_run(source: &Source, trace: &str) -> Result<StoredRun, Failure> {
+    let id = trace_id(source, trace)?;
+    let missing = || Failure::missing(format!("there is no trace {id}; list_runs lists them"));
+    let stored = source.trace(id)?.ok_or_else(missing)?;
+    let mut damage = String::new();
+    for damaged in stored.damaged {
+        let _ = write!(damage, "\n[{damaged}; the damaged part of the trace is left out]");
+    }
+    let logs = stored.logs.clone();
+    let runs = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
+    let run = runs.into_iter().next().ok_or_else(missing)?;
+    Ok(StoredRun { run, logs, damage })
 }
 
 /// A JSON object a line.

@@ -50,6 +50,14 @@ impl Format for ClaudeCode {
         assemble::assemble::<claude_code::ClaudeRecords>(runs)
     }
 
+    fn file_name(document: &Vec<Value>) -> Option<String> {
+        let text = |key| document.iter().find_map(|record| record.get(key)?.as_str()).map(in_a_name);
+        Some(match text("agentId") {
+            Some(agent) => format!("agent-{agent}.jsonl"),
+            None => format!("{}.jsonl", text("sessionId")?),
+        })
+    }
+
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
         write_lines(document, out)
     }
@@ -67,9 +75,28 @@ impl Format for Codex {
         assemble::assemble::<codex::CodexRecords>(runs)
     }
 
+    fn file_name(document: &Vec<Value>) -> Option<String> {
+        let meta = document.first()?.get("payload")?;
+        let text = |key: &str| meta.get(key)?.as_str().map(in_a_name);
+        let to_the_second: String = text("timestamp")?.chars().take(19).collect();
+        Some(format!("rollout-{to_the_second}-{}.jsonl", text("id")?))
+    }
+
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
         write_lines(document, out)
     }
+}
+
+/// An id in the name of a file, which leads to no other folder.
+fn in_a_name(id: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '_' {
+            letter
+        } else {
+            '-'
+        }
+    };
+    id.chars().map(plain).collect()
 }
 
 /// A list of records as lines.

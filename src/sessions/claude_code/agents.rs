@@ -1,6 +1,6 @@
 //! Sub-agents: which tool call asked for which file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::Value;
@@ -8,9 +8,11 @@ use serde_json::Value;
 use crate::sessions::get;
 use crate::sessions::recording::{Event, Thread, Under};
 
-/// What results of tools contain about agents that they started.
+/// What the files of a session have in common: what results of tools tell of agents that they started, and which lines were read.
 #[derive(Debug, Default)]
 pub(super) struct Agents {
+    /// Ids of lines. A line may be there twice, also in another file: old versions copied a session to resume it.
+    pub(super) lines: HashSet<String>,
     /// The tool call that started an agent, by the agent's id.
     calls: HashMap<String, String>,
     /// The tool call that started a workflow, by the workflow's id.

@@ -4,6 +4,7 @@
 //! in what they write: from 2.1.332 on a file has each request in full (`request`), before it the lines alone.
 
 mod agents;
+mod file;
 mod reader;
 mod request;
 mod thread;
@@ -15,7 +16,7 @@ use super::error::SessionError;
 use super::lines;
 use super::recording::Recorded;
 use agents::Agents;
-use reader::Reader;
+use file::File;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
@@ -25,13 +26,12 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     // Names of sub-agents' files begin with `agent-`; their lines determine what they are.
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
     for path in mains.into_iter().chain(subs) {
-        let mut reader = Reader::new(path);
-        let left = lines::each(path, limit, |line| reader.line(&line, &mut agents))?;
+        let mut file = File::new(path);
+        let left = lines::each(path, limit, |line| file.line(&line, &mut agents))?;
         out.left.push((path.clone(), left));
-        threads.push((path, reader));
+        threads.extend(file.finish().map(|thread| (path, thread)));
     }
-    for (path, reader) in threads {
-        let mut thread = reader.finish();
+    for (path, mut thread) in threads {
         if thread.under.is_some() {
             if agents::is_warm_up(&thread) {
                 continue;

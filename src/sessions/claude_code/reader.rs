@@ -1,7 +1,6 @@
 //! What is known of a file while its lines are read.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -14,8 +13,6 @@ pub(super) struct Reader {
     pub(super) thread: Thread,
     /// The model call of each message id.
     pub(super) calls: HashMap<String, usize>,
-    /// The lines read before, by their id: a line may be there twice.
-    pub(super) seen: HashSet<String>,
     pub(super) requests: Requests,
     /// The system prompt of versions that write it by itself.
     pub(super) system: Option<Arc<str>>,
@@ -28,14 +25,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(path: &Path) -> Self {
-        let mut thread = Thread::default();
-        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        name.strip_prefix("agent-").unwrap_or(name).clone_into(&mut thread.id);
+    /// Of an agent with this id, unless its lines have another.
+    pub(super) fn new(id: &str) -> Self {
         Self {
-            thread,
+            thread: Thread {
+                id: id.to_owned(),
+                ..Thread::default()
+            },
             calls: HashMap::new(),
-            seen: HashSet::new(),
             requests: Requests::default(),
             system: None,
             prompt_id: None,
@@ -44,8 +41,30 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(self) -> Thread {
+    pub(super) fn finish(mut self) -> Thread {
+        self.end_command();
         self.thread
+    }
+
+    /// A command that no model call followed is no turn: the client ran it by itself.
+    pub(super) fn end_command(&mut self) {
+        if !std::mem::take(&mut self.command) {
+            return;
+        }
+        let Some(at) = self.prompt else { return };
+        let events = &mut self.thread.events;
+        let is_turn = |event: &Event| matches!(event, Event::Call(_) | Event::Result(_) | Event::Failed(..));
+        if events.iter().skip(at).any(is_turn) {
+            return;
+        }
+        if let Some(event) = events.get_mut(at)
+            && let Event::Prompt(prompt) = event
+        {
+            let text = prompt.message.content();
+            *event = Event::Facts(Map::from_iter([("local_commands".to_owned(), text.into())]));
+            self.prompt = None;
+            self.prompt_id = None;
+        }
     }
 
     /// Adds a fact of the turn.

@@ -30,7 +30,7 @@ const SKIPPED: &[&str] = &[
 impl Reader {
     pub(super) fn line(&mut self, line: &Value, agents: &mut Agents) {
         if let Some(uuid) = get::text(line, "/uuid")
-            && !self.seen.insert(uuid.to_owned())
+            && !agents.lines.insert(uuid.to_owned())
         {
             return;
         }
@@ -45,6 +45,7 @@ impl Reader {
         }
         if get::flag(line, "/isSidechain") && thread.under.is_none() {
             thread.under = Some(Under::Unknown);
+            thread.prompt_id = get::owned(line, "/promptId");
             if let Some(id) = get::text(line, "/agentId") {
                 id.clone_into(&mut thread.id);
             }
@@ -152,6 +153,12 @@ impl Reader {
         }
         if kind.starts_with("hook") {
             self.facts("hooks", line.get("attachment").cloned().unwrap_or_default());
+        }
+        if kind == "queued_command" {
+            // What a person types while the agent works goes into the turn.
+            let said = parts::message(Role::User, line.pointer("/attachment/prompt").unwrap_or(&Value::Null));
+            self.thread.events.push(Event::Heard(said));
+            return;
         }
         let mut heard = Message {
             role: Role::System,

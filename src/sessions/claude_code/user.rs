@@ -1,6 +1,6 @@
 //! Lines of the type `user`: prompts, results of tools, and what the client writes in a person's place.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::agents::Agents;
 use super::reader::Reader;
@@ -16,9 +16,13 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         for block in &results {
             result(reader, line, block, agents);
         }
-        let texts: Vec<&str> = others.iter().filter_map(|block| get::text(block, "/text")).collect();
-        if !texts.is_empty() {
-            reader.facts("beside_result", texts.join("\n"));
+        let mut beside = Message {
+            role: Role::System,
+            ..Message::default()
+        };
+        others.iter().for_each(|block| parts::add(&mut beside, block));
+        if !beside.parts.is_empty() {
+            reader.thread.events.push(Event::Heard(beside));
         }
         return;
     }
@@ -37,11 +41,12 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
     } else if get::flag(line, "/isMeta") {
         meta(reader, message);
     } else if text.trim_start().starts_with("<local-command-stdout>") || text.trim_start().starts_with("<local-command-stderr>") {
-        // A command that the client runs by itself: no model saw it, so no turn began.
-        if reader.command {
-            drop_command(reader);
-        }
+        reader.end_command();
         reader.facts("local_commands", text);
+    } else if text.starts_with("<bash-") {
+        // A command that a person ran, with what it gave: the model is given both with the next prompt.
+        let role = Role::System;
+        reader.thread.events.push(Event::Heard(Message { role, ..message }));
     } else {
         prompt(reader, line, message, &text);
     }
@@ -59,20 +64,6 @@ fn meta(reader: &mut Reader, message: Message) {
     reader.thread.events.push(Event::Heard(Message { role, ..message }));
 }
 
-/// A command's tags without a model call after them are no turn.
-fn drop_command(reader: &mut Reader) {
-    reader.command = false;
-    let Some(at) = reader.prompt.take() else { return };
-    let events = &mut reader.thread.events;
-    if let Some(event) = events.get_mut(at)
-        && let Event::Prompt(prompt) = event
-    {
-        let text = prompt.message.content();
-        *event = Event::Facts(Map::from_iter([("local_commands".to_owned(), text.into())]));
-    }
-    reader.prompt_id = None;
-}
-
 fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
     let id = get::text(line, "/promptId");
     let is_notice = text.trim_start().starts_with("<task-notification>");
@@ -82,6 +73,7 @@ fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
         reader.thread.events.push(Event::Heard(message));
         return;
     }
+    reader.end_command();
     reader.prompt_id = id.map(str::to_owned);
     reader.command = is_command;
     if is_command && let Some(typed) = typed(text) {

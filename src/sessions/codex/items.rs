@@ -91,10 +91,10 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
         "ImageView" => "view_image",
         other => other,
     });
-    let arguments = get::some(item, "/arguments")
-        .or_else(|| get::some(item, "/command"))
-        .or_else(|| get::some(item, "/changes"))
-        .or_else(|| get::some(item, "/prompt"));
+    // As the tool of the name would be asked.
+    let asked = |key: &str| Some(serde_json::json!({ key: get::some(item, &format!("/{key}"))? }));
+    let arguments = get::some(item, "/arguments").cloned();
+    let arguments = arguments.or_else(|| ["command", "changes", "prompt"].into_iter().find_map(asked));
     let output = get::text(item, "/aggregated_output").or_else(|| get::text(item, "/stdout"));
     let mut message = output.map(|text| Message::text(Role::Tool, text));
     if message.is_none() && kind == "McpToolCall" {
@@ -103,7 +103,7 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
     let mut out = ToolResult {
         call_id: get::owned(item, "/id").unwrap_or_default(),
         name: Some(name.to_owned()),
-        arguments: arguments.cloned(),
+        arguments,
         start: get::millis(payload, "/started_at_ms"),
         end: get::millis(payload, "/completed_at_ms"),
         message,

@@ -1,5 +1,7 @@
 //! The lines of one rollout, in order, as events.
 
+mod turns;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::items;
 use crate::operation::{Message, Role, TokenCount, ToolDefinition};
-use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
+use crate::sessions::recording::{Call, Compaction, Event, Thread, ToolResult, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::{TraceId, UnixNanos};
 
@@ -24,6 +26,8 @@ pub(super) struct Reader {
     open: Option<usize>,
     /// A prompt without its text: a turn has begun.
     awaits: Option<usize>,
+    /// How many prompts without an id there are of each time.
+    prompts: HashMap<String, usize>,
     /// Messages in a person's name that may be the prompt, or the client's own words.
     unsaid: Vec<Message>,
     /// The results of tools, by call.
@@ -37,6 +41,12 @@ pub(super) struct Reader {
     total: Option<Value>,
     /// Whether calls end with `token_usage_record`.
     has_records: bool,
+    /// Whether turns are told to begin.
+    has_turns: bool,
+    /// Whether the end of a call was ever told. Programs that write such files may not.
+    has_ends: bool,
+    /// Whether a tool gave its result since the model call began.
+    has_result: bool,
     root: Option<TraceId>,
 }
 
@@ -133,6 +143,9 @@ impl Reader {
                 let message = parts::message(role.clone(), payload.get("content").unwrap_or(&Value::Null));
                 match role {
                     Role::Assistant => {
+                        if !self.has_ends && self.has_spoken() {
+                            self.close();
+                        }
                         if let Some(output) = self.output(at) {
                             output.parts.extend(message.parts);
                         }
@@ -170,9 +183,14 @@ impl Reader {
     /// Adds output of the model to the current call, or to a new one.
     fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
         self.say(Role::System);
+        // A response is over when its tools have run.
+        if !self.has_ends && self.has_result {
+            self.close();
+        }
         let index = match self.open {
             Some(index) => index,
             None => {
+                self.has_result = false;
                 let call = Call {
                     requested_model: self.model.clone(),
                     provider: self.provider.clone(),
@@ -200,7 +218,16 @@ impl Reader {
         }
     }
 
+    /// Whether the model call that goes on has a text already.
+    fn has_spoken(&self) -> bool {
+        match self.open.and_then(|open| self.thread.events.get(open)) {
+            Some(Event::Call(call)) => call.output.as_ref().is_some_and(Message::has_words),
+            _ => false,
+        }
+    }
+
     fn end_call(&mut self, at: Option<UnixNanos>, usage: TokenCount, response: Option<&str>) {
+        self.has_ends = true;
         let Some(index) = self.open.take() else {
             // A call without a word: one that compacts, whose summary comes in a separate record.
             let mut compaction = Compaction {
@@ -227,6 +254,7 @@ impl Reader {
 
     fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let Some(call_id) = get::text(payload, "/call_id") else { return };
+        self.has_result = true;
         let mut result = self.completed.remove(call_id).unwrap_or_default();
         call_id.clone_into(&mut result.call_id);
         result.end = result.end.or(at);
@@ -317,55 +345,6 @@ impl Reader {
         self.awaits.is_some() || self.has_records
     }
 
-    fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
-        self.close();
-        let trace = get::text(payload, "/trace_id").and_then(TraceId::from_hex);
-        let turn = get::text(payload, "/turn_id").unwrap_or_default();
-        if self.root.is_none() && self.thread.under.is_some() {
-            self.root = trace;
-        }
-        let mut prompt = Prompt {
-            id: turn.to_owned(),
-            trace,
-            at,
-            ..Prompt::default()
-        };
-        fact(&mut prompt.facts, "turn_id", Some(turn));
-        self.awaits = Some(self.thread.events.len());
-        self.thread.events.push(Event::Prompt(Box::new(prompt)));
-    }
-
-    /// The text of a prompt. What came before it in the same words is it.
-    fn prompt(&mut self, message: Message, at: Option<UnixNanos>) {
-        let text = message.content();
-        let same = self
-            .unsaid
-            .iter()
-            .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
-        let heard = same.map(|index| self.unsaid.remove(index));
-        self.say(Role::System);
-        if let Some(Event::Prompt(prompt)) = self.awaits.take().and_then(|index| self.thread.events.get_mut(index)) {
-            prompt.message = message;
-            prompt.heard = heard;
-            return;
-        }
-        if self.has_records {
-            // More words while the agent works.
-            self.thread.events.push(Event::Heard(heard.unwrap_or(message)));
-            return;
-        }
-        self.close();
-        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
-        let prompt = Prompt {
-            id: format!("{} {stamp}", self.thread.id),
-            at,
-            message,
-            heard,
-            ..Prompt::default()
-        };
-        self.thread.events.push(Event::Prompt(Box::new(prompt)));
-    }
-
     fn completed(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
         let item = payload.get("item").unwrap_or(&Value::Null);
         match get::text(item, "/type").unwrap_or_default() {
@@ -414,35 +393,6 @@ impl Reader {
             }
             _ => false,
         })
-    }
-
-    fn compacted(&mut self, payload: &Value, at: Option<UnixNanos>) {
-        self.close();
-        // The words of the summary came as those of a call, which is no call of the conversation.
-        let response = get::text(payload, "/compaction_response_id");
-        const LAST: usize = 16;
-        let (mut usage, mut id) = (TokenCount::default(), None);
-        for event in self.thread.events.iter_mut().rev().take(LAST) {
-            if let Event::Call(call) = event
-                && response.is_some()
-                && call.response_id.as_deref() == response
-            {
-                usage = call.usage;
-                id = Some(call.id.clone());
-                *event = Event::Facts(Map::new());
-                break;
-            }
-        }
-        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
-        let mut compaction = Compaction {
-            id: id.unwrap_or_else(|| format!("compacted {stamp}")),
-            at,
-            summary: get::text(payload, "/message").map(|text| Message::text(Role::User, text)),
-            usage,
-            ..Compaction::default()
-        };
-        fact(&mut compaction.facts, "response_id", response);
-        self.thread.events.push(Event::Compacted(Box::new(compaction)));
     }
 }
 

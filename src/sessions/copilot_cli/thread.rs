@@ -23,8 +23,16 @@ pub(super) struct Reader {
     calls: HashMap<String, (usize, usize)>,
     /// Usage that came before its message.
     usage: HashMap<String, Value>,
-    /// When a tool began.
-    started: HashMap<String, UnixNanos>,
+    /// What tools began with.
+    started: HashMap<String, Started>,
+}
+
+/// A tool that runs.
+#[derive(Default)]
+struct Started {
+    at: Option<UnixNanos>,
+    name: Option<String>,
+    arguments: Option<Value>,
 }
 
 impl Reader {
@@ -97,8 +105,13 @@ impl Reader {
             "assistant.message" => self.assistant(line, data, at, thread),
             "session.usage_record" => self.usage(data, at),
             "tool.execution_start" => {
-                if let (Some(id), Some(at)) = (get::owned(data, "/toolCallId"), at) {
-                    self.started.insert(id, at);
+                if let Some(id) = get::owned(data, "/toolCallId") {
+                    let started = Started {
+                        at,
+                        name: get::owned(data, "/toolName"),
+                        arguments: get::some(data, "/arguments").cloned(),
+                    };
+                    self.started.insert(id, started);
                 }
             }
             "tool.execution_complete" => self.result(data, at, thread),
@@ -110,6 +123,10 @@ impl Reader {
                         thread.under = Some(Under::Call(call));
                     }
                 }
+            }
+            "subagent.failed" => {
+                let message = get::owned(data, "/error").unwrap_or_else(|| "the agent failed".to_owned());
+                self.push(thread, Event::Failed(message, at));
             }
             "session.error" => {
                 let message = get::owned(data, "/message").unwrap_or_else(|| "the session failed".to_owned());
@@ -226,8 +243,11 @@ impl Reader {
         {
             parts::add(&mut message, block);
         }
+        let started = self.started.remove(&call_id).unwrap_or_default();
         let mut result = ToolResult {
-            start: self.started.remove(&call_id),
+            start: started.at,
+            name: started.name,
+            arguments: started.arguments,
             call_id,
             end: at,
             message: Some(message),
@@ -309,7 +329,6 @@ fn is_known(kind: &str) -> bool {
         "session.idle",
         "hook.start",
         "subagent.completed",
-        "subagent.failed",
         "subagent.selected",
         "subagent.configured",
         "tool.execution_progress",

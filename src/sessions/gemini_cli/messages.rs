@@ -47,11 +47,10 @@ impl Messages {
                     return;
                 };
                 // A checkpoint has less than the message that it repeats, and another time.
-                for (key, value) in came
-                    .iter()
-                    .filter(|(key, _)| *key == "toolCalls" || *key == "tokens" || *key == "thoughts")
-                {
-                    if richness(value) >= have.get(key).map_or(0, richness) {
+                for (key, value) in came {
+                    let grows = ["toolCalls", "tokens", "thoughts"].contains(&key.as_str());
+                    let before = have.get(key).map_or(0, richness);
+                    if before == 0 || grows && richness(value) >= before {
                         have.insert(key.clone(), value.clone());
                     }
                 }
@@ -66,13 +65,6 @@ impl Messages {
                 agents.insert(agent.to_owned(), id.to_owned());
             }
         }
-    }
-
-    /// The text of the first prompt.
-    pub(super) fn first_prompt(&self) -> Option<String> {
-        let users = self.list.iter().filter(|message| get::text(message, "/type") == Some("user"));
-        let mut texts = users.map(|message| content(message).content());
-        texts.find(|text| !text.starts_with(CONTEXT))
     }
 
     pub(super) fn events(self) -> Vec<Event> {
@@ -100,6 +92,7 @@ fn richness(value: &Value) -> usize {
         Value::Array(list) => list.iter().map(richness).sum::<usize>() + 1,
         Value::Object(map) => map.values().map(richness).sum::<usize>() + 1,
         Value::Null => 0,
+        Value::String(text) if text.is_empty() => 0,
         _ => 1,
     }
 }

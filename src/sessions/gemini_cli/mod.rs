@@ -57,7 +57,7 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
         if thread.under.is_some() {
             thread.under = Some(match agents.get(&thread.id) {
                 Some(call) => Under::Call(String::clone(call)),
-                None => messages.first_prompt().map_or(Under::Unknown, Under::Prompt),
+                None => Under::Unknown,
             });
         }
         thread.events = messages.events();

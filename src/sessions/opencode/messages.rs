@@ -15,8 +15,6 @@ use crate::span::UnixNanos;
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) parent: Option<String>,
-    /// The session at the top, where this one is a sub-agent's.
-    pub(super) root: Option<String>,
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
     pub(super) directory: Option<String>,

@@ -34,7 +34,7 @@ pub(super) fn read(key: &str, files: &[PathBuf], limit: usize) -> Result<Recorde
     let mut seen = std::collections::HashSet::new();
     for session in sessions {
         let mut thread = Thread {
-            session: session.root.clone().unwrap_or_else(|| session.id.clone()),
+            session: session.id.clone(),
             id: session.id.clone(),
             version: session.version.clone(),
             name: session.agent.clone().filter(|_| session.parent.is_some()),

@@ -35,9 +35,14 @@ impl Reader {
         }
         thread.version = get::owned(line, "/version").or(thread.version.take());
         if get::flag(line, "/isSidechain") && thread.under.is_none() {
-            thread.under = Some(Under::Unknown);
             thread.id = get::owned(line, "/agentId").unwrap_or_default();
             thread.name = get::owned(line, "/agentName");
+            // `<name>-<call>`
+            let call = thread
+                .name
+                .as_ref()
+                .and_then(|name| thread.id.strip_prefix(name)?.strip_prefix('-'));
+            thread.under = Some(call.map_or(Under::Unknown, |call| Under::Call(call.to_owned())));
         }
         let at = get::time(line, "/timestamp");
         let parts = line.pointer("/message/parts").unwrap_or(&Value::Null);

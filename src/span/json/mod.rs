@@ -5,6 +5,8 @@
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
 
 #[cfg(feature = "server")]
+pub(crate) mod console;
+#[cfg(feature = "server")]
 mod derived_ids;
 mod error;
 mod fields;

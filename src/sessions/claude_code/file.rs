@@ -1,0 +1,58 @@
+//! The agents of one file: its own, and those that versions before 2.0 wrote between its lines.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::agents::Agents;
+use super::reader::Reader;
+use crate::sessions::get;
+use crate::sessions::recording::Thread;
+
+/// Reads one file.
+pub(super) struct File {
+    own: Reader,
+    /// Sub-agents without a file and an id of their own.
+    others: Vec<Reader>,
+    /// Which of them a line is of, by its id.
+    lines: HashMap<String, usize>,
+}
+
+impl File {
+    pub(super) fn new(path: &Path) -> Self {
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        Self {
+            own: Reader::new(name.strip_prefix("agent-").unwrap_or(name)),
+            others: Vec::new(),
+            lines: HashMap::new(),
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &Value, agents: &mut Agents) {
+        if get::flag(line, "/isSidechain")
+            && line.get("agentId").is_none()
+            && let Some(id) = get::text(line, "/uuid")
+            && let Some(other) = self.other(id, line)
+        {
+            other.line(line, agents);
+        } else {
+            self.own.line(line, agents);
+        }
+    }
+
+    /// The sub-agent whose line follows another one of its lines. A line that follows none is its first.
+    fn other(&mut self, id: &str, line: &Value) -> Option<&mut Reader> {
+        let known = get::text(line, "/parentUuid").and_then(|parent| self.lines.get(parent)).copied();
+        let index = known.unwrap_or(self.others.len());
+        self.lines.insert(id.to_owned(), index);
+        if index == self.others.len() {
+            self.others.push(Reader::new(id));
+        }
+        self.others.get_mut(index)
+    }
+
+    pub(super) fn finish(self) -> impl Iterator<Item = Thread> {
+        std::iter::once(self.own).chain(self.others).map(Reader::finish)
+    }
+}

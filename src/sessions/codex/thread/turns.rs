@@ -1,0 +1,101 @@
+//! Where turns begin, and where a conversation is replaced by its summary.
+
+use serde_json::{Map, Value};
+
+use super::Reader;
+use crate::operation::{Message, Role, TokenCount};
+use crate::sessions::get;
+use crate::sessions::recording::{Compaction, Event, Prompt, fact};
+use crate::span::{TraceId, UnixNanos};
+
+impl Reader {
+    pub(super) fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.close();
+        self.has_turns = true;
+        let trace = get::text(payload, "/trace_id").and_then(TraceId::from_hex);
+        let turn = get::text(payload, "/turn_id").unwrap_or_default();
+        if self.root.is_none() && self.thread.under.is_some() {
+            self.root = trace;
+        }
+        let mut prompt = Prompt {
+            id: turn.to_owned(),
+            trace,
+            at,
+            ..Prompt::default()
+        };
+        fact(&mut prompt.facts, "turn_id", Some(turn));
+        self.awaits = Some(self.thread.events.len());
+        self.thread.events.push(Event::Prompt(Box::new(prompt)));
+    }
+
+    /// The text of a prompt. What came before it in the same words is it.
+    pub(super) fn prompt(&mut self, message: Message, at: Option<UnixNanos>) {
+        let text = message.content();
+        let same = self
+            .unsaid
+            .iter()
+            .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
+        let heard = same.map(|index| self.unsaid.remove(index));
+        self.say(Role::System);
+        if let Some(Event::Prompt(prompt)) = self.awaits.take().and_then(|index| self.thread.events.get_mut(index)) {
+            prompt.message = message;
+            prompt.heard = heard;
+            return;
+        }
+        if self.has_records || self.has_turns {
+            // More words while the agent works.
+            self.thread.events.push(Event::Heard(heard.unwrap_or(message)));
+            return;
+        }
+        self.close();
+        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
+        let id = self.prompt_id(&stamp);
+        let prompt = Prompt {
+            id,
+            at,
+            message,
+            heard,
+            ..Prompt::default()
+        };
+        self.thread.events.push(Event::Prompt(Box::new(prompt)));
+    }
+
+    /// An id for a prompt that has none. Programs that write such files may give several prompts one time.
+    fn prompt_id(&mut self, stamp: &str) -> String {
+        let count = self.prompts.entry(stamp.to_owned()).or_default();
+        *count += 1;
+        match *count {
+            1 => format!("{} {stamp}", self.thread.id),
+            count => format!("{} {stamp} {count}", self.thread.id),
+        }
+    }
+
+    pub(super) fn compacted(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.close();
+        // The words of the summary came as those of a call, which is no call of the conversation.
+        let response = get::text(payload, "/compaction_response_id");
+        const LAST: usize = 16;
+        let (mut usage, mut id) = (TokenCount::default(), None);
+        for event in self.thread.events.iter_mut().rev().take(LAST) {
+            if let Event::Call(call) = event
+                && response.is_some()
+                && call.response_id.as_deref() == response
+            {
+                usage = call.usage;
+                id = Some(call.id.clone());
+                *event = Event::Facts(Map::new());
+                break;
+            }
+        }
+        let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
+        let mut compaction = Compaction {
+            id: id.unwrap_or_else(|| format!("compacted {stamp}")),
+            at,
+            summary: get::text(payload, "/message").map(|text| Message::text(Role::User, text)),
+            usage,
+            ..Compaction::default()
+        };
+        fact(&mut compaction.facts, "response_id", response);
+        self.thread.events.push(Event::Compacted(Box::new(compaction)));
+    }
+}

@@ -1,0 +1,77 @@
+//! Tools: what a model asked for, and what came of it.
+
+use super::draft::{Draft, PREFIX, add_facts};
+use super::{Builder, Cursor, failure, own};
+use crate::operation::{Kind, Message, Role, ToolUse};
+use crate::sessions::ids;
+use crate::sessions::recording::{Thread, ToolResult};
+use crate::span::{SpanId, UnixNanos};
+
+impl Builder {
+    /// Adds the span of a tool; it waits for its result.
+    pub(super) fn tool(
+        &mut self,
+        thread: &Thread,
+        tool: ToolUse,
+        call_id: &str,
+        parent: SpanId,
+        times: (Option<UnixNanos>, Option<UnixNanos>),
+        cursor: &Cursor,
+    ) -> Option<usize> {
+        let (trace, _, session) = self.agent(cursor)?;
+        let name = format!("execute_tool {}", tool.name.as_deref().unwrap_or_default());
+        let mut operation = self.operation(thread, Kind::Tool, name.trim().to_owned());
+        operation.session_id = session;
+        operation.tool = Some(Box::new(tool));
+        operation.unmapped.insert(format!("{PREFIX}no_result"), true.into());
+        let id = ids::span(trace, "tool", &own(thread, call_id));
+        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        (draft.start, draft.end) = times;
+        let index = self.add(draft);
+        self.tools.insert(call_id.to_owned(), index);
+        Some(index)
+    }
+
+    pub(super) fn result(&mut self, thread: &Thread, mut result: ToolResult, cursor: &mut Cursor) {
+        let Some((trace, agent, _)) = self.agent(cursor) else { return };
+        let known = self.tools.get(&result.call_id).copied();
+        let known = known.filter(|index| self.drafts.get(*index).is_some_and(|draft| draft.trace == trace));
+        let index = known.or_else(|| {
+            let tool = ToolUse {
+                name: result.name.clone(),
+                call_id: Some(result.call_id.clone()),
+                arguments: result.arguments.take(),
+                ..ToolUse::default()
+            };
+            let inside = result.inside.as_ref().and_then(|call| self.tools.get(call));
+            let parent = inside.and_then(|index| self.drafts.get(*index)).map_or(agent, |draft| draft.id);
+            let start = result.start.or(cursor.clock);
+            self.tool(thread, tool, &result.call_id, parent, (start, result.end), cursor)
+        });
+        cursor.clock = result.end.or(cursor.clock);
+        self.extend_agent(cursor, None, result.end);
+        if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
+            draft.start = result.start.or(draft.start);
+            draft.end = result.end.or(draft.end);
+            let operation = &mut draft.operation;
+            if let Some(message) = &result.message {
+                operation.unmapped.shift_remove(&format!("{PREFIX}no_result"));
+                if let Some(tool) = operation.tool.as_mut() {
+                    tool.result = Some(message.result_value());
+                    tool.mcp_server = result.mcp_server.take().or(tool.mcp_server.take());
+                }
+            }
+            if result.is_error {
+                let text = result.message.as_ref().map(Message::content).filter(|text| !text.is_empty());
+                operation.failure = Some(failure(text.unwrap_or_else(|| "the tool failed".to_owned())));
+            }
+            add_facts(operation, result.facts);
+        }
+        if let Some(mut message) = result.message.filter(|_| result.inside.is_none()) {
+            message.role = Role::Tool;
+            message.is_error = result.is_error;
+            message.tool_call_id = Some(result.call_id);
+            cursor.pending.push(message);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Objects of the console exporters as OTLP/JSON.
+
+use serde_json::{Value, json};
+
+use super::shown::Shown;
+
+/// The export request of a span or a log record; `None` where it is neither. `cut` gets the places that node cut.
+pub(super) fn request(shown: &Shown, cut: &mut Vec<String>) -> Option<Value> {
+    let mut pairs = Pairs { cut };
+    let resource = pairs.of(
+        shown.get("resource").and_then(|resource| resource.get("attributes")),
+        "resource.attributes",
+    );
+    let resource = json!({"attributes": resource.list, "droppedAttributesCount": resource.dropped});
+    let scope = shown.get("instrumentationScope").or_else(|| shown.get("instrumentationLibrary"));
+    let scope = scope.map(|scope| json!({"name": text(scope, "name"), "version": text(scope, "version")}));
+    if shown.get("duration").is_some() {
+        let span = span(shown, &mut pairs)?;
+        return Some(json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": [span]}]}]}));
+    }
+    let record = record(shown, &mut pairs)?;
+    Some(json!({"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": [record]}]}]}))
+}
+
+fn text(shown: &Shown, key: &str) -> Option<String> {
+    shown.get(key)?.text().map(str::to_owned)
+}
+
+fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
+    let start = nanos(shown.get("timestamp")?)?;
+    let end = start.saturating_add(nanos(shown.get("duration")?)?);
+    let parent = text(shown, "parentId").or_else(|| text(shown.get("parentSpanContext")?, "spanId"));
+    let attributes = pairs.of(shown.get("attributes"), "attributes");
+    let mut events = Vec::new();
+    for event in shown.get("events").map(Shown::items).unwrap_or_default() {
+        let attributes = pairs.of(event.get("attributes"), "events.attributes");
+        let time = event.get("time").map(Shown::items).unwrap_or_default();
+        let time = match time {
+            [seconds, nanos] => whole(seconds)?.saturating_mul(1_000_000_000).saturating_add(whole(nanos)?),
+            _ => start,
+        };
+        let dropped = count(event, "droppedAttributesCount") + attributes.dropped;
+        events.push(
+            json!({"name": text(event, "name"), "timeUnixNano": time.to_string(), "attributes": attributes.list,
+            "droppedAttributesCount": dropped}),
+        );
+    }
+    let mut links = Vec::new();
+    for link in shown.get("links").map(Shown::items).unwrap_or_default() {
+        let Some(context) = link.get("context").filter(|context| context.get("spanId").is_some()) else {
+            pairs.cut.push("links.context".to_owned());
+            continue;
+        };
+        let attributes = pairs.of(link.get("attributes"), "links.attributes");
+        links.push(
+            json!({"traceId": text(context, "traceId"), "spanId": text(context, "spanId"), "attributes": attributes.list,
+            "droppedAttributesCount": attributes.dropped}),
+        );
+    }
+    if let Some(Shown::List(_, true)) = shown.get("events") {
+        pairs.cut.push("events".to_owned());
+    }
+    if let Some(Shown::List(_, true)) = shown.get("links") {
+        pairs.cut.push("links".to_owned());
+    }
+    let status = shown.get("status");
+    Some(json!({
+        "traceId": text(shown, "traceId")?,
+        "spanId": text(shown, "id")?,
+        "parentSpanId": parent,
+        "traceState": text(shown, "traceState"),
+        "name": text(shown, "name"),
+        // Numbers begin with 1 in OTLP, where 0 is none.
+        "kind": shown.get("kind").and_then(whole).map_or(0, |kind| kind + 1),
+        "startTimeUnixNano": start.to_string(),
+        "endTimeUnixNano": end.to_string(),
+        "attributes": attributes.list,
+        "droppedAttributesCount": count(shown, "droppedAttributesCount") + attributes.dropped,
+        "events": events,
+        "links": links,
+        "status": {"code": status.and_then(|status| whole(status.get("code")?)).unwrap_or_default(),
+            "message": status.and_then(|status| text(status, "message"))},
+    }))
+}
+
+fn record(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
+    let at = nanos(shown.get("timestamp")?)?;
+    let attributes = pairs.of(shown.get("attributes"), "attributes");
+    let body = shown.get("body").and_then(|body| pairs.any(body, "body"));
+    Some(json!({
+        "timeUnixNano": at.to_string(),
+        "traceId": text(shown, "traceId"),
+        "spanId": text(shown, "spanId"),
+        "eventName": text(shown, "eventName"),
+        "severityNumber": shown.get("severityNumber").and_then(whole).unwrap_or_default(),
+        "severityText": text(shown, "severityText"),
+        "body": body,
+        "attributes": attributes.list,
+        "droppedAttributesCount": attributes.dropped,
+    }))
+}
+
+fn whole(shown: &Shown) -> Option<u64> {
+    match shown {
+        Shown::Number(number) => number.parse().ok(),
+        _ => None,
+    }
+}
+
+fn count(shown: &Shown, key: &str) -> u64 {
+    shown.get(key).and_then(whole).unwrap_or_default()
+}
+
+/// Nanoseconds of microseconds that may have a fraction.
+fn nanos(shown: &Shown) -> Option<u64> {
+    let Shown::Number(number) = shown else { return None };
+    let (micros, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+    micros.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(digits.parse().ok()?)
+}
+
+/// Attributes in OTLP/JSON.
+struct Pairs<'c> {
+    cut: &'c mut Vec<String>,
+}
+
+struct Attributes {
+    list: Vec<Value>,
+    /// Of which nothing was shown.
+    dropped: u64,
+}
+
+impl Pairs<'_> {
+    fn of(&mut self, shown: Option<&Shown>, place: &str) -> Attributes {
+        let mut out = Attributes {
+            list: Vec::new(),
+            dropped: 0,
+        };
+        match shown {
+            Some(Shown::Object(members)) => {
+                for (key, value) in members {
+                    match self.any(value, &format!("{place}.{key}")) {
+                        Some(value) => out.list.push(json!({"key": key, "value": value})),
+                        // The SDK takes no attribute without a value.
+                        None => out.dropped += u64::from(*value != Shown::Undefined),
+                    }
+                }
+            }
+            Some(Shown::Cut) => self.cut.push(place.to_owned()),
+            _ => {}
+        }
+        out
+    }
+
+    /// A value; `None` where none is shown.
+    fn any(&mut self, shown: &Shown, place: &str) -> Option<Value> {
+        Some(match shown {
+            Shown::Undefined => return None,
+            Shown::Null => json!({}),
+            Shown::Bool(bool) => json!({"boolValue": bool}),
+            Shown::Number(number) => match number.parse::<i64>() {
+                Ok(number) => json!({"intValue": number.to_string()}),
+                Err(_) => match number.parse::<f64>() {
+                    Ok(number) if number.is_finite() => json!({"doubleValue": number}),
+                    _ => json!({"doubleValue": number}),
+                },
+            },
+            Shown::Text(text, is_cut) => {
+                if *is_cut {
+                    self.cut.push(place.to_owned());
+                }
+                json!({"stringValue": text})
+            }
+            Shown::List(items, is_cut) => {
+                if *is_cut {
+                    self.cut.push(place.to_owned());
+                }
+                let values: Vec<Value> = items
+                    .iter()
+                    .map(|item| self.any(item, place).unwrap_or_else(|| json!({})))
+                    .collect();
+                json!({"arrayValue": {"values": values}})
+            }
+            Shown::Object(_) => {
+                let inner = self.of(Some(shown), place);
+                json!({"kvlistValue": {"values": inner.list}})
+            }
+            Shown::Cut => {
+                self.cut.push(place.to_owned());
+                return None;
+            }
+        })
+    }
+}
