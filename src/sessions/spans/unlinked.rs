@@ -59,9 +59,9 @@ pub(super) fn by_turn(drafts: &[Draft], thread: &Thread) -> Option<(TraceId, Spa
         _ => prompt_id.is_some() && fact(draft, "prompt_id") == prompt_id,
     };
     let root = drafts.iter().filter(|draft| draft.parent.is_none()).find(is_named)?;
-    let workflows = drafts
+    let mut workflows = drafts
         .iter()
         .filter(|draft| draft.trace == root.trace && fact(draft, "run_id").is_some());
-    let named = workflows.last().unwrap_or(root);
+    let named = workflows.next_back().unwrap_or(root);
     Some((named.trace, named.id))
 }

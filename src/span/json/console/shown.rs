@@ -202,7 +202,10 @@ impl<'t> Reader<'t> {
     fn class(&mut self) {
         // No longer than a line of node's.
         let rest = self.rest();
-        let near = rest.get(..rest.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
+        let near = (0..=LONGEST_NAME.min(rest.len()))
+            .rev()
+            .find_map(|end| rest.get(..end))
+            .unwrap_or_default();
         let line = near.split('\n').next().unwrap_or_default();
         let Some(end) = line
             .find(['{', '\'', '"', '`', ','])
