@@ -131,7 +131,7 @@ fn an_agent_reads_runs_within_a_budget() {
             (&json!("integer"), &json!("integer")),
             "{tool}"
         );
-        assert_eq!(of("limit").get("type").is_none_or(|kind| kind == "integer"), true, "{tool}");
+        assert!(of("limit").get("type").is_none_or(|kind| kind == "integer"), "{tool}");
     }
     let (page, failed) = client.call("show_run", &json!({"trace": trace, "max_bytes": "512", "offset": " 3 "}));
     assert!(!failed && page.contains("[bytes 3 to "), "{page}");
