@@ -2,7 +2,7 @@
 //! stands still now and then. Every acknowledged span reads back byte for byte from every bridge, documents are those of `convert`, blocks
 //! keep their rules under writers on two bridges, and what came is forwarded.
 //!
-//! 2 rounds; 20 with `SPANBRIDGE_FULL=1`. On a folder where there is no S3 server.
+//! 1 round; 20 with `SPANBRIDGE_FULL=1`. On a folder where there is no S3 server.
 #![expect(clippy::print_stdout, reason = "a test, which prints what it ran on")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +117,7 @@ fn check(bridge: &Serving, acknowledged: &Traces, most: usize) {
 
 #[test]
 fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
-    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 2 };
+    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 1 };
     let shared = Bridges::new();
     let mut bridges: Vec<Serving> = (0..3).map(|number| shared.start(number)).collect();
     let next = Arc::new(AtomicU64::new(0));
@@ -130,7 +130,7 @@ fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
             clients.extend(load(&bridge.http, &next, &acknowledged, &stop));
         }
         std::thread::sleep(Duration::from_millis(400 + round * 137 % 400));
-        if round % 3 == 1 {
+        if round % 3 == 0 {
             shared.stand_still(Duration::from_secs(2));
         }
         let killed = usize::try_from(round * 7 % 3).expect("small");

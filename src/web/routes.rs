@@ -14,22 +14,11 @@ use hyper_util::service::TowerToHyperService;
 
 use super::reply::{self, Problem, json_reply, reply};
 use super::request::{Asked, Named};
+use super::route::Route;
 use super::service::Web;
 use super::{blocks, lists, openapi, single};
-use crate::access::Right;
 use crate::formats;
 use crate::store::Filter;
-
-/// A route of the API.
-#[derive(Debug)]
-pub struct Route {
-    /// Its path, with `{names}` for what differs.
-    pub path: &'static str,
-    /// The right that it takes; `None`: it is answered to anyone, and says nothing of any data.
-    pub right: Option<Right>,
-    /// What it answers, for the [`Web`] in the request's extensions.
-    pub methods: MethodRouter,
-}
 
 /// All routes that read. Paths that only something else is done with refuse what reads them.
 #[must_use]

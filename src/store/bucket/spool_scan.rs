@@ -197,7 +197,7 @@ fn filter_of(range: &Range, order: IterationOrder) -> Filter {
 impl Spool {
     fn list(&self, filter: &Filter) -> Result<Vec<TraceCursor>, Error> {
         let rows = self.local.reader().index(|index| index.list(filter))?;
-        Ok(rows.iter().map(crate::store::TraceRow::cursor).collect())
+        Ok(rows.iter().map(crate::store::lists::TraceRow::cursor).collect())
     }
 
     /// Where the chunks of an owner are, in order of arrival.

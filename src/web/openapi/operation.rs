@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::refusals::{FORBIDDEN, HEAD_TOO_LARGE, NO_TOKEN, Refusal};
 use crate::access::Right;
 use crate::web::reply::{self, Problem};
-use crate::web::routes::Route;
+use crate::web::route::Route;
 
 /// A path of the API, and what it answers.
 #[derive(Debug)]
