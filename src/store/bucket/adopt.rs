@@ -9,11 +9,12 @@ use std::sync::Arc;
 use slatedb::Db;
 
 use super::engine::Bucket;
+use super::entry::ALL;
 use super::keys::READERS;
 use super::mark::mark;
 use super::place::unread;
 use super::runtime;
-use super::views::{ALL, Source};
+use super::views::Source;
 use crate::store::clock::now;
 use crate::store::error::Error;
 use crate::store::options::{BucketOptions, OpenOptions};

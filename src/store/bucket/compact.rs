@@ -12,6 +12,7 @@ use slatedb::bytes::Bytes;
 use slatedb::{Db, IterationOrder};
 
 use super::batch::Batch;
+use super::entry::{ALL, Entry, now_millis};
 use super::failed::failed;
 use super::keys::{self, HEADS, Owner};
 use super::mark::adopted_at;
@@ -20,7 +21,7 @@ use super::place::{Place, unread};
 use super::prepare::{DIGEST, digest, unpack};
 use super::records::{Counter, Head};
 use super::runtime;
-use super::views::{ALL, Cache, Entry, Source, Views, now_millis};
+use super::views::{Cache, Source, Views};
 use super::{open, purge};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;

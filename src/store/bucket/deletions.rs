@@ -13,9 +13,9 @@ use slatedb::bytes::Bytes;
 use slatedb::config::{PutOptions, Ttl};
 use slatedb::{Db, WriteBatch};
 
+use super::entry::Entry;
 use super::keys::{self, BY_SESSION, BY_START, CHUNKS, HEADS, Owner};
 use super::records::Head;
-use super::views::Entry;
 use crate::span::TraceId;
 use crate::store::clock::now;
 use crate::store::deletion::{DeletedBefore, Unwanted, digest_of};

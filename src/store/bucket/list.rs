@@ -6,10 +6,11 @@ use std::ops::Bound;
 use prost::Message as _;
 use slatedb::IterationOrder;
 
+use super::entry::{ALL, Entry, Range};
 use super::keys::{self, Owner};
 use super::records::Came;
 use super::rows::{AT_ONCE, Row, Rows};
-use super::views::{ALL, Entry, Range, Scan, Source};
+use super::views::{Scan, Source};
 use crate::span::TraceId;
 use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
 

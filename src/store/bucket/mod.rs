@@ -23,6 +23,7 @@ mod counts;
 mod delete;
 mod deletions;
 mod engine;
+mod entry;
 mod examine;
 mod failed;
 mod keys;

@@ -14,7 +14,6 @@ use tokio::sync::{oneshot, watch};
 use super::deletions::Deletions;
 use super::prepare::Prepared;
 use super::runtime;
-use super::uploading::Uploading;
 use super::writer::Writer;
 use super::writer_state::lock;
 use crate::otlp::scan;
@@ -51,8 +50,9 @@ pub(super) struct Spool {
     /// What is in the bucket stays so long: reading may have begun before it was there.
     pub(super) kept: Duration,
     pub(super) waiting: Waiting,
-    phase: watch::Sender<Phase>,
-    ended: Mutex<Option<oneshot::Receiver<()>>>,
+    pub(super) phase: watch::Sender<Phase>,
+    /// The end of the upload, once that has begun.
+    pub(super) ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// What waits for the bucket.
@@ -102,18 +102,6 @@ impl Spool {
             ended: Mutex::default(),
         };
         Ok(Some((Arc::new(spool), opened.recovery)))
-    }
-
-    /// Begins to upload.
-    pub(super) fn start(self: &Arc<Self>, writer: &Arc<Writer>) -> Result<(), Error> {
-        let (end, ended) = oneshot::channel();
-        let uploading = Uploading::new(Arc::clone(self), Arc::clone(writer), self.phase.subscribe())?;
-        runtime::handle()?.spawn(async move {
-            uploading.run().await;
-            let _ = end.send(());
-        });
-        *lock(&self.ended) = Some(ended);
-        Ok(())
     }
 
     pub(super) fn directory(&self) -> &Path {

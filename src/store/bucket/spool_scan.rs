@@ -7,11 +7,11 @@ use std::sync::Arc;
 use prost::Message as _;
 use slatedb::IterationOrder;
 
+use super::entry::{Entry, Range};
 use super::keys::{self, ARRIVALS, BY_SESSION, BY_START, CHUNKS, HEADS, Owner};
 use super::prepare::pack;
 use super::records::Came;
 use super::spool::{Spool, prepared};
-use super::views::{Entry, Range};
 use crate::span::TraceId;
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;

@@ -8,12 +8,13 @@ use prost::Message as _;
 use slatedb::IterationOrder;
 use slatedb::bytes::Bytes;
 
+use super::entry::ALL;
 use super::keys::{self, Owner};
 use super::place::unread;
 use super::prepare::{DIGEST, unpack};
 use super::records::Head;
 use super::runtime;
-use super::views::{ALL, Scan, Source, Views};
+use super::views::{Scan, Source, Views};
 use crate::store::chunk::ChunkKind;
 use crate::store::error::Error;
 

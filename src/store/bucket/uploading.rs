@@ -13,8 +13,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::prepare::Prepared;
+use super::runtime;
 use super::spool::{Phase, Spool, prepared};
 use super::writer::Writer;
+use super::writer_state::lock;
 use crate::store::arrivals::ArrivalLimits;
 use crate::store::error::{Error, of_io};
 use crate::store::log::{Position, SEGMENT_HEAD};
@@ -52,6 +54,20 @@ struct Sent {
 
 /// What tells that it is in the bucket.
 type Durable = oneshot::Receiver<Result<Receipt, Error>>;
+
+impl Spool {
+    /// Begins to upload.
+    pub(super) fn start(self: &Arc<Self>, writer: &Arc<Writer>) -> Result<(), Error> {
+        let (end, ended) = oneshot::channel();
+        let uploading = Uploading::new(Arc::clone(self), Arc::clone(writer), self.phase.subscribe())?;
+        runtime::handle()?.spawn(async move {
+            uploading.run().await;
+            let _ = end.send(());
+        });
+        *lock(&self.ended) = Some(ended);
+        Ok(())
+    }
+}
 
 /// The upload of a log.
 pub(super) struct Uploading {

@@ -1,7 +1,6 @@
 //! The databases of all writers below a prefix: the own one is read where it is written, the others by following what is in the bucket.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -9,9 +8,10 @@ use slatedb::bytes::Bytes;
 use slatedb::config::{DbReaderOptions, ScanOptions};
 use slatedb::db_cache::DbCache;
 use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
-use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder, KeyValue};
+use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder};
 
 use super::deletions::Deletions;
+use super::entry::{Entry, Range, now_millis};
 use super::keys::{self, ByOwner};
 use super::merged::Databases;
 use super::place::{Place, database, unread};
@@ -40,12 +40,6 @@ pub(super) enum Source {
     /// Without what was deleted and is in it still.
     Other(Arc<DbReader>, Arc<Deletions>),
 }
-
-/// A part of a scan.
-pub(super) type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
-
-/// All keys with a prefix.
-pub(super) const ALL: Range = (Bound::Unbounded, Bound::Unbounded);
 
 impl Source {
     pub(super) async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, slatedb::Error> {
@@ -83,41 +77,6 @@ impl Source {
             millis: now_millis(),
             deletions,
         })
-    }
-}
-
-/// An entry of a database.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: Bytes,
-    pub(super) value: Bytes,
-    /// When retention removes it, milliseconds since 1970.
-    pub(super) expires: Option<i64>,
-}
-
-impl Entry {
-    /// One that stays.
-    pub(super) fn new(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Self {
-        Self {
-            key: key.into(),
-            value: value.into(),
-            expires: None,
-        }
-    }
-
-    /// Whether retention removes it.
-    pub(super) fn is_over(&self, millis: i64) -> bool {
-        self.expires.is_some_and(|expires| expires <= millis)
-    }
-}
-
-impl From<KeyValue> for Entry {
-    fn from(entry: KeyValue) -> Self {
-        Self {
-            key: entry.key,
-            value: entry.value,
-            expires: entry.expire_ts,
-        }
     }
 }
 
@@ -170,11 +129,6 @@ impl Scan {
         }
         Ok(None)
     }
-}
-
-/// The engine's clock.
-pub(super) fn now_millis() -> i64 {
-    i64::try_from(now() / 1_000_000).unwrap_or(i64::MAX)
 }
 
 /// The filters of all databases; readers must have those of the writer.

@@ -13,10 +13,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::batch::Batch;
 use super::deletions::Deletions;
+use super::entry::{Entry, now_millis};
 use super::ownership::Ownership;
 use super::prepare::Prepared;
 use super::records::{Counter, Head};
-use super::views::{Entry, now_millis};
 use super::writer_state::{Asker, Job, State, position};
 use crate::store::chunk::ChunkKind;
 use crate::store::clock::now;
