@@ -2,12 +2,17 @@
 //! that reading a run takes.
 
 use std::borrow::Borrow;
-use std::hash::Hash;
+use std::hash::{BuildHasher as _, Hash};
 
 /// A map.
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 /// A set.
 pub(crate) type HashSet<T> = std::collections::HashSet<T, foldhash::fast::RandomState>;
+
+/// The same for a text in the whole process. Other texts may have it too.
+pub(crate) fn of_text(text: &str) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(text)
+}
 
 /// Items by key, in the order in which they begin. A few keys are compared, which is faster than to hash them; more are hashed.
 pub(crate) struct Keyed<K, T> {

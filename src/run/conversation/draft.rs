@@ -1,5 +1,7 @@
 //! A conversation while it is being put together: each message once, under all keys by which it is recognised again.
 
+use std::sync::OnceLock;
+
 use super::history::{History, SharedInput};
 use super::keys::Key;
 use crate::hash::{HashMap, HashSet};
@@ -47,6 +49,8 @@ pub(in crate::run) struct SeenResult {
     pub(in crate::run) message: Message,
     /// The model call whose input it is in.
     pub(in crate::run) node: NodeId,
+    /// A hash of [`answer_key`](super::keys::answer_key), once that was asked for: each later input of the model may ask again.
+    pub(in crate::run) answer_hash: OnceLock<u64>,
 }
 
 /// A conversation while it is being put together.

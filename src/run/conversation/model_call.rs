@@ -1,12 +1,14 @@
 //! One model call joins its conversation: what is new in its input, then its output.
 
+use std::sync::OnceLock;
+
 use super::align::{Input, KnownInput};
 use super::draft::{Conversation, DraftCall, Origin, SeenResult};
 use super::history::{History, SharedBeginning};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned_from};
 use super::missing_roles;
 use super::walk::Walk;
-use crate::hash::HashMap;
+use crate::hash::{self, HashMap};
 use crate::operation::{Message, Messages, Role, ToolCallId};
 use crate::run::id::{CallId, Id, MessageId, NodeId};
 use crate::run::names;
@@ -334,6 +336,7 @@ impl Conversation {
         let seen = || SeenResult {
             message: message.clone(),
             node: at.node,
+            answer_hash: OnceLock::new(),
         };
         let found = found.or_else(|| self.in_order(walk, message));
         let Some(call) = found else {
@@ -369,9 +372,11 @@ impl Conversation {
             return None;
         }
         let key = answer_key(message);
+        let hash = hash::of_text(&key);
         let fits = |draft: &DraftCall| {
             let is_of_tool = message.name.as_ref().is_none_or(|name| names::same_tool(name, &draft.call.name));
-            let is_again = |seen: &SeenResult| answer_key(&seen.message) == key;
+            let hash_of = |seen: &SeenResult| *seen.answer_hash.get_or_init(|| hash::of_text(&answer_key(&seen.message)));
+            let is_again = |seen: &SeenResult| hash_of(seen) == hash && answer_key(&seen.message) == key;
             draft.by.is_some() && is_of_tool && draft.result.as_ref().is_none_or(is_again)
         };
         let found = self
