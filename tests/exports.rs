@@ -5,6 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use spanbridge::otlp::encode;
+use spanbridge::span::AnyValue;
+use spanbridge::span::json::Message;
+
 use crate::serving::spanbridge;
 
 /// What `convert` writes of these files.
@@ -70,4 +74,19 @@ fn what_the_javascript_sdk_prints_is_what_it_exports() {
     let (_, rest) = sent.split_once("\"traceId\":\"").expect("an id");
     let trace = rest.get(..32).expect("an id");
     assert_eq!(stored(&printed, trace), stored(&exported, trace));
+}
+
+/// A tool of a coding agent printed spans of the program that it works on.
+#[test]
+fn what_a_tool_printed_is_text_of_its_span() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let printed = fs::read_to_string(folder.join("console/printed.txt")).expect("reads");
+    let sent = fs::read(folder.join("corpus/oi-langchain-agent/001.traces.json")).expect("reads");
+    let mut spans = Message::parse(&sent).expect("a message").into_parts().0.items;
+    spans[0].attributes.push("tool.output", AnyValue::String(printed));
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("spans.bin");
+    fs::write(&file, encode::traces(&spans)).expect("writes");
+    let trace = spans[0].trace_id.to_string();
+    assert!(stored(&file, &trace).to_string().contains("tool.output"));
 }

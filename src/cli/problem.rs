@@ -54,7 +54,7 @@ pub(super) enum Problem {
          session files of claude-code, codex, gemini-cli, qwen-code, copilot-cli, opencode and pi"
     )]
     Foreign { file: String, what: &'static str },
-    #[error("{file}: {objects} of a console cut off or broken, and left out")]
+    #[error("{file}: {objects} that a console exporter printed are cut off or broken, and left out; export the spans as OTLP to have them")]
     Console { file: String, objects: String },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },

@@ -1,6 +1,6 @@
 //! Files of sessions, grouped by session, and read one session at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::client::Client;
@@ -64,37 +64,62 @@ impl Sessions {
 
     /// The sessions, each with the files of those that are a part of it.
     fn whole(&self, limit: usize) -> BTreeMap<Key, Vec<PathBuf>> {
-        let mut out = self.groups.clone();
-        let mut homes: BTreeMap<&Key, Key> = BTreeMap::new();
+        let mut homes = self.naming(limit);
         for (key, within) in &self.within {
-            let home = match within {
-                Within::Session(session) => Some((key.0, session.clone())),
-                Within::Unknown => self.naming(key, limit),
-            };
-            homes.extend(home.filter(|home| self.groups.contains_key(home)).map(|home| (key, home)));
-        }
-        for part in homes.keys() {
-            let mut key: &Key = part;
-            // No longer way than there are parts, whatever the files say of each other.
-            for _ in 0..homes.len() {
-                key = homes.get(key).unwrap_or(key);
+            if let Within::Session(session) = within {
+                let home = (key.0, session.clone());
+                homes.extend(self.groups.contains_key(&home).then_some((key, home)));
             }
-            if key != *part
+        }
+        let mut out = self.groups.clone();
+        let mut roots: BTreeMap<&Key, Key> = BTreeMap::new();
+        for part in homes.keys().copied() {
+            // Whatever files claim of one another, each is passed once.
+            let (mut way, mut key): (BTreeSet<&Key>, &Key) = (BTreeSet::new(), part);
+            let root = loop {
+                if let Some(root) = roots.get(key) {
+                    break root.clone();
+                }
+                match homes.get(key) {
+                    Some(home) if way.insert(key) => key = home,
+                    _ => break key.clone(),
+                }
+            };
+            roots.extend(way.into_iter().map(|key| (key, root.clone())));
+        }
+        for (part, root) in roots {
+            if *part != root
                 && let Some(files) = out.remove(part)
             {
-                out.entry(key.clone()).or_default().extend(files);
+                out.entry(root).or_default().extend(files);
             }
         }
         out
     }
 
-    /// The session of the same client that has this session's id in a file.
-    fn naming(&self, part: &Key, limit: usize) -> Option<Key> {
-        let id = format!("\"{}\"", part.1);
-        let finder = memchr::memmem::Finder::new(&id);
-        let has = |path: &PathBuf| lines::any(path, limit, |line| finder.find(line).is_some());
-        let mut others = self.groups.iter().filter(|(key, _)| key.0 == part.0 && *key != part);
-        others.find(|(_, files)| files.iter().any(has)).map(|(key, _)| key.clone())
+    /// The sessions that are a part of an unknown one, each with the first other session of its client that has its id in a file. Each file
+    /// is read once, whatever the number of ids.
+    fn naming(&self, limit: usize) -> BTreeMap<&Key, Key> {
+        let mut homes = BTreeMap::new();
+        let mut wanted: BTreeMap<Client, HashMap<&[u8], &Key>> = BTreeMap::new();
+        for (key, _) in self.within.iter().filter(|(_, within)| **within == Within::Unknown) {
+            let _ = wanted.entry(key.0).or_default().insert(key.1.as_bytes(), key);
+        }
+        for (group, files) in &self.groups {
+            let Some(wanted) = wanted.get_mut(&group.0) else { continue };
+            for path in files {
+                lines::each_raw(path, limit, &mut |line| {
+                    for text in line.split(|byte| *byte == b'"') {
+                        if let Some(part) = wanted.get(text).copied().filter(|part| *part != group) {
+                            wanted.remove(text);
+                            homes.insert(part, group.clone());
+                        }
+                    }
+                    !wanted.is_empty()
+                });
+            }
+        }
+        homes
     }
 
     /// How many sessions there are; all of a database are one.

@@ -87,16 +87,15 @@ pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Re
     }
 }
 
-/// Whether one of the lines is as wanted. A file that cannot be read has none.
-pub(super) fn any(path: &Path, limit: usize, wanted: impl Fn(&[u8]) -> bool) -> bool {
-    let Ok(mut reader) = open(path) else { return false };
+/// Gives the lines as they are until `take` has enough. A file that cannot be read has none.
+pub(super) fn each_raw(path: &Path, limit: usize, take: &mut dyn FnMut(&[u8]) -> bool) {
+    let Ok(mut reader) = open(path) else { return };
     let mut line = Vec::new();
     loop {
         line.clear();
         match (&mut reader).take(limit as u64).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return false,
-            Ok(_) if wanted(&line) => return true,
-            Ok(_) => {}
+            Ok(1..) if take(&line) => {}
+            _ => return,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;
 pub(super) use draft::scope;
 use draft::{Draft, PREFIX, add_facts, link};
-use unlinked::Unlinked;
+use unlinked::{Turns, Unlinked};
 
 /// The spans of one session while its threads are placed.
 struct Builder {
@@ -58,46 +58,60 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
         drafts: Vec::new(),
         tools: HashMap::new(),
     };
-    let (mut waiting, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
+    let (sub, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
     for thread in main {
         builder.place(thread, None, is_elsewhere);
     }
     // A sub-agent is placed after the agent that asked for it. Each round places all that can be placed; what no file links to a call
     // is placed by its prompt, once all others are.
+    let with_prompt = |thread: Thread| {
+        let prompt = unlinked::prompt_of(&thread);
+        (thread, prompt)
+    };
+    let mut waiting: Vec<Waiting> = sub.into_iter().map(with_prompt).collect();
     let mut unlinked = Unlinked::default();
     while !waiting.is_empty() {
         let before = waiting.len();
-        let mut next = Vec::new();
-        for thread in waiting {
-            match builder.place_of(thread.under.as_ref()) {
-                Some(place) => builder.place(thread, Some(place), is_elsewhere),
-                None => next.push(thread),
-            }
-        }
-        waiting = next;
+        builder.place_some(&mut waiting, is_elsewhere, &mut |builder, thread, _| {
+            builder.place_of(thread.under.as_ref())
+        });
         if waiting.len() < before {
             continue;
         }
-        let mut next = Vec::new();
-        for thread in waiting {
-            match unlinked.by_prompt(&builder.drafts, &thread) {
-                Some(place) => builder.place(thread, Some(place), is_elsewhere),
-                None => next.push(thread),
-            }
-        }
-        waiting = next;
+        builder.place_some(&mut waiting, is_elsewhere, &mut |builder, _, prompt| {
+            unlinked.by_prompt(&builder.drafts, prompt?)
+        });
         if waiting.len() == before {
             break;
         }
     }
-    for thread in waiting {
-        let place = unlinked::by_turn(&builder.drafts, &thread);
+    let turns = Turns::of(&builder.drafts);
+    for (thread, _) in waiting {
+        let place = turns.place_of(&thread);
         builder.place(thread, place, is_elsewhere);
     }
     draft::write(builder.client, builder.drafts, writer)
 }
 
+/// A sub-agent that is not placed yet, and the prompt that it began with.
+type Waiting = (Thread, Option<String>);
+
 impl Builder {
+    /// Places those for which there is a place.
+    fn place_some(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        is_elsewhere: &dyn Fn(&str) -> bool,
+        place_of: &mut dyn FnMut(&Self, &Thread, Option<&str>) -> Option<(TraceId, SpanId)>,
+    ) {
+        for (thread, prompt) in std::mem::take(waiting) {
+            match place_of(self, &thread, prompt.as_deref()) {
+                Some(place) => self.place(thread, Some(place), is_elsewhere),
+                None => waiting.push((thread, prompt)),
+            }
+        }
+    }
+
     /// The trace and the span that a sub-agent is under.
     fn place_of(&self, under: Option<&Under>) -> Option<(TraceId, SpanId)> {
         let draft = match under? {

@@ -206,7 +206,7 @@ fn a_session_of_claude_code() {
 #[test]
 fn sub_agents_of_claude_code() {
     session_grows_evenly(|count| {
-        let agents = (0..count / 16).map(|number| {
+        let agents = (0..count / 4).map(|number| {
             let name = format!("{SESSION}/subagents/agent-a{number:016x}.jsonl");
             let mut turn = claude_turn(number, SESSION, true);
             for line in &mut turn {
@@ -214,40 +214,52 @@ fn sub_agents_of_claude_code() {
             }
             (name, lines(turn))
         });
-        let turns = (0..count / 16).flat_map(|number| claude_turn(1_000_000 + number, SESSION, false));
+        let turns = (0..count / 4).flat_map(|number| claude_turn(1_000_000 + number, SESSION, false));
         agents.chain([(format!("{SESSION}.jsonl"), lines(turns))]).collect()
     });
 }
 
+/// The session of a sub-agent.
+fn sub_session(number: u64) -> String {
+    format!("{number:08x}-4789-48c9-8418-a09c27c96a69")
+}
+
 /// Each sub-agent is found by the call that began it, in one message of the model.
-#[test]
-fn sub_agents_of_gemini() {
-    session_grows_evenly(|count| {
-        let count = count / 16;
-        let head = |session: &str, kind: &str| json!({"sessionId": session, "projectHash": "h", "startTime": "2026-01-01T10:00:00Z", "kind": kind});
-        let user =
-            |id: &str, said: String| json!({"id": id, "timestamp": "2026-01-01T10:00:00Z", "type": "user", "content": [{"text": said}]});
-        let call = |number: u64| {
-            json!({"id": format!("c{number}"), "name": "invoke_agent", "args": {"agent_name": "generalist", "prompt": format!("q{number}")},
+fn sub_agents_of_gemini(count: u64, name_of: impl Fn(&str) -> String) -> Vec<(String, Vec<u8>)> {
+    let head =
+        |session: &str, kind: &str| json!({"sessionId": session, "projectHash": "h", "startTime": "2026-01-01T10:00:00Z", "kind": kind});
+    let user = |id: &str, said: String| json!({"id": id, "timestamp": "2026-01-01T10:00:00Z", "type": "user", "content": [{"text": said}]});
+    let call = |number: u64| {
+        json!({"id": format!("c{number}"), "name": "invoke_agent", "args": {"agent_name": "generalist", "prompt": format!("q{number}")},
                 "result": [{"functionResponse": {"id": format!("c{number}"), "name": "invoke_agent", "response": {"output": "done"}}}],
-                "status": "success", "timestamp": "2026-01-01T10:00:01Z"})
-        };
-        let model = json!({"id": "m", "timestamp": "2026-01-01T10:00:01Z", "type": "gemini", "content": "I start them.", "model": "m",
+                "agentId": sub_session(number), "status": "success", "timestamp": "2026-01-01T10:00:01Z"})
+    };
+    let model = json!({"id": "m", "timestamp": "2026-01-01T10:00:01Z", "type": "gemini", "content": "I start them.", "model": "m",
             "tokens": {"input": 1, "output": 1}, "toolCalls": (0..count).map(call).collect::<Vec<_>>()});
-        let main = lines([head(SESSION, "main"), user("u", "go".to_owned()), model]);
-        let agents = (0..count).map(|number| {
-            let session = format!("{number:08x}-4789-48c9-8418-a09c27c96a69");
-            let answer =
-                json!({"id": format!("a{number}"), "timestamp": "2026-01-01T10:00:02Z", "type": "gemini", "content": "done", "model": "m"});
-            let text = lines([
-                head(&session, "subagent"),
-                user(&format!("u{number}"), format!("q{number}")),
-                answer,
-            ]);
-            (format!("chats/{SESSION}/{session}.jsonl"), text)
-        });
-        agents.chain([(format!("chats/session-{SESSION}.jsonl"), main)]).collect()
+    let main = lines([head(SESSION, "main"), user("u", "go".to_owned()), model]);
+    let agents = (0..count).map(|number| {
+        let session = sub_session(number);
+        let answer =
+            json!({"id": format!("a{number}"), "timestamp": "2026-01-01T10:00:02Z", "type": "gemini", "content": "done", "model": "m"});
+        let text = lines([
+            head(&session, "subagent"),
+            user(&format!("u{number}"), format!("q{number}")),
+            answer,
+        ]);
+        (name_of(&session), text)
     });
+    agents.chain([(format!("chats/session-{SESSION}.jsonl"), main)]).collect()
+}
+
+#[test]
+fn sub_agents_of_gemini_in_the_folder_of_their_session() {
+    session_grows_evenly(|count| sub_agents_of_gemini(count / 4, |session| format!("chats/{SESSION}/{session}.jsonl")));
+}
+
+/// Which session they are a part of is in the files of that.
+#[test]
+fn sub_agents_of_gemini_in_one_folder() {
+    session_grows_evenly(|count| sub_agents_of_gemini(count / 4, |session| format!("chats/session-{session}.jsonl")));
 }
 
 /// A session that is resumed again and again adds its system prompt and its tools each time.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::from::From;
+use super::protobuf::is_protobuf;
 use crate::cli::begin::Begin;
 use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
@@ -12,6 +13,7 @@ use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, SessionError, Sessions};
+use crate::span::json::console;
 use crate::span::{LogRecord, Span};
 
 /// What is given each row of training data as it is read: files of rows have more of them than memory.
@@ -184,14 +186,13 @@ impl Batch<'_> {
     pub(super) fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
-        if !matches!(self.from, From::Documents(_)) && self.add_console(file, text) {
-            return;
-        }
         if let From::Documents(format) = self.from {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
+        } else if console::may_have(text) && !is_protobuf(bytes) && self.add_console(file, text) {
+            // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
         } else if formats::is_export_request(text) {

@@ -3,18 +3,18 @@
 use super::Batch;
 use crate::cli::out;
 use crate::cli::problem::Problem;
-use crate::span::json::{JsonError, Message, console};
-
-/// So many places that node cut are named.
-const NAMED: usize = 3;
+use crate::span::json::{Message, console};
 
 impl Batch<'_> {
     /// Adds what a text has of a console; whether it has something.
     pub(super) fn add_console(&mut self, file: &str, text: &[u8]) -> bool {
         let mut add = |request: serde_json::Value| match Message::parse(request.to_string().as_bytes()) {
             Ok(message) => self.add_message(file, 0, message),
-            Err(JsonError::Syntax { source }) => self.syntax(file, 0, text, source),
-            Err(_) => {}
+            Err(source) => self.problems.push(Problem::Json {
+                file: file.to_owned(),
+                offset: 0,
+                source,
+            }),
         };
         let Some(console) = console::read(text, &mut add) else {
             return false;
@@ -25,12 +25,12 @@ impl Batch<'_> {
                 objects: out::many(console.broken, "object"),
             });
         }
-        if !console.cut.is_empty() {
-            let named = console.cut.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = if console.cut.len() > NAMED { ", ..." } else { "" };
-            let places = out::many(console.cut.len(), "value");
+        if console.cut.count > 0 {
+            let named = console.cut.first.join(", ");
+            let more = if console.cut.count > console.cut.first.len() { ", ..." } else { "" };
+            let places = out::many(console.cut.count, "value");
             self.notes.push(format!(
-                "{file}: {places} cut off when they were printed ({named}{more}); export the spans as OTLP to have them whole"
+                "{file}: {places} cut off by the console exporter ({named}{more}); export the spans as OTLP to have them whole"
             ));
         }
         if console.metrics > 0 {
@@ -39,7 +39,7 @@ impl Batch<'_> {
         if console.other_lines > 0 {
             let lines = out::many(console.other_lines, "line");
             self.notes
-                .push(format!("{file}: {lines} between the printed spans, which are passed over"));
+                .push(format!("{file}: {lines} between the printed spans, which are ignored"));
         }
         true
     }

@@ -37,7 +37,7 @@ pub(super) fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<usize
             .trim()
             .parse()
             .map(Some)
-            .map_err(|_| serde::de::Error::custom(format!("{text} is no number"))),
+            .map_err(|_| serde::de::Error::custom(format!("{text} is not a number"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sub-agents whose files do not tell which call asked for them.
+//! Sub-agents whose files do not have the call that asked for them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,57 +11,92 @@ use crate::span::{SpanId, TraceId};
 /// Tool calls by the texts in their arguments.
 #[derive(Default)]
 pub(super) struct Unlinked {
-    /// So many drafts were looked at.
-    looked: usize,
+    /// The number of drafts that are indexed.
+    indexed: usize,
     calls: HashMap<String, VecDeque<usize>>,
+    /// Calls that have an agent under them.
+    taken: HashSet<(TraceId, SpanId)>,
 }
 
 impl Unlinked {
-    /// The first tool call with the agent's prompt in its arguments that no other agent is under.
-    pub(super) fn by_prompt(&mut self, drafts: &[Draft], thread: &Thread) -> Option<(TraceId, SpanId)> {
-        self.look(drafts);
-        let prompt = thread.events.iter().find_map(|event| match event {
-            Event::Prompt(prompt) => Some(prompt.message.content()),
-            _ => None,
-        })?;
-        let draft = drafts.get(self.calls.get_mut(prompt.trim())?.pop_front()?)?;
-        Some((draft.trace, draft.id))
+    /// The first tool call with this prompt in its arguments that no other agent is under.
+    pub(super) fn by_prompt(&mut self, drafts: &[Draft], prompt: &str) -> Option<(TraceId, SpanId)> {
+        self.index(drafts);
+        let calls = self.calls.get_mut(prompt)?;
+        while let Some(call) = calls.pop_front() {
+            let draft = drafts.get(call)?;
+            if self.taken.insert((draft.trace, draft.id)) {
+                return Some((draft.trace, draft.id));
+            }
+        }
+        None
     }
 
-    fn look(&mut self, drafts: &[Draft]) {
-        let agents: HashSet<(TraceId, SpanId)> = drafts
-            .iter()
-            .filter(|draft| draft.operation.agent.id.is_some())
-            .filter_map(|draft| Some((draft.trace, draft.parent?)))
-            .collect();
-        for (index, draft) in drafts.iter().enumerate().skip(self.looked) {
+    fn index(&mut self, drafts: &[Draft]) {
+        for (index, draft) in drafts.iter().enumerate().skip(self.indexed) {
+            if draft.operation.agent.id.is_some() {
+                self.taken.extend(draft.parent.map(|parent| (draft.trace, parent)));
+            }
             let arguments = draft.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
             let texts = arguments
                 .and_then(Value::as_object)
                 .into_iter()
                 .flat_map(|arguments| arguments.values());
-            if !agents.contains(&(draft.trace, draft.id)) {
-                for text in texts.filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty()) {
-                    self.calls.entry(text.to_owned()).or_default().push_back(index);
-                }
+            for text in texts.filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty()) {
+                self.calls.entry(text.to_owned()).or_default().push_back(index);
             }
         }
-        self.looked = drafts.len();
+        self.indexed = drafts.len();
     }
 }
 
-/// The turn that the agent's file names: its call that ran a workflow, else its root.
-pub(super) fn by_turn(drafts: &[Draft], thread: &Thread) -> Option<(TraceId, SpanId)> {
-    let fact = |draft: &Draft, key: &str| draft.operation.unmapped.get(&format!("{PREFIX}{key}")).cloned();
-    let prompt_id = thread.prompt_id.clone().map(Value::from);
-    let is_named = |draft: &&Draft| match thread.under {
-        Some(Under::Turn(trace)) => draft.trace == trace,
-        _ => prompt_id.is_some() && fact(draft, "prompt_id") == prompt_id,
-    };
-    let root = drafts.iter().filter(|draft| draft.parent.is_none()).find(is_named)?;
-    let mut workflows = drafts
-        .iter()
-        .filter(|draft| draft.trace == root.trace && fact(draft, "run_id").is_some());
-    let named = workflows.next_back().unwrap_or(root);
-    Some((named.trace, named.id))
+/// The prompt that an agent began with.
+pub(super) fn prompt_of(thread: &Thread) -> Option<String> {
+    let prompt = thread.events.iter().find_map(|event| match event {
+        Event::Prompt(prompt) => Some(prompt.message.content()),
+        _ => None,
+    })?;
+    Some(prompt.trim().to_owned())
+}
+
+/// Turns by what files name them by.
+pub(super) struct Turns {
+    by_trace: HashMap<TraceId, SpanId>,
+    by_prompt_id: HashMap<String, TraceId>,
+    /// The last call of each turn that ran a workflow.
+    workflows: HashMap<TraceId, SpanId>,
+}
+
+impl Turns {
+    pub(super) fn of(drafts: &[Draft]) -> Self {
+        let mut turns = Self {
+            by_trace: HashMap::new(),
+            by_prompt_id: HashMap::new(),
+            workflows: HashMap::new(),
+        };
+        let (prompt_id, run_id) = (format!("{PREFIX}prompt_id"), format!("{PREFIX}run_id"));
+        for draft in drafts {
+            let facts = &draft.operation.unmapped;
+            if draft.parent.is_none() {
+                let _ = turns.by_trace.entry(draft.trace).or_insert(draft.id);
+                if let Some(id) = facts.get(&prompt_id).and_then(Value::as_str) {
+                    let _ = turns.by_prompt_id.entry(id.to_owned()).or_insert(draft.trace);
+                }
+            }
+            if facts.contains_key(&run_id) {
+                turns.workflows.insert(draft.trace, draft.id);
+            }
+        }
+        turns
+    }
+
+    /// The turn that the agent's file names: its call that ran a workflow, else its root.
+    pub(super) fn place_of(&self, thread: &Thread) -> Option<(TraceId, SpanId)> {
+        let trace = match thread.under {
+            Some(Under::Turn(trace)) => trace,
+            _ => *self.by_prompt_id.get(thread.prompt_id.as_ref()?)?,
+        };
+        let root = self.by_trace.get(&trace)?;
+        Some((trace, *self.workflows.get(&trace).unwrap_or(root)))
+    }
 }

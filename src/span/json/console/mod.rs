@@ -4,6 +4,7 @@
 //! `ConsoleSpanExporter` and `ConsoleLogRecordExporter` print to a depth of three, 100 items of a list and 10,000 letters of a text. What
 //! node cut is counted, and nothing takes its place.
 
+mod cut;
 mod otlp;
 mod shown;
 
@@ -11,13 +12,13 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+pub(crate) use cut::Cut;
 use shown::Shown;
 
 /// What a text has of a console.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
-    /// Places that node cut, each by its way from the object.
-    pub(crate) cut: Vec<String>,
+    pub(crate) cut: Cut,
     /// Objects that are cut off or broken.
     pub(crate) broken: usize,
     /// Objects that are metrics.
@@ -26,13 +27,14 @@ pub(crate) struct Console {
     pub(crate) other_lines: usize,
 }
 
+/// Whether a text may have spans or log records of a console: none without a scope.
+pub(crate) fn may_have(text: &[u8]) -> bool {
+    let has = |words: &str| memchr::memmem::find(text, words.as_bytes()).is_some();
+    has("instrumentationScope: ") || has("instrumentationLibrary: ")
+}
+
 /// Reads a text, and gives an export request in OTLP/JSON for each object; `None` where it has no span and no log record of a console.
 pub(crate) fn read(text: &[u8], take: &mut dyn FnMut(Value)) -> Option<Console> {
-    // No JSON and no protobuf has these.
-    let has = |words: &str| memchr::memmem::find(text, words.as_bytes()).is_some();
-    if !has("instrumentationScope: ") && !has("instrumentationLibrary: ") {
-        return None;
-    }
     let text = String::from_utf8_lossy(text);
     let text = without_colours(&text);
     let (mut out, mut taken) = (Console::default(), false);
@@ -125,7 +127,10 @@ mod tests {
         assert_eq!(text(&span["startTimeUnixNano"]), "1000500");
         assert_eq!(text(&span["endTimeUnixNano"]), "1002500");
         let list = span["attributes"].as_array().expect("a list").iter();
-        (list.map(|pair| (text(&pair["key"]), pair["value"].clone())).collect(), console.cut)
+        (
+            list.map(|pair| (text(&pair["key"]), pair["value"].clone())).collect(),
+            console.cut.first,
+        )
     }
 
     #[test]
@@ -181,7 +186,10 @@ mod tests {
             &"{ a: ".repeat(100_000),
         ] {
             let text = format!("{{\n  instrumentationScope: {{}},\n  attributes: {shown}\n}}\n");
-            let (mut requests, good) = (0, "{\n  traceId: 'a1',\n  id: 'b1',\n  timestamp: 1,\n  duration: 2\n}\n");
+            let (mut requests, good) = (
+                0,
+                "{\n  instrumentationScope: {},\n  traceId: 'a1',\n  id: 'b1',\n  timestamp: 1,\n  duration: 2\n}\n",
+            );
             let console = read((text + good).as_bytes(), &mut |_| requests += 1).expect("a span");
             assert_eq!((console.broken, requests), (1, 1));
         }
@@ -199,6 +207,11 @@ mod tests {
         ] {
             let _ = of(&format!("[ {} ]", many.repeat(200_000)));
         }
+        for many in ["{}", "[a {}, ", "[ x ] ", "a{}, ", "<a {}, ", "'a': [Object], "] {
+            let _ = of(&format!("{{ {} }}", many.repeat(200_000)));
+        }
+        let key = "k".repeat(1_000_000);
+        let _ = of(&format!("{{ {key}: {{ {} }} }}", "a: [Object], ".repeat(100_000)));
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
         assert_eq!(whole.len(), 1);
     }

@@ -2,18 +2,20 @@
 
 use serde_json::{Value, json};
 
+use super::cut::Cut;
 use super::shown::Shown;
 
 /// The export request of a span or a log record; `None` where it is neither. `cut` gets the places that node cut.
-pub(super) fn request(shown: &Shown, cut: &mut Vec<String>) -> Option<Value> {
-    let mut pairs = Pairs { cut };
+pub(super) fn request<'c>(shown: &'c Shown, cut: &'c mut Cut) -> Option<Value> {
+    let mut pairs = Pairs { cut, way: Vec::new() };
     let resource = pairs.of(
         shown.get("resource").and_then(|resource| resource.get("attributes")),
         "resource.attributes",
     );
     let resource = json!({"attributes": resource.list, "droppedAttributesCount": resource.dropped});
-    let scope = shown.get("instrumentationScope").or_else(|| shown.get("instrumentationLibrary"));
-    let scope = scope.map(|scope| json!({"name": text(scope, "name"), "version": text(scope, "version")}));
+    // JSON of other tools may have members of the same names, and no scope.
+    let scope = shown.get("instrumentationScope").or_else(|| shown.get("instrumentationLibrary"))?;
+    let scope = json!({"name": text(scope, "name"), "version": text(scope, "version")});
     if shown.get("duration").is_some() {
         let span = span(shown, &mut pairs)?;
         return Some(json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": [span]}]}]}));
@@ -26,7 +28,7 @@ fn text(shown: &Shown, key: &str) -> Option<String> {
     shown.get(key)?.text().map(str::to_owned)
 }
 
-fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
+fn span<'c>(shown: &'c Shown, pairs: &mut Pairs<'c>) -> Option<Value> {
     let start = nanos(shown.get("timestamp")?)?;
     let end = start.saturating_add(nanos(shown.get("duration")?)?);
     let parent = text(shown, "parentId").or_else(|| text(shown.get("parentSpanContext")?, "spanId"));
@@ -34,10 +36,12 @@ fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
     let mut events = Vec::new();
     for event in shown.get("events").map(Shown::items).unwrap_or_default() {
         let attributes = pairs.of(event.get("attributes"), "events.attributes");
-        let time = event.get("time").map(Shown::items).unwrap_or_default();
-        let time = match time {
-            [seconds, nanos] => whole(seconds)?.saturating_mul(1_000_000_000).saturating_add(whole(nanos)?),
-            _ => start,
+        let time = match event.get("time").map(Shown::items) {
+            Some([seconds, nanos]) => whole(seconds)?.saturating_mul(1_000_000_000).saturating_add(whole(nanos)?),
+            _ => {
+                pairs.cut("events.time");
+                0
+            }
         };
         let dropped = count(event, "droppedAttributesCount") + attributes.dropped;
         events.push(
@@ -48,7 +52,7 @@ fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
     let mut links = Vec::new();
     for link in shown.get("links").map(Shown::items).unwrap_or_default() {
         let Some(context) = link.get("context").filter(|context| context.get("spanId").is_some()) else {
-            pairs.cut.push("links.context".to_owned());
+            pairs.cut("links.context");
             continue;
         };
         let attributes = pairs.of(link.get("attributes"), "links.attributes");
@@ -58,10 +62,10 @@ fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
         );
     }
     if let Some(Shown::List(_, true)) = shown.get("events") {
-        pairs.cut.push("events".to_owned());
+        pairs.cut("events");
     }
     if let Some(Shown::List(_, true)) = shown.get("links") {
-        pairs.cut.push("links".to_owned());
+        pairs.cut("links");
     }
     let status = shown.get("status");
     Some(json!({
@@ -83,7 +87,7 @@ fn span(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
     }))
 }
 
-fn record(shown: &Shown, pairs: &mut Pairs<'_>) -> Option<Value> {
+fn record<'c>(shown: &'c Shown, pairs: &mut Pairs<'c>) -> Option<Value> {
     let at = nanos(shown.get("timestamp")?)?;
     let attributes = pairs.of(shown.get("attributes"), "attributes");
     let body = shown.get("body").and_then(|body| pairs.any(body, "body"));
@@ -121,7 +125,9 @@ fn nanos(shown: &Shown) -> Option<u64> {
 
 /// Attributes in OTLP/JSON.
 struct Pairs<'c> {
-    cut: &'c mut Vec<String>,
+    cut: &'c mut Cut,
+    /// The keys that lead to the value that is written.
+    way: Vec<&'c str>,
 }
 
 struct Attributes {
@@ -130,8 +136,21 @@ struct Attributes {
     dropped: u64,
 }
 
-impl Pairs<'_> {
-    fn of(&mut self, shown: Option<&Shown>, place: &str) -> Attributes {
+impl<'c> Pairs<'c> {
+    fn cut(&mut self, place: &'c str) {
+        self.way.push(place);
+        self.cut.add(&self.way);
+        self.way.pop();
+    }
+
+    fn of(&mut self, shown: Option<&'c Shown>, place: &'c str) -> Attributes {
+        self.way.push(place);
+        let attributes = self.members(shown);
+        self.way.pop();
+        attributes
+    }
+
+    fn members(&mut self, shown: Option<&'c Shown>) -> Attributes {
         let mut out = Attributes {
             list: Vec::new(),
             dropped: 0,
@@ -139,21 +158,21 @@ impl Pairs<'_> {
         match shown {
             Some(Shown::Object(members)) => {
                 for (key, value) in members {
-                    match self.any(value, &format!("{place}.{key}")) {
+                    match self.any(value, key) {
                         Some(value) => out.list.push(json!({"key": key, "value": value})),
                         // The SDK takes no attribute without a value.
                         None => out.dropped += u64::from(*value != Shown::Undefined),
                     }
                 }
             }
-            Some(Shown::Cut) => self.cut.push(place.to_owned()),
+            Some(Shown::Cut) => self.cut.add(&self.way),
             _ => {}
         }
         out
     }
 
     /// A value; `None` where none is shown.
-    fn any(&mut self, shown: &Shown, place: &str) -> Option<Value> {
+    fn any(&mut self, shown: &'c Shown, place: &'c str) -> Option<Value> {
         Some(match shown {
             Shown::Undefined => return None,
             Shown::Null => json!({}),
@@ -167,13 +186,13 @@ impl Pairs<'_> {
             },
             Shown::Text(text, is_cut) => {
                 if *is_cut {
-                    self.cut.push(place.to_owned());
+                    self.cut(place);
                 }
                 json!({"stringValue": text})
             }
             Shown::List(items, is_cut) => {
                 if *is_cut {
-                    self.cut.push(place.to_owned());
+                    self.cut(place);
                 }
                 let values: Vec<Value> = items
                     .iter()
@@ -186,7 +205,7 @@ impl Pairs<'_> {
                 json!({"kvlistValue": {"values": inner.list}})
             }
             Shown::Cut => {
-                self.cut.push(place.to_owned());
+                self.cut(place);
                 return None;
             }
         })

@@ -124,6 +124,14 @@ impl<'t> Reader<'t> {
         found
     }
 
+    /// What is next, no longer than a name of node's: whatever is searched for in it, the work is bounded.
+    fn near(&self) -> &'t str {
+        let rest = self.rest();
+        let ends = (0..=LONGEST_NAME.min(rest.len())).rev();
+        let near = ends.into_iter().find_map(|end| rest.get(..end)).unwrap_or_default();
+        near.split('\n').next().unwrap_or_default()
+    }
+
     fn space(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -135,7 +143,7 @@ impl<'t> Reader<'t> {
         match open.last_mut() {
             Some(Open::List(_, is_cut)) => {
                 // `... 3 more items`, `<2 empty items>`
-                while self.eat("... ") || self.rest().starts_with('<') && self.rest().split_once('>')?.0.contains(" empty item") {
+                while self.eat("... ") || self.is_empty_items() {
                     *is_cut = true;
                     self.skip_bare();
                     let _ = self.eat(",");
@@ -174,6 +182,12 @@ impl<'t> Reader<'t> {
         self.plain().map(Begun::Value)
     }
 
+    /// `<2 empty items>`
+    fn is_empty_items(&self) -> bool {
+        let near = self.near();
+        near.starts_with('<') && near.split_once('>').is_some_and(|(items, _)| items.contains(" empty item"))
+    }
+
     /// A key with what is after it; `None` where a value is next, as in a set.
     #[expect(clippy::option_option, reason = "no key is not a broken one")]
     fn key(&mut self) -> Option<Option<String>> {
@@ -181,12 +195,15 @@ impl<'t> Reader<'t> {
         let name = match self.rest().chars().next()? {
             '\'' | '"' | '`' => self.quoted()?,
             '[' => {
-                let (name, _) = self.rest().split_once(']')?;
+                let Some((name, _)) = self.near().split_once(']') else {
+                    return Some(None);
+                };
                 self.at += name.len() + 1;
                 format!("{name}]")
             }
             _ => {
-                let name = self.rest().split([':', ' ', ',', '\n']).next()?;
+                let is_of_name = |letter: char| letter.is_alphanumeric() || "_$-+.".contains(letter);
+                let name = self.rest().split(|letter| !is_of_name(letter)).next()?;
                 self.at += name.len();
                 name.to_owned()
             }
@@ -200,13 +217,7 @@ impl<'t> Reader<'t> {
 
     /// Skips the name of a class, and of what is referred to: `Resource {`, `Map(1) {`, `[Object: null prototype] {`, `<ref *1> {`.
     fn class(&mut self) {
-        // No longer than a line of node's.
-        let rest = self.rest();
-        let near = (0..=LONGEST_NAME.min(rest.len()))
-            .rev()
-            .find_map(|end| rest.get(..end))
-            .unwrap_or_default();
-        let line = near.split('\n').next().unwrap_or_default();
+        let line = self.near();
         let Some(end) = line
             .find(['{', '\'', '"', '`', ','])
             .filter(|end| line.get(*end..).is_some_and(|rest| rest.starts_with('{')))
@@ -291,15 +302,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// To the end of the item.
+    /// To the end of the item, which may be on the line of its list: `[ 1, ... 3 more items ]`.
     fn skip_bare(&mut self) {
         let rest = self.rest();
-        let end = rest.find([',', '\n']).unwrap_or(rest.len());
-        // On the line of its list: `[ 1, ... 3 more items ]`.
-        let line = rest.get(..end).unwrap_or_default();
-        self.at += line
-            .find([']', '}'])
-            .map_or(end, |close| line.get(..close).unwrap_or_default().trim_end().len());
+        let end = rest.find([',', '\n', ']', '}']).unwrap_or(rest.len());
+        self.at += rest.get(..end).unwrap_or_default().trim_end().len();
     }
 
     fn quoted(&mut self) -> Option<String> {

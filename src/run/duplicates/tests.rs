@@ -1,0 +1,54 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::*;
+use crate::operation::Message;
+use crate::run::testing::reading;
+use crate::span::Scope;
+
+fn call(number: u64, time: Range<u64>, answer: Option<&str>) -> Node {
+    let mut call = reading(number, Kind::Llm, time);
+    let message = |text| vec![Message::text(crate::operation::Role::Assistant, text)];
+    call.operation.output_messages = answer.map(message);
+    call
+}
+
+fn spans(nodes: &Nodes) -> Vec<(String, usize)> {
+    let spans = nodes.list.iter();
+    spans.map(|node| (node.span_id.to_string(), node.evidence.len())).collect()
+}
+
+#[test]
+fn a_call_in_a_call_is_one_call() {
+    let mut readings = Readings::default();
+    let outer = readings.add(call(1, 0..90, None), None);
+    let _ = readings.add(call(2, 10..80, Some("Here.")), Some(outer));
+    let nodes = merge_all(readings);
+    assert_eq!(spans(&nodes), [("0000000000000001".to_owned(), 1)]);
+    assert!(nodes.list.iter().all(Node::has_messages), "what is kept takes what it lacks");
+    assert_eq!(nodes.findings.len(), 1);
+}
+
+#[test]
+fn a_call_around_several_calls_is_none() {
+    let mut readings = Readings::default();
+    let outer = readings.add(call(1, 0..90, None), None);
+    let _ = readings.add(call(2, 10..20, Some("Wait.")), Some(outer));
+    let _ = readings.add(call(3, 30..40, Some("Here.")), Some(outer));
+    let nodes = merge_all(readings);
+    let kinds: Vec<Kind> = nodes.list.iter().map(Node::kind).collect();
+    assert_eq!(kinds, [Kind::Chain, Kind::Llm, Kind::Llm]);
+}
+
+#[test]
+fn two_instrumentations_of_one_client_tell_of_one_call() {
+    let mut readings = Readings::default();
+    let mut other = call(2, 10..20, None);
+    other.scope = Arc::new(Scope {
+        name: "http client".to_owned(),
+        ..Scope::default()
+    });
+    let _ = readings.add(call(1, 5..25, Some("Here.")), None);
+    let _ = readings.add(other, None);
+    assert_eq!(spans(&merge_all(readings)), [("0000000000000001".to_owned(), 1)]);
+}
