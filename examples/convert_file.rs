@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         spans.extend(json::traces(&std::fs::read(file)?)?.items);
     }
     println!("{} spans", spans.len());
-    for run in run::from_batch(spans, Vec::new(), &Registry::built_in()) {
+    for run in run::from_batch(spans, Vec::new(), Registry::built_in()) {
         let agent = run.agent.name.as_deref().unwrap_or("an agent without a name");
         println!(
             "trace {}: {agent}, {} steps, {} findings",

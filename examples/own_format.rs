@@ -56,7 +56,7 @@ fn transcript(run: &Run) -> Assembled<String> {
 fn main() -> Result<(), Box<dyn Error>> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/oi-langchain-agent/001.traces.json");
     let spans = json::traces(&std::fs::read(file)?)?.items;
-    let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
     for assembled in Transcript::assemble(&runs, &Options::default()) {
         println!("{}{} losses", assembled.document, assembled.losses.len());
     }

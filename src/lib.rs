@@ -21,7 +21,7 @@
 //!     ]
 //! }]}]}]}"#;
 //! let spans = json::traces(request)?.items;
-//! let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+//! let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
 //!
 //! let contextforge = formats::by_id("contextforge").ok_or("no such format")?;
 //! for assembled in contextforge.assemble(&runs, &Options::default(), Layout::Compact) {

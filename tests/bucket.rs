@@ -3,6 +3,8 @@
 
 #[path = "support/load.rs"]
 mod load;
+#[path = "support/long_form.rs"]
+mod long_form;
 #[allow(dead_code, reason = "it measures more elsewhere")]
 #[path = "growth/measure.rs"]
 mod measure;

@@ -117,7 +117,7 @@ fn check(bridge: &Serving, acknowledged: &Traces, most: usize) {
 
 #[test]
 fn what_three_bridges_acknowledged_is_read_from_each_though_they_are_killed() {
-    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 20 } else { 1 };
+    let rounds = if crate::long_form::is_long_form() { 20 } else { 1 };
     let shared = Bridges::new();
     let mut bridges: Vec<Serving> = (0..3).map(|number| shared.start(number)).collect();
     let next = Arc::new(AtomicU64::new(0));

@@ -63,7 +63,7 @@ fn recorded(case: &Path) -> (Vec<Span>, Vec<LogRecord>) {
 }
 
 fn runs(spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-    run::from_batch(spans, logs, &Registry::built_in())
+    run::from_batch(spans, logs, Registry::built_in())
 }
 
 /// Compares with a file, or writes it where `UPDATE` is set.

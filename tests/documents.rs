@@ -1,6 +1,8 @@
 //! Runs and documents: each format, both ways, over the recorded and the made cases.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
+#[path = "support/long_form.rs"]
+mod long_form;
 #[path = "support/serving.rs"]
 mod serving;
 mod support;

@@ -83,10 +83,11 @@ fn what_a_tool_printed_is_text_of_its_span() {
     let printed = fs::read_to_string(folder.join("console/printed.txt")).expect("reads");
     let sent = fs::read(folder.join("corpus/oi-langchain-agent/001.traces.json")).expect("reads");
     let mut spans = Message::parse(&sent).expect("a message").into_parts().0.items;
-    spans[0].attributes.push("tool.output", AnyValue::String(printed));
+    let tool = spans.first_mut().expect("a span");
+    tool.attributes.push("tool.output", AnyValue::String(printed));
+    let trace = tool.trace_id.to_string();
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("spans.bin");
     fs::write(&file, encode::traces(&spans)).expect("writes");
-    let trace = spans[0].trace_id.to_string();
     assert!(stored(&file, &trace).to_string().contains("tool.output"));
 }

@@ -27,7 +27,7 @@ fn check(directory: &Path, acknowledged: &Traces) {
 
 #[test]
 fn kill_nine() {
-    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 500 } else { 20 };
+    let rounds = if crate::long_form::is_long_form() { 500 } else { 20 };
     let directory = tempfile::tempdir().expect("a directory");
     let next = Arc::new(AtomicU64::new(0));
     let mut all = Traces::new();

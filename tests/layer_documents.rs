@@ -58,7 +58,7 @@ fn example_both_ways() -> (Run, TempDir) {
         spans.extend(request.spans);
     }
     assert_eq!(spans.len(), 5);
-    let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
     assert_eq!(runs.len(), 1);
     (runs.into_iter().next().unwrap(), folder)
 }
@@ -305,7 +305,7 @@ fn what_the_code_records_is_what_a_receiver_gets() {
             assert_eq!(span.attributes.get(&key), Some(&value), "seed {seed}: {key}");
         }
         assert!(matches!(span.attributes.get("late"), Some(AnyValue::Double(_))));
-        let read = spanbridge::dialect::read(&registry, &span, &[]).operation;
+        let read = spanbridge::dialect::read(registry, &span, &[]).operation;
         assert_eq!(read.input_messages.unwrap_or_default().into_vec(), messages, "seed {seed}");
     }
 }

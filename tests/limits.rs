@@ -61,7 +61,7 @@ fn blocks(question: &str, thought: &str, arguments: &str, result: &str, options:
         span(3, Some(1), 30, 40, &tool),
         span(4, Some(1), 50, 60, &second),
     ];
-    let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
     let mut assembled = by_id("openreward").unwrap().assemble(&runs, options, Layout::Compact);
     assert_eq!(assembled.len(), 1);
     let assembled = assembled.remove(0);

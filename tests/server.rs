@@ -5,6 +5,8 @@
 mod authority;
 #[path = "support/load.rs"]
 mod load;
+#[path = "support/long_form.rs"]
+mod long_form;
 #[path = "support/memory_store.rs"]
 mod memory_store;
 #[path = "support/requests.rs"]

@@ -30,8 +30,8 @@ fn every_recorded_trace_is_found_by_the_session_of_its_run() {
     let mut wrong = Vec::new();
     let mut named = 0;
     for case in support::cases(280, |name| !name.starts_with("made-")) {
-        let index = indexed(&registry, &case.spans);
-        for run in case.runs(&registry) {
+        let index = indexed(registry, &case.spans);
+        for run in case.runs(registry) {
             let known = index.get(&run.trace_id).and_then(|session| session.as_deref());
             named += usize::from(run.session_id.is_some());
             // Keys that only the net under unknown dialects reads are in no index.
@@ -54,7 +54,7 @@ fn a_session_inside_a_json_text_is_indexed_and_the_text_is_not() {
         (span.start, span.end) = (UnixNanos(1), UnixNanos(2));
         span.attributes.push("openinference.span.kind", "AGENT");
         span.attributes.push("metadata", metadata);
-        let known = indexed(&registry, &[span]);
+        let known = indexed(registry, &[span]);
         known.into_values().next().flatten()
     };
     assert_eq!(session_of(r#"{"ls_provider": "x", "session_id": "s 1"}"#).as_deref(), Some("s 1"));

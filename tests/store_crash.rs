@@ -160,7 +160,7 @@ fn check(run: &Run, crash: usize, image: &Image, index: Option<&Path>, what: &st
 
 #[test]
 fn what_was_acknowledged_survives_every_crash() {
-    let full = std::env::var_os("SPANBRIDGE_FULL").is_some();
+    let full = crate::long_form::is_long_form();
     let (runs, dice_per_crash) = if full { (20, 6) } else { (2, 1) };
     for seed in 0..runs {
         let run = run(seed, 40);

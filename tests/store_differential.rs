@@ -239,10 +239,7 @@ fn run(seed: u64, steps: u64) {
 
 #[test]
 fn a_store_on_a_disk_and_one_in_a_bucket_give_the_same_answers() {
-    let (seeds, steps) = match std::env::var_os("SPANBRIDGE_FULL") {
-        Some(_) => (20, 600),
-        None => (3, 200),
-    };
+    let (seeds, steps) = if crate::long_form::is_long_form() { (20, 600) } else { (3, 200) };
     for seed in 1..=seeds {
         run(seed, steps);
     }

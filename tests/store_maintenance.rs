@@ -372,14 +372,10 @@ fn what_is_too_old_goes_when_nothing_comes_any_more() {
     assert_eq!(read(&store, 1), [span(1, 1)]);
 }
 
-fn is_full() -> bool {
-    std::env::var_os("SPANBRIDGE_FULL").is_some()
-}
-
 /// Appends from several threads without a pause, and calls `look` meanwhile with the bytes of the segments, and how many are sealed.
 /// Five minutes if `SPANBRIDGE_FULL` is set. Gives the bytes that were appended.
 fn under_load(options: &OpenOptions, mut look: impl FnMut(&Local, u64, u64)) -> u64 {
-    let duration = Duration::from_secs(if is_full() { 300 } else { 4 });
+    let duration = Duration::from_secs(if crate::long_form::is_long_form() { 300 } else { 4 });
     let store = Local::open(options).expect("opens").store;
     let over = AtomicBool::new(false);
     let requests = AtomicU32::new(0);
@@ -425,7 +421,11 @@ fn under_load(options: &OpenOptions, mut look: impl FnMut(&Local, u64, u64)) -> 
 /// Retention does not wait for a pause between requests: there is none.
 #[test]
 fn under_load_the_log_keeps_to_its_limit() {
-    let (segment_size, limit) = if is_full() { (16 << 20, 95_000_000) } else { (1 << 20, 6_000_000) };
+    let (segment_size, limit) = if crate::long_form::is_long_form() {
+        (16 << 20, 95_000_000)
+    } else {
+        (1 << 20, 6_000_000)
+    };
     for compression in [None, Some(3)] {
         let directory = tempfile::tempdir().expect("a directory");
         let options = OpenOptions {
@@ -491,7 +491,7 @@ fn revisions_rise_where_loose_log_records_and_traces_of_a_session_go() {
 fn under_load_segments_are_compressed() {
     let directory = tempfile::tempdir().expect("a directory");
     let options = OpenOptions {
-        segment_size: if is_full() { 16 << 20 } else { 512 << 10 },
+        segment_size: if crate::long_form::is_long_form() { 16 << 20 } else { 512 << 10 },
         ..OpenOptions::new(directory.path())
     };
     let mut most = 0;

@@ -2,6 +2,8 @@
 
 #[path = "support/local.rs"]
 mod local;
+#[path = "support/long_form.rs"]
+mod long_form;
 #[path = "support/memory_disk.rs"]
 mod memory_disk;
 #[path = "support/memory_store.rs"]

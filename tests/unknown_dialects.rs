@@ -110,9 +110,9 @@ fn a_known_dialect_under_another_vendors_name_tells_the_same() {
         let spans = &case.spans;
         let case = case.name.as_str();
         for span in spans {
-            let known = facts(&read(&registry, span, &[]).operation);
+            let known = facts(&read(registry, span, &[]).operation);
             for (scope, rename) in RENAMES {
-                let read = read(&registry, &renamed(span, scope, rename), &[]);
+                let read = read(registry, &renamed(span, scope, rename), &[]);
                 let have = facts(&read.operation);
                 asked_here += known.len();
                 let same = known.iter().filter(|fact| have.contains(fact));
@@ -232,7 +232,7 @@ fn ordinary_spans_stay_ordinary() {
     ];
     let registry = Registry::built_in();
     for span in spans {
-        let read = read(&registry, &span, &[]);
+        let read = read(registry, &span, &[]);
         assert_eq!(read.operation.kind, Kind::Plain, "{}", span.name);
         assert!(read.findings.is_empty(), "{}: {:?}", span.name, read.findings);
         assert_eq!(
@@ -248,7 +248,7 @@ fn ordinary_spans_stay_ordinary() {
 #[test]
 fn what_an_ordinary_span_takes_and_gives_is_told_where_no_rule_reads_it() {
     for key in ["input", "output", "arguments"] {
-        let read = read(&Registry::built_in(), &span("shop", "rent", &[(key, AnyValue::from("x"))]), &[]);
+        let read = read(Registry::built_in(), &span("shop", "rent", &[(key, AnyValue::from("x"))]), &[]);
         let told = read.findings.iter().any(|finding| finding.detail.contains(key));
         assert!(told && read.operation.kind == Kind::Plain, "{key}: {:?}", read.findings);
     }
@@ -270,7 +270,7 @@ fn what_a_dialect_says_wins_over_a_shape() {
             ("acme.tool.name", "search".into()),
         ],
     );
-    let read = read(&Registry::built_in(), &known, &[]);
+    let read = read(Registry::built_in(), &known, &[]);
     let operation = read.operation;
     assert_eq!(operation.kind, Kind::Llm);
     assert_eq!(operation.model.requested.as_deref(), Some("gpt-4o"));
@@ -314,7 +314,7 @@ fn shapes_of_an_unknown_vendor() {
             ("acme.other", "kept".into()),
         ],
     );
-    let operation = read(&registry, &call, &[]).operation;
+    let operation = read(registry, &call, &[]).operation;
     assert_eq!(operation.kind, Kind::Llm);
     assert_eq!(operation.model.requested.as_deref(), Some("gemini-2"));
     assert_eq!((operation.usage.input, operation.usage.output), (Some(4), Some(2)));
@@ -333,7 +333,7 @@ fn shapes_of_an_unknown_vendor() {
             ("acme.tool.call_id", "call_1".into()),
         ],
     );
-    let tool = read(&registry, &tool, &[]).operation.tool.unwrap();
+    let tool = read(registry, &tool, &[]).operation.tool.unwrap();
     assert_eq!(tool.name.as_deref(), Some("search"));
     assert_eq!(tool.call_id.as_deref(), Some("call_1"));
     assert_eq!(tool.arguments, Some(serde_json::json!({"q": 1})));

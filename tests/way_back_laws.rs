@@ -459,7 +459,7 @@ fn read(id: &str, sent: &Value) -> Result<Disassembled, TestCaseError> {
 
 fn comes_back(id: &str, document: &Sent) -> Result<(), TestCaseError> {
     let read = read(id, &document.sent)?;
-    let runs = run::from_batch(read.spans, Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(read.spans, Vec::new(), Registry::built_in());
     prop_assert_eq!(runs.len(), 1);
     let written = format(id).assemble(&runs, &Options::default(), Layout::Compact);
     prop_assert_eq!(written.len(), 1);
@@ -537,7 +537,7 @@ fn is_told_or_reported(from: &str, document: &Value) -> Result<(), TestCaseError
             .iter()
             .any(|note| note.kind == NoteKind::Beside && (place.starts_with(&note.path) || note.path.starts_with('$')))
     };
-    let runs = run::from_batch(read.spans.clone(), Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(read.spans.clone(), Vec::new(), Registry::built_in());
     for to in READ.iter().filter(|to| **to != from) {
         let mut texts = BTreeSet::new();
         let mut lost = Vec::new();
@@ -593,5 +593,5 @@ laws!(contextforge, reflex, openreward, synth, invariant);
 
 /// 24 documents of each format; 2,000 with `SPANBRIDGE_FULL=1`.
 fn cases() -> u32 {
-    if std::env::var_os("SPANBRIDGE_FULL").is_some() { 2_000 } else { 24 }
+    if crate::long_form::is_long_form() { 2_000 } else { 24 }
 }

@@ -132,14 +132,14 @@ fn every_recorded_operation_reads_back_as_it_was_written() {
         let writer = AttributeWriter::new(vocabulary);
         for case in support::cases(100, |_| true) {
             for span in &case.spans {
-                let mut first = without_known_keys(&registry, *read(&registry, span, &[]).operation);
+                let mut first = without_known_keys(registry, *read(registry, span, &[]).operation);
                 if NESTED.contains(&case.name.as_str()) {
-                    first = *read(&registry, &written(&writer, span, &first), &[]).operation;
+                    first = *read(registry, &written(&writer, span, &first), &[]).operation;
                 }
                 if first.kind == Kind::Plain {
                     continue;
                 }
-                let mut again = read(&registry, &written(&writer, span, &first), &[]).operation;
+                let mut again = read(registry, &written(&writer, span, &first), &[]).operation;
                 // Messages are read from a model call's whole input and output, where there are no others.
                 if first.input_messages.is_none() && first.input.is_some() {
                     again.input_messages = None;
@@ -211,7 +211,7 @@ fn memories_are_written_as_records() {
             span.attributes.get("gen_ai.memory.record.count").is_some(),
             kind == Kind::MemoryRead
         );
-        let again = read(&registry, &span, &[]).operation;
+        let again = read(registry, &span, &[]).operation;
         assert_eq!(again.memory, operation.memory, "{records}");
     }
 }
@@ -354,7 +354,7 @@ proptest! {
             let writer = AttributeWriter::new(vocabulary);
             let ids = (TraceId::from_bytes(&[7; 16]).unwrap(), SpanId::from_bytes(&[8; 8]).unwrap());
             let span = written(&writer, &Span::new(ids.0, ids.1, "step"), &operation);
-            let again = comparable(*read(&registry, &span, &[]).operation);
+            let again = comparable(*read(registry, &span, &[]).operation);
             let first = comparable(operation.clone());
             let fields = differences(&first, &again);
             prop_assert!(fields.is_empty(), "{vocabulary:?} {:?}: {fields:#?}\n{:#?}", operation.kind, span.attributes);

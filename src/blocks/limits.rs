@@ -123,10 +123,7 @@ pub fn pieces(text: &str, limit: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while rest.len() > limit {
-        let mut cut = limit;
-        while cut > 0 && !rest.is_char_boundary(cut) {
-            cut -= 1;
-        }
+        let mut cut = rest.floor_char_boundary(limit);
         if cut == 0 {
             cut = rest.chars().next().map_or(rest.len(), char::len_utf8);
         }

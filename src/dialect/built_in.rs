@@ -1,15 +1,19 @@
 //! The tables generated from `semconv/`, as the types that read them.
 
+use std::sync::LazyLock;
+
 use super::framework::Framework;
 use super::generated;
 use super::registry::Registry;
 use crate::span::Span;
 
 impl Registry {
-    /// The dialects of `semconv/`.
+    /// The dialects of `semconv/`, made once. A clone shares nothing with it.
     #[must_use]
-    pub fn built_in() -> Self {
-        Self::of(generated::TABLES.iter().flat_map(|table| table.iter().cloned()).collect())
+    pub fn built_in() -> &'static Self {
+        static REGISTRY: LazyLock<Registry> =
+            LazyLock::new(|| Registry::of(generated::TABLES.iter().flat_map(|table| table.iter().cloned()).collect()));
+        &REGISTRY
     }
 }
 

@@ -59,7 +59,7 @@ mod tests {
             let mut span = Span::new(trace_id, span_id, "chat");
             span.attributes.push("gen_ai.operation.name", "chat");
             wanted.write(&mut span.attributes);
-            let read = read(&Registry::built_in(), &span, &[]);
+            let read = read(Registry::built_in(), &span, &[]);
             assert_eq!(read.beside.continues, Some(wanted));
             assert!(read.operation.unmapped.is_empty() && read.findings.is_empty());
             Continuation::remove(&mut span.attributes);

@@ -15,7 +15,7 @@
 //! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
 //! # }]}]}]}"#;
 //! let spans = json::traces(request)?.items;
-//! let read = dialect::read(&Registry::built_in(), &spans[0], &[]);
+//! let read = dialect::read(Registry::built_in(), &spans[0], &[]);
 //! assert_eq!(read.operation.kind, Kind::Tool);
 //! assert!(read.findings.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -18,7 +18,7 @@ impl Vocabulary {
     /// The dialects that come with the program.
     #[must_use]
     pub fn built_in() -> Self {
-        Self(Registry::built_in())
+        Self(Registry::built_in().clone())
     }
 
     /// The same with a user's own keys, read from the text of a file.

@@ -100,7 +100,7 @@ pub fn disassemble_each(
             };
             for builder in builders.list {
                 out.notes.extend(same_id(&mut before, &builder, builders.digest, path));
-                finish(format, builder, source, (&numbers, place), &registry, &mut out);
+                finish(format, builder, source, (&numbers, place), registry, &mut out);
             }
             for note in &mut out.notes {
                 note.path = placed(&note.path, path);
@@ -238,7 +238,7 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
             builder,
             &Source::Value(value),
             (&Numbers::default(), ""),
-            &registry,
+            registry,
             &mut out,
         );
     }

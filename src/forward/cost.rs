@@ -236,7 +236,7 @@ mod tests {
     /// What is reserved for a change bounds what it takes.
     #[test]
     fn no_change_takes_more_than_it_costs() {
-        let registry = Arc::new(Registry::built_in());
+        let registry = Arc::new(Registry::built_in().clone());
         let mut over = Vec::new();
         let mut compare = |name: String, taken: u64, cost: usize| {
             if taken > cost as u64 {

@@ -242,7 +242,7 @@ mod tests {
     /// second translation may add something, and a third one does not: consecutive bridges do not make spans grow.
     #[test]
     fn a_translation_adds_and_comes_to_an_end() {
-        let registry = Arc::new(Registry::built_in());
+        let registry = Arc::new(Registry::built_in().clone());
         let dialects = [Dialect::OpenInference, Dialect::GenAi, Dialect::Both];
         let translators = dialects.map(|dialect| Translator::new(dialect, &registry).unwrap());
         let mut endless = Vec::new();
@@ -268,7 +268,7 @@ mod tests {
     /// What a destination received means what was sent, in whatever vocabulary, and however often it was translated.
     #[test]
     fn documents_of_what_is_received_are_those_of_what_is_sent() {
-        let registry = Arc::new(Registry::built_in());
+        let registry = Arc::new(Registry::built_in().clone());
         let translator = |dialect| Translator::new(dialect, &registry).unwrap();
         let ways = [
             ("both", vec![translator(Dialect::Both)]),

@@ -112,17 +112,12 @@ pub(crate) fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
     if text.len() <= most {
         return (block(text), None);
     }
-    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    (block(text.get(..end).unwrap_or_default()), Some(text.len()))
+    (block(block_of(text, most)), Some(text.len()))
 }
 
 /// The beginning of a text that is plain already, at most so many bytes.
 pub(crate) fn block_of(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end))
-        .unwrap_or(0);
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 /// The family of a kind: its colour and its shape.

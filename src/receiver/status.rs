@@ -35,8 +35,7 @@ pub(super) fn message(rejection: &Rejection) -> String {
 
 fn shortened(mut text: String, limit: usize) -> String {
     if text.len() > limit {
-        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(limit));
         text.push_str(" ...");
     }
     text

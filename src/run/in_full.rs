@@ -92,7 +92,7 @@ mod tests {
     use crate::run::from_batch;
 
     fn documents(spans: Vec<Span>) -> Vec<(&'static str, String)> {
-        let runs = from_batch(spans, Vec::new(), &Registry::built_in());
+        let runs = from_batch(spans, Vec::new(), Registry::built_in());
         let of = |format: &formats::AnyFormat| format.assemble(&runs, &Options::default(), Layout::Compact);
         FORMATS
             .iter()
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(continuing, 9);
         assert!(missing_bases(&short).is_empty());
         let mut full = short.clone();
-        let out = in_full(&mut full, &[], &Registry::built_in(), usize::MAX);
+        let out = in_full(&mut full, &[], Registry::built_in(), usize::MAX);
         assert_eq!((out.written, out.left), (continuing, 0));
         assert!(full.iter().all(|span| Continuation::base_of(&span.attributes).is_none()));
         for ((format, one), (_, other)) in documents(short).into_iter().zip(documents(full)) {
@@ -138,13 +138,13 @@ mod tests {
     fn spans_over_the_limit_stay() {
         let short = spans();
         let mut full = short.clone();
-        let out = in_full(&mut full, &[], &Registry::built_in(), 3_000);
+        let out = in_full(&mut full, &[], Registry::built_in(), 3_000);
         assert!(out.written > 0 && out.left > 0 && out.written + out.left == 9, "{out:?}");
         assert_eq!(documents(full), documents(short.clone()));
         let last = short.iter().rfind(|span| Continuation::base_of(&span.attributes).is_some());
         let mut last: Vec<Span> = last.into_iter().cloned().collect();
         assert_eq!(missing_bases(&last).len(), 1);
-        assert_eq!(in_full(&mut last.clone(), &[], &Registry::built_in(), usize::MAX).written, 0);
-        assert_eq!(in_full(&mut last, &short, &Registry::built_in(), usize::MAX).written, 1);
+        assert_eq!(in_full(&mut last.clone(), &[], Registry::built_in(), usize::MAX).written, 0);
+        assert_eq!(in_full(&mut last, &short, Registry::built_in(), usize::MAX).written, 1);
     }
 }

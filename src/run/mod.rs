@@ -15,7 +15,7 @@
 //! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
 //! # }]}]}]}"#;
 //! let spans = json::traces(request)?.items;
-//! let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+//! let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
 //! assert_eq!(runs[0].steps[0].operation.name, "weather");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

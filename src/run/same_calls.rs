@@ -92,7 +92,7 @@ mod tests {
             span
         };
         let spans = vec![span(1, 1, 18), span(2, 2, 20), span(2, 3, 30)];
-        let mut runs = crate::run::from_batch(spans, Vec::new(), &Registry::built_in());
+        let mut runs = crate::run::from_batch(spans, Vec::new(), Registry::built_in());
         for run in &mut runs {
             if let Some(step) = run.steps.first_mut() {
                 step.operation.response_id = Some("response".to_owned());

@@ -164,11 +164,7 @@ fn each(text: &str, mut word: impl FnMut(&str)) {
         let Some(from) = start.take() else { return };
         let found = text.get(from..at).unwrap_or_default();
         if found.len() <= NO_WORD {
-            let cut = (0..=LONGEST.min(found.len()))
-                .rev()
-                .find(|cut| found.is_char_boundary(*cut))
-                .unwrap_or(0);
-            word(found.get(..cut).unwrap_or_default());
+            word(found.get(..found.floor_char_boundary(LONGEST)).unwrap_or_default());
         }
     };
     for (at, letter) in text.char_indices() {

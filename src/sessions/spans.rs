@@ -48,7 +48,7 @@ struct Cursor {
     system: Option<Arc<str>>,
     has_tools: bool,
     /// The root of the turn before.
-    before: Option<(TraceId, SpanId)>,
+    before: Option<Place>,
 }
 
 /// The spans of the threads of one session. `is_elsewhere`: whether a session, of which this one has copies, is read for itself.
@@ -93,17 +93,18 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
     draft::write(builder.client, builder.drafts, writer)
 }
 
+/// The trace of a sub-agent, and the span that it is under.
+type Place = (TraceId, SpanId);
+
+/// Finds the place of a sub-agent that began with this prompt, among what is placed already.
+type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;
+
 /// A sub-agent that is not placed yet, and the prompt that it began with.
 type Waiting = (Thread, Option<String>);
 
 impl Builder {
     /// Places those for which there is a place.
-    fn place_some(
-        &mut self,
-        waiting: &mut Vec<Waiting>,
-        is_elsewhere: &dyn Fn(&str) -> bool,
-        place_of: &mut dyn FnMut(&Self, &Thread, Option<&str>) -> Option<(TraceId, SpanId)>,
-    ) {
+    fn place_some(&mut self, waiting: &mut Vec<Waiting>, is_elsewhere: &dyn Fn(&str) -> bool, place_of: &mut Placing<'_>) {
         for (thread, prompt) in std::mem::take(waiting) {
             match place_of(self, &thread, prompt.as_deref()) {
                 Some(place) => self.place(thread, Some(place), is_elsewhere),
@@ -113,7 +114,7 @@ impl Builder {
     }
 
     /// The trace and the span that a sub-agent is under.
-    fn place_of(&self, under: Option<&Under>) -> Option<(TraceId, SpanId)> {
+    fn place_of(&self, under: Option<&Under>) -> Option<Place> {
         let draft = match under? {
             Under::Call(id) => self.tools.get(id).and_then(|index| self.drafts.get(*index)),
             Under::Turn(_) | Under::Unknown => None,
@@ -121,7 +122,7 @@ impl Builder {
         Some((draft.trace, draft.id))
     }
 
-    fn place(&mut self, mut thread: Thread, place: Option<(TraceId, SpanId)>, is_elsewhere: &dyn Fn(&str) -> bool) {
+    fn place(&mut self, mut thread: Thread, place: Option<Place>, is_elsewhere: &dyn Fn(&str) -> bool) {
         let mut cursor = Cursor::default();
         let events = std::mem::take(&mut thread.events);
         if let Some((trace, parent)) = place {

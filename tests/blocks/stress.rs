@@ -209,7 +209,7 @@ fn check(api: &str, known: &[Mutex<Known>]) {
 
 #[test]
 fn the_rules_hold_under_many_writers_and_kills() {
-    let is_full = std::env::var_os("SPANBRIDGE_FULL").is_some();
+    let is_full = crate::long_form::is_long_form();
     let (count, kills) = if is_full { (10_000, 10) } else { (1_500, 2) };
     let directory = tempfile::tempdir().expect("a directory");
     let mut serving = Serving::start(directory.path());

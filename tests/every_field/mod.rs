@@ -136,10 +136,6 @@ fn is_silent(format: &AnyFormat, runs: &[Run], field: &str) -> bool {
 /// What drops a field, and which field, by the cases in which it does.
 type Silent = BTreeMap<(&'static str, &'static str), Vec<String>>;
 
-fn is_long() -> bool {
-    std::env::var_os("SPANBRIDGE_FULL").is_some()
-}
-
 /// Puts each field on an operation of this kind, in each place. How many cases there were.
 fn tried(kind: Kind, silent: &mut Silent) -> usize {
     let writer = AttributeWriter::new(Vocabulary::OpenInference);
@@ -148,7 +144,11 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
     let fields = fields();
     let all = fields.iter().flat_map(|field| PLACES.iter().map(move |place| (field, place)));
     // The short form takes every other case: as there are five places, it puts each field into each of them, for half of the kinds.
-    let (first, step) = if is_long() { (0, 1) } else { (kind as usize % 2, 2) };
+    let (first, step) = if crate::long_form::is_long_form() {
+        (0, 1)
+    } else {
+        (kind as usize % 2, 2)
+    };
     for ((field, set), place) in all.skip(first).step_by(step) {
         let mut operation = operation(kind, "step");
         set(&mut operation);
@@ -157,7 +157,7 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
             // No attribute says this of such an operation.
             continue;
         }
-        let runs = run::from_batch(spans, Vec::new(), &registry);
+        let runs = run::from_batch(spans, Vec::new(), registry);
         let mut findings = runs.iter().flat_map(|run| &run.findings);
         if findings.any(|finding| finding.span_id == Some(id_of(OWN))) {
             continue;
@@ -190,7 +190,10 @@ fn every_field_is_told_or_reported() {
         (count, silent)
     });
     let count: usize = found.iter().map(|(count, _)| count).sum();
-    assert!(count > if is_long() { 90_000 } else { 45_000 }, "only {count} cases");
+    assert!(
+        count > if crate::long_form::is_long_form() { 90_000 } else { 45_000 },
+        "only {count} cases"
+    );
     let lines: Vec<String> = found
         .iter()
         .flat_map(|(_, silent)| silent)
@@ -244,11 +247,14 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
     let registry = Registry::built_in();
     let (mut count, mut lost) = (0, Silent::new());
     let kinds = [Kind::Llm, Kind::Tool, Kind::Agent, Kind::Chain, Kind::Retrieval];
-    for kind in kinds.into_iter().take(if is_long() { kinds.len() } else { 2 }) {
+    for kind in kinds
+        .into_iter()
+        .take(if crate::long_form::is_long_form() { kinds.len() } else { 2 })
+    {
         for (field, set) in fields().iter().filter(|(field, _)| !MAPS.contains(field)) {
             let mut operation = operation(kind, "step");
             set(&mut operation);
-            let runs = run::from_batch(spans(&writer, &operation, Place::InAgent), Vec::new(), &registry);
+            let runs = run::from_batch(spans(&writer, &operation, Place::InAgent), Vec::new(), registry);
             if !has_marked_field(&runs) {
                 continue;
             }
@@ -259,7 +265,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
                         continue;
                     };
                     count += 1;
-                    let again = run::from_batch(read.spans, Vec::new(), &registry);
+                    let again = run::from_batch(read.spans, Vec::new(), registry);
                     let is_known = |(of, name, _): &(&str, &str, &str)| (*of, *name) == (format.id, *field);
                     if !has_marked_field(&again) && !OTHERWISE.iter().any(is_known) {
                         lost.entry((format.id, *field)).or_default().push(kind.name().to_owned());
@@ -268,7 +274,10 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
             }
         }
     }
-    assert!(count > if is_long() { 2_000 } else { 800 }, "only {count} cases");
+    assert!(
+        count > if crate::long_form::is_long_form() { 2_000 } else { 800 },
+        "only {count} cases"
+    );
     let lines: Vec<String> = lost
         .iter()
         .map(|((format, field), kinds)| format!("{format} {field}: {}", kinds.join(", ")))

@@ -40,7 +40,7 @@ async fn forward(sink: &Sink, failing_reads: u32) -> (tempfile::TempDir, Arc<Mem
         folder: folder(directory.path()),
     };
     let destinations = resolve_all(&[destination], None).unwrap();
-    let registry = Arc::new(Registry::built_in());
+    let registry = Arc::new(Registry::built_in().clone());
     let via = Arc::new(Via::anonymous());
     let forwarder = Forwarder::start(&destinations, &via, &registry, |_| Some(source.clone())).unwrap();
     (directory, store, forwarder)

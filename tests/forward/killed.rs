@@ -36,7 +36,7 @@ fn load(http: &str, mut next: u64, acknowledged: &mut BTreeSet<u64>) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_span_arrives_at_least_once_after_kills() {
-    let kills = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 100 } else { 5 };
+    let kills = if crate::long_form::is_long_form() { 100 } else { 5 };
     let directory = tempfile::tempdir().unwrap();
     let asked = Arc::new(AtomicU64::new(0));
     let sink = Sink::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) % 5 {

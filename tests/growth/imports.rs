@@ -18,7 +18,7 @@ const TRACE: usize = 1_000;
 const SPAN: usize = 250;
 
 fn runs(spans: Vec<Span>) -> Vec<Run> {
-    run::from_batch(spans, Vec::new(), &Registry::built_in())
+    run::from_batch(spans, Vec::new(), Registry::built_in())
 }
 
 fn document(format: &str, runs: &[Run]) -> String {

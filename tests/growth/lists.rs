@@ -387,7 +387,7 @@ fn segments_of_each_key_that_opens_a_list() {
             &[("openinference.span.kind", kind)],
             std::iter::once((key.clone(), "deep".to_owned())),
         );
-        let read = read(&registry, &spans[0], &[]);
+        let read = read(registry, &spans[0], &[]);
         assert_eq!(read.operation.unmapped[&key], "deep", "{prefix}");
         let tells = |finding: &Finding| finding.kind == FindingKind::UnreadableValue && finding.detail.starts_with(prefix);
         assert!(read.findings.iter().any(tells), "{prefix}");
@@ -395,7 +395,7 @@ fn segments_of_each_key_that_opens_a_list() {
             let written = AttributeWriter::new(vocabulary).write(&read.operation);
             assert!(written.get(&key).is_some(), "{prefix}");
         }
-        let runs = run::from_batch(spans, logs, &registry);
+        let runs = run::from_batch(spans, logs, registry);
         let documents = FORMATS
             .iter()
             .flat_map(|format| format.assemble(&runs, &Options::default(), Layout::Compact));

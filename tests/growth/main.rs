@@ -8,6 +8,8 @@
 mod commands;
 mod imports;
 mod lists;
+#[path = "../support/long_form.rs"]
+mod long_form;
 mod loose;
 mod measure;
 mod messages;

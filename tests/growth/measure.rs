@@ -51,11 +51,7 @@ const MORE: [(&str, &str); 18] = [
 ];
 
 fn items() -> u64 {
-    if std::env::var_os("SPANBRIDGE_FULL").is_some() {
-        64_000
-    } else {
-        2_000
-    }
+    if crate::long_form::is_long_form() { 64_000 } else { 1_000 }
 }
 
 /// Time that this thread has worked.
@@ -127,7 +123,7 @@ fn works(batch: Batch) -> Vec<Work> {
     let mut runs = Vec::new();
     measure("run".to_owned(), &mut || {
         let (spans, logs) = batch.take().unwrap_or_default();
-        runs = run::from_batch(spans, logs, &registry);
+        runs = run::from_batch(spans, logs, registry);
         0
     });
     #[cfg(feature = "server")]

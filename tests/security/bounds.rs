@@ -251,7 +251,7 @@ fn point_12_memory_in_flight_is_what_the_setting_says() {
 #[test]
 #[expect(clippy::print_stdout, reason = "figures of the long form")]
 fn points_1_to_12_four_costly_clients_beside_ordinary_ones() {
-    let seconds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 300 } else { 6 };
+    let seconds = if crate::long_form::is_long_form() { 300 } else { 6 };
     let reading = 256;
     let bridge = Serving::start(&format!("max_read_bytes = {}\n", reading * MB));
     let start = peak_of(&bridge);

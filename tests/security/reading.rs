@@ -267,7 +267,7 @@ fn point_4_reading_takes_no_more_memory_than_it_reserved() {
 /// A long trace is read within the budget, and its list, its documents and everyone who asks at once share one run.
 #[test]
 fn point_6_a_trace_of_very_many_spans_is_read_and_built_once() {
-    let is_full = std::env::var_os("SPANBRIDGE_FULL").is_some();
+    let is_full = crate::long_form::is_long_form();
     // In full as it comes: 100,000 spans of 68 MB. A fifth of the budget for a tenth of it: enough for one run, and not for two.
     let (count, budget) = if is_full { (100_000, 2 << 30) } else { (10_000, 230_000_000u64) };
     let config = if is_full {

@@ -6,7 +6,6 @@ use spanbridge::redact::{Action, RuleText, Rules};
 use spanbridge::span::{Signal, Span, SpanId, TraceId};
 
 use super::documents::document;
-use super::full;
 use crate::support::{Chance, on_all_cores};
 
 const MB: usize = 1 << 20;
@@ -18,7 +17,7 @@ fn peak(work: impl FnOnce()) -> usize {
 }
 
 fn rounds() -> usize {
-    if full() { 2_000 } else { 24 }
+    if crate::long_form::is_long_form() { 2_000 } else { 24 }
 }
 
 /// What is asked for before a document is read is what reading it takes, so that nothing is read that takes more than it may.
@@ -27,7 +26,7 @@ fn reading_documents_takes_no_more_than_is_asked_for() {
     let seeds: Vec<usize> = (0..rounds()).collect();
     let faults = on_all_cores(&seeds, |seed| {
         let mut chance = Chance::new(*seed as u64 + 1);
-        let size = 1_000 << chance.below(if full() { 9 } else { 6 });
+        let size = 1_000 << chance.below(if crate::long_form::is_long_form() { 9 } else { 6 });
         let made = document(&mut chance, size);
         let (text, format) = (&made.text, by_id(made.format));
         let asked = DocumentSizes::of(text.as_bytes()).all.as_document();
@@ -61,7 +60,7 @@ fn text(chance: &mut Chance, bytes: usize) -> String {
 fn redaction_takes_no_more_than_a_few_copies() {
     for seed in 0..rounds() {
         let mut chance = Chance::new(seed as u64 + 1);
-        let size = 10_000 << chance.below(if full() { 8 } else { 5 });
+        let size = 10_000 << chance.below(if crate::long_form::is_long_form() { 8 } else { 5 });
         let expression = ["[0-9]", "[0-9],", "a@b", "[a-z]+", "\\\\", ",", "(?s).*x.*"][chance.below(7)];
         let rule = RuleText {
             name: None,

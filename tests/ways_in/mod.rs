@@ -9,8 +9,3 @@ mod documents;
 mod files;
 #[cfg(target_os = "linux")]
 mod peaks;
-
-/// Whether more is asked for than in each run.
-fn full() -> bool {
-    std::env::var_os("SPANBRIDGE_FULL").is_some()
-}

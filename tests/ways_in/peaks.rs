@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::documents::document;
-use super::full;
 use crate::serving::{Serving, program};
 use crate::support::Chance;
 
@@ -129,7 +128,7 @@ fn small_requests_that_become_large_are_refused() {
 fn documents_made_at_random_hold_the_memory_of_the_server() {
     let directory = TempDir::new().expect("a directory");
     let server = Serving::start(directory.path());
-    let (rounds, sizes) = if full() { (400, 11) } else { (24, 7) };
+    let (rounds, sizes) = if crate::long_form::is_long_form() { (400, 11) } else { (24, 7) };
     let mut taken = 0;
     for seed in 0..rounds {
         let mut chance = Chance::new(seed + 1_000);
@@ -236,7 +235,7 @@ fn redaction_of_a_large_request_holds_its_memory() {
     std::fs::write(&config, rules).expect("writes");
     let data = directory.path().join("data");
     let server = Serving::start_with(&data, &["--config", config.to_str().expect("text")]);
-    let megabytes = if full() { 50 } else { 4 };
+    let megabytes = if crate::long_form::is_long_form() { 50 } else { 4 };
     for text in [
         format!("[{}]", list("1", megabytes * MB)),
         list("\\n", megabytes * MB),

@@ -45,7 +45,7 @@ impl Page {
     /// This part of a text. What is left out is named at its end.
     pub(super) fn of(self, text: &str) -> String {
         let most = self.max_bytes.unwrap_or(DEFAULT).clamp(LEAST, MOST);
-        let from = boundary(text, self.offset.unwrap_or(0));
+        let from = text.floor_char_boundary(self.offset.unwrap_or(0));
         if from == 0 && text.len() <= most {
             return text.to_owned();
         }
@@ -54,19 +54,10 @@ impl Page {
             false => format!("\n[bytes {from} to {until} of {}: the end]", text.len()),
         };
         let room = most.saturating_sub(note(text.len().saturating_sub(1)).len());
-        let until = boundary(text, from.saturating_add(room));
+        let until = text.floor_char_boundary(from.saturating_add(room));
         let shown = text.get(from..until).unwrap_or_default();
         format!("{shown}{}", note(until))
     }
-}
-
-/// The last place between two characters up to this one.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 #[cfg(test)]

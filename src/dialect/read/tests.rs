@@ -38,7 +38,7 @@ fn a_part_of_the_name_tells_the_kind() {
 #[test]
 fn a_list_as_an_answer_is_one_text_and_a_list_of_answers_several() {
     let answer = |attributes: &[(&str, &str)]| {
-        let read = read(&Registry::built_in(), &span("chat", attributes), &[]).operation;
+        let read = read(Registry::built_in(), &span("chat", attributes), &[]).operation;
         let said = read.output_messages.unwrap_or_default();
         said.first().map(crate::operation::Message::content)
     };
@@ -63,7 +63,7 @@ fn a_list_as_an_answer_is_one_text_and_a_list_of_answers_several() {
 fn what_nobody_reads_below_a_key_of_members_is_told() {
     let registry = Registry::built_in();
     let recorded = |attributes: &[(&str, &str)]| {
-        let read = read(&registry, &span("chat", attributes), &[]);
+        let read = read(registry, &span("chat", attributes), &[]);
         let findings: Vec<String> = read.findings.into_iter().map(|finding| finding.detail).collect();
         (findings, read.operation.unmapped.keys().cloned().collect::<Vec<_>>())
     };
@@ -93,7 +93,7 @@ fn what_nobody_reads_below_a_key_of_members_is_told() {
 #[test]
 fn what_a_program_prints_of_an_object_is_nobodys_answer() {
     let attributes = [("gen_ai.operation.name", "chat"), ("gen_ai.output.messages", "[object Object]")];
-    let read = read(&Registry::built_in(), &span("chat", &attributes), &[]);
+    let read = read(Registry::built_in(), &span("chat", &attributes), &[]);
     assert!(read.operation.output_messages.is_none() && read.operation.output.is_none());
     assert_eq!(read.operation.unmapped.keys().collect::<Vec<_>>(), ["gen_ai.output.messages"]);
     assert_eq!(read.findings.len(), 1, "{:?}", read.findings);
@@ -111,7 +111,7 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
         ("llm.output_messages.0.message.content", "Here."),
         ("llm.input_messages.1.message.content", "Really?"),
     ];
-    let read = read(&Registry::built_in(), &span("chat", &attributes), &[]).operation;
+    let read = read(Registry::built_in(), &span("chat", &attributes), &[]).operation;
     let words = |list: Option<&[crate::operation::Message]>| -> Vec<String> {
         list.unwrap_or_default().iter().map(crate::operation::Message::content).collect()
     };
@@ -143,7 +143,7 @@ fn codex_tells_the_time_to_the_first_token_in_a_record_of_the_model_call() {
     record.attributes.push("duration_ms", "820");
     let of = |kind: &str| {
         let span = span("turn", &[("openinference.span.kind", kind)]);
-        read(&Registry::built_in(), &span, &[&record]).operation.time_to_first_token
+        read(Registry::built_in(), &span, &[&record]).operation.time_to_first_token
     };
     assert_eq!(of("LLM"), Some(0.82));
     assert_eq!(of("AGENT"), None, "it is that of a model");
@@ -229,8 +229,8 @@ fn what_is_taken_is_what_is_read() {
     for attributes in cases {
         let registry = Registry::built_in();
         let mut span = span("step", attributes);
-        let copied = read(&registry, &span, &[]);
-        let taken = take(&registry, &mut span, &[]);
+        let copied = read(registry, &span, &[]);
+        let taken = take(registry, &mut span, &[]);
         assert_eq!(taken.operation, copied.operation, "{attributes:?}");
         assert_eq!(copied.operation.output.get().map(Value::to_string).as_deref(), Some("[\"Here.\"]"));
         assert_eq!(span.attributes.text("output.value").unwrap_or_default(), "", "taken out");
@@ -249,13 +249,13 @@ proptest! {
     fn earlier_spans_do_not_matter(
         picks in proptest::collection::vec((any::<bool>(), proptest::collection::vec((select(KEYS), select(VALUES)), 0..8)), 1..12),
     ) {
-        let registry = Registry::built_in();
+        let registry = Registry::built_in().clone();
         for (scoped, pairs) in picks {
             let mut span = span("chat gpt", &pairs);
             if scoped {
                 span.scope = std::sync::Arc::new(crate::span::Scope { name: "pydantic-ai".to_owned(), ..Default::default() });
             }
-            let (after, alone) = (read(&registry, &span, &[]), read(&Registry::built_in(), &span, &[]));
+            let (after, alone) = (read(&registry, &span, &[]), read(&Registry::built_in().clone(), &span, &[]));
             prop_assert_eq!(after.operation, alone.operation);
             prop_assert_eq!(after.findings, alone.findings);
         }
@@ -294,7 +294,7 @@ fn of_equal_keys_the_last_one_holds() {
         ("llm.model_name", "last"),
         ("my.own", "b"),
     ];
-    let read = read(&Registry::built_in(), &span("chat", &pairs), &[]).operation;
+    let read = read(Registry::built_in(), &span("chat", &pairs), &[]).operation;
     assert_eq!(read.model.response.as_deref(), Some("last"));
     assert_eq!(serde_json::Value::Object(read.unmapped), serde_json::json!({"my.own": "b"}));
 }
@@ -306,7 +306,7 @@ fn more_sets_of_keys_than_are_kept() {
         for number in 0..700 {
             let key = format!("llm.input_messages.{number}.message.content");
             let text = format!("{round} {number}");
-            let read = read(&registry, &span("chat", &[("openinference.span.kind", "LLM"), (&key, &text)]), &[]).operation;
+            let read = read(registry, &span("chat", &[("openinference.span.kind", "LLM"), (&key, &text)]), &[]).operation;
             assert_eq!(read.kind, Kind::Llm);
             assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
         }
@@ -318,7 +318,7 @@ fn unread(attributes: &[(&str, AnyValue)]) -> (Box<Operation>, Vec<String>) {
     for (key, value) in attributes {
         span.attributes.push(*key, value.clone());
     }
-    let read = read(&Registry::built_in(), &span, &[]);
+    let read = read(Registry::built_in(), &span, &[]);
     let details = read.findings.into_iter().map(|finding| finding.detail).collect();
     (read.operation, details)
 }

@@ -127,7 +127,7 @@ fn what_model_calls_repeat_is_known_from_their_blocks() {
         let span = block(&format!("tb_{at}"), *sub_type, *parent, payload, at as u64 + 1);
         spans.push(span);
     }
-    let runs = run::from_batch(as_conversations(spans), Vec::new(), &Registry::built_in());
+    let runs = run::from_batch(as_conversations(spans), Vec::new(), Registry::built_in());
     let steps = runs.iter().flat_map(|run| &run.steps);
     let lengths: Vec<usize> = steps
         .filter_map(|step| step.operation.input_messages.as_ref().map(|messages| messages.len()))

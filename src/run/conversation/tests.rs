@@ -160,7 +160,7 @@ fn of(turns: &[Turn], counted: bool) -> Run {
     }
     let input: Vec<Made> = [system].into_iter().chain(history).collect();
     spans.call(&input, &made("assistant", "That is all."), None);
-    let mut runs = from_batch(spans.0, Vec::new(), &Registry::built_in());
+    let mut runs = from_batch(spans.0, Vec::new(), Registry::built_in());
     runs.pop().expect("a run")
 }
 

@@ -154,10 +154,7 @@ fn names_argument(nodes: &Nodes, conversation: &Conversation, waiting: &Waiting,
     }
     let arguments = call.and_then(|call| call.arguments.as_ref()).or_else(|| used?.arguments.as_ref());
     let text = answer_text(&seen.message);
-    let text: &str = (0..=LOOKED_AT.min(text.len()))
-        .rev()
-        .find_map(|end| text.get(..end))
-        .unwrap_or(&text);
+    let text = text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
     let is_in = |value: &Value| match value {
         Value::String(word) => word.chars().count() > 2 && text.contains(word.as_str()),
         Value::Number(number) => text.contains(&number.to_string()),

@@ -1,7 +1,6 @@
 //! Laws over runs and documents: whole, and the same in any order of arrival.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use serde_json::Value;
 use spanbridge::blocks::{limits::Limits, rules};
@@ -10,13 +9,6 @@ use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options};
 use spanbridge::run::{self, EntryKind, Run, StepId};
 use spanbridge::span::{LogRecord, Span};
 use spanbridge::web::listing::Summary;
-
-static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::built_in);
-
-/// The built-in dialects.
-pub fn registry() -> &'static Registry {
-    &REGISTRY
-}
 
 /// Makes the documents of these spans in every format, and holds the laws over them.
 pub fn check(spans: &[Span], logs: &[LogRecord], options: &Options) {
@@ -43,7 +35,7 @@ fn difference(have: &str, want: &str) -> String {
 
 /// Everything that is written of these spans.
 fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<String> {
-    let mut runs = run::from_batch(spans, logs, registry());
+    let mut runs = run::from_batch(spans, logs, Registry::built_in());
     // By trace: runs that begin at one time come in the order of their ids.
     runs.sort_by_key(|run| run.trace_id);
     let mut out = Vec::new();

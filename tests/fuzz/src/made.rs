@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use spanbridge::dialect::{Location, Rule};
+use spanbridge::dialect::{Location, Registry, Rule};
 use spanbridge::formats::Options;
 use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, Span, SpanId, SpanKind, TraceId, UnixNanos};
-
-use super::documents::registry;
 
 /// What the bytes made.
 #[derive(Debug, Default)]
@@ -211,7 +209,7 @@ fn fulfil(u: &mut Unstructured<'_>, rule: &Rule, attributes: &mut Attributes) ->
 }
 
 fn rule<'r>(u: &mut Unstructured<'_>) -> Result<&'r Rule> {
-    u.choose(registry().rules())
+    u.choose(Registry::built_in().rules())
 }
 
 /// Times lie close together, so that spans overlap, hold one another and begin at once.
@@ -276,7 +274,7 @@ fn event(u: &mut Unstructured<'_>) -> Result<Event> {
 }
 
 fn event_name(u: &mut Unstructured<'_>) -> Result<String> {
-    let names: Vec<&str> = registry()
+    let names: Vec<&str> = Registry::built_in()
         .rules()
         .iter()
         .filter_map(|rule| match rule.location {
@@ -289,7 +287,7 @@ fn event_name(u: &mut Unstructured<'_>) -> Result<String> {
 
 /// Keys of rules that look at events and records.
 fn event_attributes(u: &mut Unstructured<'_>) -> Result<Attributes> {
-    let rules: Vec<&Rule> = registry()
+    let rules: Vec<&Rule> = Registry::built_in()
         .rules()
         .iter()
         .filter(|rule| {

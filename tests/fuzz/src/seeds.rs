@@ -165,7 +165,7 @@ fn noise() -> Vec<Vec<u8>> {
 
 /// A dictionary for libFuzzer: the keys that the dialects' rules wait for.
 pub fn dictionary() -> String {
-    let mut words: Vec<&str> = super::documents::registry()
+    let mut words: Vec<&str> = spanbridge::dialect::Registry::built_in()
         .rules()
         .iter()
         .flat_map(|rule| {

@@ -127,8 +127,7 @@ impl<'t> Reader<'t> {
     /// What is next, no longer than a name of node's: whatever is searched for in it, the work is bounded.
     fn near(&self) -> &'t str {
         let rest = self.rest();
-        let ends = (0..=LONGEST_NAME.min(rest.len())).rev();
-        let near = ends.into_iter().find_map(|end| rest.get(..end)).unwrap_or_default();
+        let near = rest.get(..rest.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
         near.split('\n').next().unwrap_or_default()
     }
 
