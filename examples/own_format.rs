@@ -15,7 +15,7 @@ struct Transcript;
 
 impl Format for Transcript {
     const ID: &'static str = "transcript";
-    const HOLDS: &'static str = "transcript: what was said, as Markdown";
+    const KEEPS: &'static str = "transcript: what was said, as Markdown";
     const LOSES: &'static str = "times, tokens and everything else that is not said";
     type Document<'a> = String;
 

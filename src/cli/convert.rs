@@ -35,7 +35,7 @@ Examples:
 fn help() -> String {
     let mut help = format!("{EXAMPLES}\n\nFormats and their options (--option NAME=VALUE):\n");
     for format in formats::all() {
-        help.push_str(&format!("  {}: {}\n", format.id, format.holds));
+        help.push_str(&format!("  {}: {}\n", format.id, format.keeps));
         for choice in format.options {
             help.push_str(&format!("    {choice}\n"));
         }

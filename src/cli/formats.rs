@@ -71,7 +71,7 @@ fn print(line: &str) -> Result<(), Failure> {
 
 fn lines(format: &AnyFormat) -> Vec<String> {
     let mut lines = vec![styled(format.id, Style::Strong)];
-    lines.push(format!("  holds  {}", format.holds));
+    lines.push(format!("  keeps  {}", format.keeps));
     lines.push(format!("  loses  {}", format.loses));
     lines.extend(format.options.iter().flat_map(option));
     lines
@@ -97,7 +97,7 @@ fn as_json(format: &AnyFormat) -> String {
     });
     json!({
         "format": format.id,
-        "holds": format.holds,
+        "keeps": format.keeps,
         "loses": format.loses,
         "options": options.collect::<Vec<_>>(),
     })

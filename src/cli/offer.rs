@@ -40,7 +40,7 @@ where
 /// The ids of the formats.
 pub(super) fn formats() -> Vec<PossibleValue> {
     let formats = formats::all();
-    formats.map(|format| PossibleValue::new(format.id).help(format.holds)).collect()
+    formats.map(|format| PossibleValue::new(format.id).help(format.keeps)).collect()
 }
 
 /// The options of the formats: with each word that one may be, else up to its value.

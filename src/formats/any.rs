@@ -20,7 +20,7 @@ pub struct AnyFormat {
     /// The format's name.
     pub id: &'static str,
     /// What a document is, in a line.
-    pub holds: &'static str,
+    pub keeps: &'static str,
     /// What a document leaves out, in a line.
     pub loses: &'static str,
     /// What the caller can choose.
@@ -44,7 +44,7 @@ impl AnyFormat {
     pub(super) const fn of<F: Format + 'static>(read: Option<Reader>) -> Self {
         Self {
             id: F::ID,
-            holds: F::HOLDS,
+            keeps: F::KEEPS,
             loses: F::LOSES,
             options: F::OPTIONS,
             container: F::CONTAINER,

@@ -36,7 +36,7 @@ pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
     /// What a document is, in a line.
-    const HOLDS: &'static str;
+    const KEEPS: &'static str;
     /// What a document leaves out, in a line.
     const LOSES: &'static str;
     /// What the caller can choose.

@@ -115,7 +115,7 @@ impl Build {
             step: Some(StepId::new(index)),
             parent: above,
             called_by,
-            aside: false,
+            is_auxiliary: false,
             is_unrelated: false,
             conversation: Vec::new(),
         });

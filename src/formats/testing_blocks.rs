@@ -337,7 +337,7 @@ pub(crate) fn sub_agents() -> Run {
             step: Some(StepId::new(place + 1)),
             parent: Some(ScopeId::FIRST),
             called_by: Some(StepId::new(place)),
-            aside: false,
+            is_auxiliary: false,
             is_unrelated: false,
             conversation: vec![
                 input(user(&format!("Research {topic}.")), place + 2, at + 10),

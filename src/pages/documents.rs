@@ -67,7 +67,7 @@ pub(crate) fn view(run: &Run, shown: &'static AnyFormat, all: &[Made]) -> Markup
                     a href={ "/runs/" (run.trace_id) "/documents/" (made.format.id) } aria-current=[(made.format.id == shown.id).then_some("page")] {
                         b { (made.format.id) }
                         span.num { @if made.losses.is_empty() { span.faint { "no loss" } } @else { (many(made.losses.len(), "loss")) } }
-                        small { (made.format.holds) }
+                        small { (made.format.keeps) }
                         small.num { (many(made.documents, "document")) }
                     }
                 }
@@ -90,7 +90,7 @@ fn preview(run: &Run, made: &Made) -> Markup {
                 a.btn.small href=(at) download={ (run.trace_id) "." (made.format.id) ".json" } { "Download" }
                 button.small data-copyfrom=(at) { "Copy" }
             }
-            p.bar2.dim { (made.format.holds) ". It leaves out: " (made.format.loses) "." }
+            p.bar2.dim { (made.format.keeps) ". It leaves out: " (made.format.loses) "." }
             pre tabindex="0" role="region" aria-label="Preview of the document" { (beginning) }
             @if let Some(of) = of { div.more { "The first " (words::bytes(SHOWN)) " of " (words::bytes(of)) ". Download and Copy take all of it." } }
         }

@@ -29,7 +29,7 @@ struct Prepared {
 /// Whether a request is worked on by another thread, so that small requests do not wait for it: work on an async thread
 /// takes a few milliseconds at most. JSON is parsed, and redaction looks at each text, which costs many times a scan; what
 /// is compressed may become anything. A scan of protobuf takes its time for items and attributes, not for their bytes.
-fn is_aside(export: &Export, has_rules: bool) -> bool {
+fn is_auxiliary(export: &Export, has_rules: bool) -> bool {
     /// Most requests of exporters are smaller.
     const LARGE: usize = 1 << 20;
     /// Up to this size, scanning takes at most two milliseconds, whatever the content.
@@ -59,7 +59,7 @@ impl Receiver {
             limit: self.limits.request_bytes,
             rules: self.redaction.rules(),
         };
-        let prepared = if is_aside(&export, settings.rules.is_some()) {
+        let prepared = if is_auxiliary(&export, settings.rules.is_some()) {
             // At most one per processor: waiting requests take little memory, and other work gets its share of the processors.
             let turn = Arc::clone(&self.blocking).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
@@ -344,7 +344,7 @@ mod tests {
 
     use super::super::admission::{Budget, Reservation};
     use super::super::export::Transport;
-    use super::{Export, Form, is_aside};
+    use super::{Export, Form, is_auxiliary};
     use crate::otlp::encode;
     use crate::span::{Signal, Span, SpanId, TraceId};
 
@@ -359,7 +359,7 @@ mod tests {
             body: body.into(),
             reservation: Reservation::new(&budget).expect("is open"),
         };
-        is_aside(&export, false)
+        is_auxiliary(&export, false)
     }
 
     #[test]

@@ -93,8 +93,8 @@ fn topmost_name(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> 
         let is_agent = step.operation.kind == Kind::Agent;
         agents_above.push(above + usize::from(is_agent));
         if is_agent && let Some(name) = &step.operation.agent.name {
-            let aside = scopes.get(step.scope).is_some_and(|scope| scope.aside);
-            named.push(((aside, above, at), name));
+            let is_auxiliary = scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
+            named.push(((is_auxiliary, above, at), name));
         }
     }
     named.into_iter().min().map(|(_, name)| name.clone())

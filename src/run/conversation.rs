@@ -61,7 +61,7 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
                 let tool = draft.and_then(|draft| draft.tool);
                 let agent = draft.and_then(|draft| draft.agent.as_deref());
                 // A judge reads the conversation that it judges, and does not go on with it.
-                let goes_on = !draft.is_some_and(|draft| draft.aside || draft.is_unrelated);
+                let goes_on = !draft.is_some_and(|draft| draft.is_auxiliary || draft.is_unrelated);
                 let continued = goes_on.then(|| openings.continued(nodes, &list, (tool, call, agent), &mut keys));
                 let at = continued.flatten().unwrap_or_else(|| list.push(Conversation::default()));
                 of_scope.insert(scope, at);

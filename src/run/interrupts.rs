@@ -244,10 +244,10 @@ fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
 
 /// Whether the run ends with a question to a person: its answer comes from the trace that goes on.
 pub(super) fn waits(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> bool {
-    let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
+    let is_auxiliary = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
     let last = steps
         .iter()
-        .filter(|step| step.operation.kind == Kind::Llm && !aside(step))
+        .filter(|step| step.operation.kind == Kind::Llm && !is_auxiliary(step))
         .map(|step| step.started_at)
         .max();
     let asks = |step: &&Step| {

@@ -297,7 +297,7 @@ pub struct Scope {
     pub called_by: Option<StepId>,
     /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or is outside the agents: nothing
     /// here is the run's question or answer.
-    pub aside: bool,
+    pub is_auxiliary: bool,
     /// Whether it has model calls of the agent around it that continue nothing before them: a separate conversation.
     pub is_unrelated: bool,
     /// The messages, each once, in causal order. Empty if the scope continues another scope's conversation.

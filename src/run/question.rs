@@ -27,7 +27,7 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     let has_agent = |scope: &Scope| scope.step.is_some();
     let around = |scope: &Scope| scope.parent.and_then(|parent| scopes.get(parent)).is_some_and(has_agent);
     let of_agent = |scope: &Scope| has_agent(scope) || is_unrelated(scopes, scope) && around(scope);
-    let wanted: [&dyn Fn(&Scope) -> bool; 2] = [&|scope| !scope.aside, &of_agent];
+    let wanted: [&dyn Fn(&Scope) -> bool; 2] = [&|scope| !scope.is_auxiliary, &of_agent];
     for wanted in wanted {
         if list.iter().any(|scope| wanted(scope)) {
             list.retain(|scope| wanted(scope));
@@ -143,7 +143,7 @@ fn task(steps: &IdVec<StepId, Step>) -> Option<(Value, StepId)> {
         .find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
 }
 
-/// The answer of a run that did not fail and does not wait. A scope that gives it is not aside.
+/// The answer of a run that did not fail and does not wait. A scope that gives it is not auxiliary.
 pub(super) fn answer(
     steps: &IdVec<StepId, Step>,
     scopes: &mut IdVec<ScopeId, Scope>,
@@ -154,11 +154,11 @@ pub(super) fn answer(
         return None;
     }
     for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
-        scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
     let answer = given_answer(steps, scopes, root)?;
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
-        scope.aside = false;
+        scope.is_auxiliary = false;
     }
     // A title that is made when the answer is given is no part of it.
     let begins_later = |scope: &Scope| scope.conversation.first().is_some_and(|entry| entry.at >= answer.at);
@@ -168,7 +168,7 @@ pub(super) fn answer(
         .map(|(id, _)| id)
         .collect();
     for id in later {
-        scopes.get_mut(id).into_iter().for_each(|scope| scope.aside = true);
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
     Some(answer)
 }
@@ -227,8 +227,8 @@ fn last_agent(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root:
     for (at, step) in steps.enumerate() {
         let is_within = step.parent.is_some_and(|parent| inside.is_set(parent));
         let is_agent = step.operation.kind == Kind::Agent;
-        let is_aside = || step.called_by.is_some() || scopes.get(step.scope).is_some_and(|scope| scope.aside);
-        if is_agent && !is_within && !is_aside() {
+        let is_auxiliary = || step.called_by.is_some() || scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
+        if is_agent && !is_within && !is_auxiliary() {
             last = last.max((step.end_or_start(), at));
         }
         inside.push(is_within || is_agent || step.operation.kind == Kind::Tool);
@@ -265,7 +265,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     let failed = steps
         .iter()
         .rev()
-        .find(|step| step.operation.kind == Kind::Llm && !scopes.get(step.scope).is_some_and(|scope| scope.aside))
+        .find(|step| step.operation.kind == Kind::Llm && !scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary))
         .is_some_and(|step| step.operation.failure.is_some());
     if let Some((at, step, caller, message)) = last
         && caller.operation.kind == Kind::Llm

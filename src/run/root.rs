@@ -10,7 +10,7 @@ use crate::operation::Kind;
 /// The operation that represents the run: the outermost agent that does not only check others, else the outermost agent,
 /// else the outermost chain, else the only root.
 pub(super) fn find(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<StepId> {
-    let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
+    let is_auxiliary = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
     // A parent comes before its children: what is known above a step is known when the step comes.
     let outermost = |kind: Kind, wanted: &dyn Fn(&Step) -> bool| {
         let mut below: IdVec<StepId, bool> = IdVec::with_capacity(steps.len());
@@ -30,7 +30,7 @@ pub(super) fn find(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) 
             _ => None,
         }
     };
-    outermost(Kind::Agent, &|step| !aside(step))
+    outermost(Kind::Agent, &|step| !is_auxiliary(step))
         .or_else(|| outermost(Kind::Agent, &|_| true))
         .or_else(|| outermost(Kind::Chain, &|_| true))
         .or_else(only_root)

@@ -23,7 +23,7 @@ pub(super) fn make(scopes: Scopes, conversations: IdVec<ScopeId, Vec<Entry>>, st
             step: agent.map(|(id, _)| id),
             parent: draft.parent,
             called_by,
-            aside: draft.aside,
+            is_auxiliary: draft.is_auxiliary,
             is_unrelated: draft.is_unrelated,
             conversation,
         }

@@ -25,7 +25,7 @@ pub(super) struct DraftScope {
     /// The tool node around it.
     pub(super) tool: Option<NodeId>,
     /// Whether it checks what others do, or is outside all agents.
-    pub(super) aside: bool,
+    pub(super) is_auxiliary: bool,
     /// Whether it has model calls of the agent around it that continue nothing.
     pub(super) is_unrelated: bool,
 }
@@ -135,12 +135,12 @@ fn open(
     }
     for owner in path.into_iter().rev() {
         let parent = above(nodes, (owners, around), owner).and_then(|above| known.get(&above).copied());
-        let aside = match owner {
+        let is_auxiliary = match owner {
             Owner::Nobody => false,
             Owner::Check(_) | Owner::SeparateCalls(_) => true,
             Owner::Agent(node) | Owner::Tool(node) | Owner::Unrelated(node) => checks.known(node).is_some(),
         };
-        let mut opened = draft(nodes, owner, parent, aside);
+        let mut opened = draft(nodes, owner, parent, is_auxiliary);
         if opened.is_unrelated {
             opened.agent = parent.and_then(|parent| list.get(parent)?.agent.clone());
         }
@@ -148,7 +148,7 @@ fn open(
     }
 }
 
-fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> DraftScope {
+fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, is_auxiliary: bool) -> DraftScope {
     let tool_around = |node: NodeId| {
         nodes
             .ancestors(node)
@@ -173,7 +173,7 @@ fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> D
         node,
         parent,
         tool,
-        aside,
+        is_auxiliary,
         is_unrelated: matches!(owner, Owner::Unrelated(_)),
     }
 }

@@ -20,7 +20,7 @@ const BATCH: usize = 8 << 20;
 /// Bytes of messages in one part.
 const PART: u64 = 1 << 30;
 /// Between looks for what came. More at once makes fewer lists that have to be merged.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after an error of the disk.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -72,7 +72,7 @@ impl Feeder {
             self.forget_traces();
             match self.step() {
                 Ok(true) => self.reported = None,
-                Ok(false) => self.wait(LOOK),
+                Ok(false) => self.wait(POLL_INTERVAL),
                 Err(error) => {
                     let text = error.to_string();
                     if self.reported.as_ref() != Some(&text) {

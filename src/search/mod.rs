@@ -26,7 +26,7 @@ use feed::{Forget, Shared};
 use part::Found;
 
 /// How often to look whether the thread still works.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The folder beside a store's log.
 pub(crate) const FOLDER: &str = "search";
@@ -128,7 +128,7 @@ impl Search {
         };
         self.shared.forget.lock().unwrap_or_else(PoisonError::into_inner).push(order);
         loop {
-            match answer.recv_timeout(LOOK) {
+            match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(forgotten) => return forgotten,
                 // The thread has ended.
                 Err(RecvTimeoutError::Disconnected) => return part::forget(&self.folder, traces),

@@ -66,7 +66,7 @@ use projects::Projects;
 use tls::Tls;
 
 /// How often to look for renewed certificates.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long requests in progress may take after a shutdown is requested.
 const GRACE: Duration = Duration::from_secs(5);
@@ -285,7 +285,7 @@ async fn look_at_certificates(ports: &Ports) {
         return std::future::pending().await;
     };
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         match tls.refresh() {
             None => {}
             Some(Ok(())) => tracing::info!("the certificate files changed; new connections use the new certificate"),

@@ -7,13 +7,13 @@ use super::projects::Stores;
 use crate::store::Maintained;
 
 /// How often to look.
-const LOOK: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Tells what maintenance did and what failed, each once. Never ends.
 pub(super) async fn log_upkeep(stores: Stores) {
     let mut before: Vec<Maintained> = Vec::new();
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let stores = stores.read().unwrap_or_else(PoisonError::into_inner);
         before.resize_with(stores.len(), Maintained::default);
         for (open, before) in stores.iter().zip(&mut before) {

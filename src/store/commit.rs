@@ -19,7 +19,7 @@ use super::repetition::Repetition;
 use super::replay::open_and_replay;
 use super::segments::Segments;
 use super::state::State;
-use super::traits::{Done, Receipt};
+use super::traits::{OnAppended, Receipt};
 use crate::span::TraceId;
 
 /// Chunks that wait to be stored, and who wants to know.
@@ -27,7 +27,7 @@ pub(super) struct Job {
     pub(super) chunks: Vec<Chunk>,
     /// Of the trace of its one chunk, which is stored at this revision alone.
     pub(super) revision: Option<u64>,
-    pub(super) done: Done<Receipt>,
+    pub(super) done: OnAppended<Receipt>,
 }
 
 /// What the writing thread is asked for.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::disk::Directory;
 use super::error::{Error, of_io};
-use super::index::{self, Index, IndexTransaction, TraceSaid};
+use super::index::{self, Index, IndexItem, IndexTransaction};
 use super::log::{Position, RecordKind, file_name, segments_of};
 use super::segments::{Listing, Segments};
 use crate::span::TraceId;
@@ -131,8 +131,8 @@ impl Digests {
     /// `chunk` receives the segment of each chunk.
     fn of(connection: &rusqlite::Connection, hasher: &RandomState, chunk: &mut dyn FnMut(TraceId, u64)) -> Result<Self, Error> {
         let mut digests = Self::default();
-        index::each_said(connection, &mut |said| match said {
-            TraceSaid::Row {
+        index::each_item(connection, &mut |item| match item {
+            IndexItem::Row {
                 trace_id,
                 row,
                 session,
@@ -143,13 +143,13 @@ impl Digests {
                 digest.row = digest.row.wrapping_add(hasher.hash_one((&row, is_found)));
                 digest.session = hasher.hash_one(&session);
             }
-            TraceSaid::Chunk { trace_id, values } => {
+            IndexItem::Chunk { trace_id, values } => {
                 let digest = digests.traces.entry(trace_id).or_default();
                 digest.chunks = digest.chunks.wrapping_add(hasher.hash_one(values));
                 let [_, segment, ..] = values;
                 chunk(trace_id, segment.cast_unsigned());
             }
-            TraceSaid::Loose { values } => digests.loose = digests.loose.wrapping_add(hasher.hash_one(values)),
+            IndexItem::Loose { values } => digests.loose = digests.loose.wrapping_add(hasher.hash_one(values)),
         })?;
         Ok(digests)
     }

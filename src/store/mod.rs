@@ -87,4 +87,4 @@ pub(crate) use priority::lower_priority;
 pub use ready::Usage;
 pub(crate) use subscribe::backlog_bytes;
 pub use subscribe::removed_segments;
-pub use traits::{Administer, Append, Count, Done, May, Read, Receipt, Store, Stored, Subscribe};
+pub use traits::{Administer, Append, Count, EachChunk, OnAppended, Read, Receipt, Store, Stored, Subscribe};

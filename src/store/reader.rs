@@ -11,7 +11,7 @@ use super::error::Error;
 use super::index::{self, ChunkLocation};
 use super::log::Position;
 use super::segments::Segments;
-use super::traits::{May, Stored};
+use super::traits::{EachChunk, Stored};
 use crate::otlp::decode;
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn add(&self, stored: &mut Stored, place: ChunkLocation, may: &mut May<'_>) -> Result<(), Error> {
+    pub(super) fn add(&self, stored: &mut Stored, place: ChunkLocation, may: &mut EachChunk<'_>) -> Result<(), Error> {
         let Position { segment, offset } = place.at;
         let message = match self.message(place.at)? {
             Ok(message) => message,

@@ -43,20 +43,20 @@ pub struct Stored {
 }
 
 /// Called with what became of an append.
-pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+pub type OnAppended<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 /// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
-pub type May<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
+pub type EachChunk<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
 
 /// Takes what comes.
 pub trait Append: Send + Sync + Debug {
     /// Appends chunks; `done` is called once they are on the disk and can be found, or when they are not.
     /// Never blocks for the disk.
-    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>);
+    fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>);
 
     /// Appends a chunk of a trace if the trace is still at this [revision](TraceRow::revision); 0: it is not there yet.
     /// `done` is called with the revision that it has then, or with [`Error::Changed`]. Never blocks for the disk.
-    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>);
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: OnAppended<u64>);
 
     /// Appends chunks, and waits.
     ///
@@ -96,7 +96,7 @@ pub trait Read: Send + Sync + Debug {
     /// # Errors
     ///
     /// The disk or the index cannot be read, or `may` fails.
-    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error>;
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error>;
 
     /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
     /// on the disk and were left out.
@@ -104,7 +104,7 @@ pub trait Read: Send + Sync + Debug {
     /// # Errors
     ///
     /// The disk or the index cannot be read, or `each` fails.
-    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error>;
+    fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error>;
 
     /// Everything of one trace; `None` if the store has none of its spans.
     ///

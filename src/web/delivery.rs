@@ -18,7 +18,7 @@ const AHEAD: usize = 1 << 20;
 /// Bytes a second that a client must take on the whole.
 const SLOWEST: u64 = 16 << 10;
 /// How often to check whether the client still waits.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Cuts a connection whose client does not take its answers.
 #[derive(Debug, Clone, Default)]
@@ -121,7 +121,11 @@ impl Delivery {
             if self.readers.is_stopped() {
                 return Err(GivenUp);
             }
-            state = self.taken.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .taken
+                .wait_timeout(state, POLL_INTERVAL)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         if state.is_left || self.readers.is_stopped() {
             return Err(GivenUp);
@@ -172,7 +176,7 @@ impl Delivery {
             let begin = Instant::now();
             tokio::select! {
                 () = self.over.notified() => return,
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             let (has_more, written) = self.progress();
             if has_more {

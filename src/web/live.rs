@@ -13,7 +13,7 @@ use crate::store::{ArrivalLimits, Position, Store};
 /// What came together is reported together.
 const TOGETHER: Duration = Duration::from_millis(250);
 /// How often to look whether anybody still listens.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Bytes that are read at once.
 const READ: usize = 4 << 20;
 /// Further behind than this, what came is not read: whoever listens looks at all anew.
@@ -75,7 +75,7 @@ async fn read(live: Arc<Live>, store: Arc<dyn Store>, readers: Arc<Readers>, mut
     while !live.is_over() {
         tokio::select! {
             changed = end.changed() => if changed.is_err() { break },
-            () = tokio::time::sleep(LOOK) => continue,
+            () = tokio::time::sleep(POLL_INTERVAL) => continue,
             () = readers.stopping() => break,
         }
         tokio::time::sleep(TOGETHER).await;

@@ -20,7 +20,7 @@ const BRIEFLY: Duration = Duration::from_secs(1);
 /// A run that takes less is built again.
 const WORTH: usize = 4 << 20;
 /// How often to check whether the client still waits.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What the spans of a trace became.
 #[derive(Debug)]
@@ -78,7 +78,11 @@ impl Runs {
                     return Ok(built);
                 }
                 Some(Kept { built: None, .. }) => {
-                    kept = self.changed.wait_timeout(kept, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+                    kept = self
+                        .changed
+                        .wait_timeout(kept, POLL_INTERVAL)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0;
                     answer.check()?;
                 }
                 _ => break,

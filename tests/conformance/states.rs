@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use spanbridge::receiver::{Limits, Receiver};
-use spanbridge::store::{Append, Chunk, Done, Error, Receipt};
+use spanbridge::store::{Append, Chunk, Error, OnAppended, Receipt};
 
 use super::body::{self, framed};
 use super::row::{Bridges, Row, TRACES, Verdict, Via, What, contains, same, status_of};
@@ -20,10 +20,10 @@ use super::wire::{self, Answer};
 struct Failing(Error);
 
 impl Append for Failing {
-    fn submit(&self, _: Vec<Chunk>, done: Done<Receipt>) {
+    fn submit(&self, _: Vec<Chunk>, done: OnAppended<Receipt>) {
         done(Err(self.0.clone()));
     }
-    fn submit_at(&self, _: u64, _: Chunk, done: Done<u64>) {
+    fn submit_at(&self, _: u64, _: Chunk, done: OnAppended<u64>) {
         done(Err(self.0.clone()));
     }
 }

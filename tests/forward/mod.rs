@@ -11,8 +11,8 @@ mod metrics;
 mod patience;
 mod projects;
 mod records;
-mod said;
 mod sink;
+mod status;
 mod support;
 mod tls;
 

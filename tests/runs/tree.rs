@@ -359,7 +359,7 @@ impl Tree<'_> {
             step,
             parent,
             called_by,
-            aside,
+            is_auxiliary,
             is_unrelated,
             conversation,
         } = scope;
@@ -375,8 +375,8 @@ impl Tree<'_> {
         if let Some(parent) = parent {
             let _ = write!(text, " inside scope {parent}");
         }
-        if *aside {
-            text += " aside";
+        if *is_auxiliary {
+            text += " auxiliary";
         }
         if *is_unrelated {
             text += " unrelated";

@@ -9,8 +9,8 @@ use spanbridge::otlp::decode;
 use spanbridge::otlp::scan::{Key, Part};
 use spanbridge::span::TraceId;
 use spanbridge::store::{
-    Administer, Append, Arrival, ArrivalLimits, Arrivals, Beside, Chunk, ChunkKind, Deleted, DeletedBefore, Done, Error, Filter,
-    Maintained, May, Order, Position, Read, Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Unwanted, Usage,
+    Administer, Append, Arrival, ArrivalLimits, Arrivals, Beside, Chunk, ChunkKind, Deleted, DeletedBefore, EachChunk, Error, Filter,
+    Maintained, OnAppended, Order, Position, Read, Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Unwanted, Usage,
 };
 use tokio::sync::watch;
 
@@ -191,13 +191,13 @@ impl Memory {
 }
 
 impl Append for Memory {
-    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         let receipt = self.kept().add(&chunks);
         self.notify();
         done(receipt);
     }
 
-    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: OnAppended<u64>) {
         let trace_id = chunk.trace_id().expect("of a trace");
         let mut kept = self.kept();
         if kept.deleted.contains_key(&trace_id) {
@@ -271,7 +271,7 @@ impl Read for Memory {
         Ok(rows.into_iter().skip(first).take(limit).collect())
     }
 
-    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error> {
         let kept = self.kept();
         let Some(row) = kept.rows().into_iter().find(|row| row.trace_id == trace_id) else {
             return Ok(None);
@@ -297,7 +297,7 @@ impl Read for Memory {
         Ok(Some(stored))
     }
 
-    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+    fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
         for (_, chunk) in self.kept().of(trace_id) {
             each(chunk.kind, &chunk.message)?;
         }

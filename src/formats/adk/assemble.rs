@@ -60,10 +60,10 @@ impl<'a> Assembly<'a, '_> {
         let count = cases.len();
         let mut own = None;
         let run = self.run;
-        let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
+        let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
         while let Some((_, mut scopes)) = self.scopes.pop_first() {
             // The run's answer is the last response, whichever conversations lie outside its agents.
-            scopes.sort_by_key(|scope| !is_aside(scope));
+            scopes.sort_by_key(|scope| !is_auxiliary(scope));
             for scope in scopes {
                 let conversation = self.conversation(scope);
                 if conversation.is_empty() {
@@ -81,7 +81,7 @@ impl<'a> Assembly<'a, '_> {
                     ("app_name", app.unwrap_or("unknown").into()),
                     ("user_id", person.unwrap_or("user").into()),
                 ]);
-                if !is_aside(&scope) {
+                if !is_auxiliary(&scope) {
                     let _ = own.get_or_insert(cases.len());
                 }
                 cases.push(EvalCase {

@@ -70,7 +70,7 @@ pub(crate) struct Adk;
 
 impl Format for Adk {
     const ID: &'static str = "adk";
-    const HOLDS: &'static str = "Google ADK eval set: a case for each agent's conversation, with calls and final responses";
+    const KEEPS: &'static str = "Google ADK eval set: a case for each agent's conversation, with calls and final responses";
     const LOSES: &'static str =
         "times of operations, cost, parameters, rewards, judgements, the resource, operations outside the conversation";
     const OPTIONS: &'static [Choice] = &[

@@ -37,10 +37,10 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     main.steps
         .extend(question.map(|utterance| step::of_utterance(run, utterance, "user")));
     let own = assembly.scopes.remove(&None).unwrap_or_default();
-    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
-    let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
+    let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
+    let (auxiliary, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_auxiliary);
     assembly.fill(&mut main, &own, 0);
-    assembly.aside_trajectories(&mut main, &aside);
+    assembly.auxiliary_trajectories(&mut main, &auxiliary);
     // Agents whose calling tool is not in the document come after the others.
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
@@ -57,7 +57,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     let mut about = facts::of_run(run);
     about.extend(std::mem::take(&mut main.extra));
     main.extra = about;
-    let outermost = own.first().or(aside.first()).copied();
+    let outermost = own.first().or(auxiliary.first()).copied();
     let first = main.finish(run, outermost, run.trace_id.to_string());
     let files = assembly.files.into_iter().flatten();
     first.ok().into_iter().chain(files).collect()
@@ -176,9 +176,9 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// Conversations of judges and guardrails: trajectories that no result names.
-    fn aside_trajectories(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
+    fn auxiliary_trajectories(&mut self, draft: &mut Draft<'a>, auxiliary: &[ScopeId]) {
         let mode = self.options.get("atif.subagents");
-        for scope in aside {
+        for scope in auxiliary {
             let one = std::slice::from_ref(scope);
             // Without other steps they are the subject of the trajectory.
             if mode == Some("inline") || draft.steps.is_empty() {

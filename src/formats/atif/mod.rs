@@ -73,7 +73,7 @@ pub(crate) struct Atif;
 
 impl Format for Atif {
     const ID: &'static str = "atif";
-    const HOLDS: &'static str = "ATIF v1.7 trajectory: one step for each model call with its results, for replay and review";
+    const KEEPS: &'static str = "ATIF v1.7 trajectory: one step for each model call with its results, for replay and review";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), bytes of images, sounds and files without an output directory";
     const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[

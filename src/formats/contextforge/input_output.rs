@@ -132,7 +132,7 @@ struct Conversation<'a> {
 fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
     let mut question = run.question.as_ref().filter(|utterance| utterance.in_conversation);
     let mut out = Vec::new();
-    for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.aside) {
+    for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.is_auxiliary) {
         let user = |entry: &'_ Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
         let history = scope
             .conversation

@@ -57,7 +57,7 @@ pub(crate) struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";
-    const HOLDS: &'static str = "ContextForge TraceRun: the run as a list of steps of nine types, for memory and context graders";
+    const KEEPS: &'static str = "ContextForge TraceRun: the run as a list of steps of nine types, for memory and context graders";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), embedding vectors, spans without agent operations";
     const OPTIONS: &'static [Choice] = &[Choice {
         name: "contextforge.embeddings",

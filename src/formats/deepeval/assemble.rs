@@ -29,7 +29,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     let mut left: Vec<Loss> = Vec::new();
     for (id, _) in transcript.scopes_with_tool() {
         let Some(scope) = run.scopes.get(id) else { continue };
-        if is_run && scope.aside && !scope.conversation.is_empty() {
+        if is_run && scope.is_auxiliary && !scope.conversation.is_empty() {
             let name = scope.agent.as_deref().unwrap_or("an agent");
             left.push(Loss::new(None, format!("the conversation of {name}"), LossReason::NoPlace));
             continue;

@@ -63,7 +63,7 @@ pub(crate) struct DeepEval;
 
 impl Format for DeepEval {
     const ID: &'static str = "deepeval";
-    const HOLDS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
+    const KEEPS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
     const LOSES: &'static str =
         "call ids, times of operations, errors with a result, rewards, judgements, operations outside the conversation";
     const OPTIONS: &'static [Choice] = &[

@@ -20,12 +20,12 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     let transcript = Transcript::of(run);
     let mut scopes = transcript.scopes_by_tool();
     let top = scopes.remove(&None).unwrap_or_default();
-    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
-    let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = top.into_iter().partition(is_aside);
-    let main = if own.is_empty() { &aside } else { &own };
+    let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
+    let (auxiliary, own): (Vec<ScopeId>, Vec<ScopeId>) = top.into_iter().partition(is_auxiliary);
+    let main = if own.is_empty() { &auxiliary } else { &own };
     let threads = Threads::of(run, &transcript, main);
     let mut events = Events::new(&threads, scopes);
-    for scope in own.iter().chain(&aside) {
+    for scope in own.iter().chain(&auxiliary) {
         events.scope(*scope, usize::from(!main.contains(scope)));
     }
     events.finish();

@@ -108,7 +108,7 @@ impl<'a, 't> Events<'a, 't> {
         let mut event = self.event("span_begin", begin);
         event.add("id", self.span(id));
         event.add_filled("parent_id", self.open.last().cloned());
-        event.add("type", if scope.aside { "aside" } else { "agent" });
+        event.add("type", if scope.is_auxiliary { "aside" } else { "agent" });
         let name = scope.agent.as_deref().or_else(|| step.map(|step| step.operation.name.as_str()));
         event.add("name", name.unwrap_or("agent"));
         event.add_filled("metadata", step.map(|step| self.about(step)));

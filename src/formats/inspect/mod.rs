@@ -62,7 +62,7 @@ pub(crate) struct Inspect;
 
 impl Format for Inspect {
     const ID: &'static str = "inspect";
-    const HOLDS: &'static str = "Inspect AI eval log: messages, model and tool events, spans of agents, scores, for Inspect View and Scout";
+    const KEEPS: &'static str = "Inspect AI eval log: messages, model and tool events, spans of agents, scores, for Inspect View and Scout";
     const LOSES: &'static str = "nanoseconds (times keep microseconds)";
     #[cfg(feature = "server")]
     const CONTAINER: Option<crate::formats::format::Container> = Some(crate::formats::format::Container {

@@ -68,7 +68,7 @@ pub(crate) struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";
-    const HOLDS: &'static str = "Invariant trace: a list of chat messages and tool outputs, for policy analysis";
+    const KEEPS: &'static str = "Invariant trace: a list of chat messages and tool outputs, for policy analysis";
     const LOSES: &'static str =
         "in a plain array, what belongs to the whole trace (session, user, resource); nanoseconds (times keep microseconds)";
     const WHOLE_INPUTS: bool = false;

@@ -62,7 +62,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         .collect();
     for (id, tool) in transcript.scopes_with_tool() {
         let Some(scope) = run.scopes.get(id) else { continue };
-        if is_one && (tool.is_some() || scope.aside) {
+        if is_one && (tool.is_some() || scope.is_auxiliary) {
             if !scope.conversation.is_empty() {
                 let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
                 let name = scope.agent.as_deref().unwrap_or("an agent");

@@ -95,7 +95,7 @@ pub(crate) struct Messages;
 
 impl Format for Messages {
     const ID: &'static str = "messages";
-    const HOLDS: &'static str = "chat messages with tools: one row for each agent, for fine-tuning";
+    const KEEPS: &'static str = "chat messages with tools: one row for each agent, for fine-tuning";
     const LOSES: &'static str = "times, tokens, cost, model names, ids, rewards, judgements, operations outside the conversation";
     const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[

@@ -86,7 +86,7 @@ pub(crate) struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
-    const HOLDS: &'static str = "OpenReward blocks: messages, thoughts, tool calls and results, for rewards on conversations";
+    const KEEPS: &'static str = "OpenReward blocks: messages, thoughts, tool calls and results, for rewards on conversations";
     const LOSES: &'static str = "inputs and outputs of agents and chains beyond the conversation, blank messages";
     const WHOLE_INPUTS: bool = false;
     const OPTIONS: &'static [Choice] = &[

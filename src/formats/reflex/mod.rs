@@ -57,7 +57,7 @@ pub(crate) struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";
-    const HOLDS: &'static str = "aevyra AgentTrace: the span tree as nodes, for scoring, blame and prompt optimisation";
+    const KEEPS: &'static str = "aevyra AgentTrace: the span tree as nodes, for scoring, blame and prompt optimisation";
     const LOSES: &'static str = "nanoseconds (times are f64 seconds), embedding vectors, spans without agent operations";
     const OPTIONS: &'static [Choice] = &[
         Choice {

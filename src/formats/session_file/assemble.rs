@@ -55,7 +55,7 @@ pub(super) fn assemble<R: Records>(runs: &[Run]) -> Vec<Assembled<Vec<Value>>> {
                         others.push(Assembled { document, losses: lost });
                     }
                 }
-                None if about.aside => {
+                None if about.is_auxiliary => {
                     let span = about.step.and_then(|step| run.steps.get(step)?.span_id);
                     of_run.add(span, "a conversation outside the agents", LossReason::NoPlace);
                 }

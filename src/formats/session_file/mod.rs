@@ -40,7 +40,7 @@ const LOSES: &str = "cost, rewards, judgements, operations outside the conversat
 
 impl Format for ClaudeCode {
     const ID: &'static str = "claude-code";
-    const HOLDS: &'static str = "session files of Claude Code: prompts, answers, thoughts, tool calls with results, tokens";
+    const KEEPS: &'static str = "session files of Claude Code: prompts, answers, thoughts, tool calls with results, tokens";
     const LOSES: &'static str = LOSES;
     const CONTAINER: Option<Container> = CONTAINER;
     const WHOLE_INPUTS: bool = false;
@@ -65,7 +65,7 @@ impl Format for ClaudeCode {
 
 impl Format for Codex {
     const ID: &'static str = "codex";
-    const HOLDS: &'static str = "session files (rollouts) of Codex: prompts, answers, thoughts, tool calls with results, tokens";
+    const KEEPS: &'static str = "session files (rollouts) of Codex: prompts, answers, thoughts, tool calls with results, tokens";
     const LOSES: &'static str = LOSES;
     const CONTAINER: Option<Container> = CONTAINER;
     const WHOLE_INPUTS: bool = false;

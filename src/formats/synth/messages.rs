@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
     }
 
     fn conversation(&mut self, run: &'a Run, turns: &Turns, index: ScopeId, scope: &'a Scope) {
-        let outer = scope.called_by.is_none() && !scope.aside;
+        let outer = scope.called_by.is_none() && !scope.is_auxiliary;
         let entries = &scope.conversation;
         let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);

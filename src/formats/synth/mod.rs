@@ -83,7 +83,7 @@ pub(crate) struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
-    const HOLDS: &'static str = "Synth v3 SessionTrace: events and messages by turn, for SFT and RL data";
+    const KEEPS: &'static str = "Synth v3 SessionTrace: events and messages by turn, for SFT and RL data";
     const LOSES: &'static str =
         "inputs and outputs of agents and chains beyond the conversation; times are f64 seconds, exact ones in metadata";
     const OPTIONS: &'static [Choice] = &[

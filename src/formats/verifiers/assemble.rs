@@ -23,10 +23,10 @@ use crate::transcript::{CallResult, ExchangeKind, ScopeId, StepId, Transcript};
 pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let transcript = Transcript::of(run);
     let scopes = transcript.scopes_with_tool();
-    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
+    let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
     let main: Vec<ScopeId> = scopes
         .iter()
-        .filter(|(id, tool)| tool.is_none() && !is_aside(id))
+        .filter(|(id, tool)| tool.is_none() && !is_auxiliary(id))
         .map(|(id, _)| *id)
         .collect();
     let (first, last) = (main.first().copied(), main.last().copied());
@@ -52,7 +52,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
         let end = graph.scope(scope, tool, thread);
         match (tool, end) {
             (Some(tool), Some(end)) => ends.push((tool, end)),
-            (None, Some(end)) if !is_aside(&scope) => reply = graph.words(end),
+            (None, Some(end)) if !is_auxiliary(&scope) => reply = graph.words(end),
             _ => {}
         }
     }
@@ -260,7 +260,7 @@ impl<'a> Graph<'a> {
             about.add("first_node", first);
             about.add("last_node", self.nodes.len() - 1);
         }
-        if scope.aside {
+        if scope.is_auxiliary {
             about.add("aside", true);
         }
         let called_by = tool.and_then(|tool| tool.of(run));

@@ -51,7 +51,7 @@ pub(crate) struct Verifiers;
 
 impl Format for Verifiers {
     const ID: &'static str = "verifiers";
-    const HOLDS: &'static str =
+    const KEEPS: &'static str =
         "verifiers v1 episode: the graph of messages with branches, model calls, rewards, metrics, for scoring and RL";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), sounds, films and files, names of people";
     const WHOLE_INPUTS: bool = false;

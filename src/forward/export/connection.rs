@@ -17,8 +17,8 @@ use hyper_util::rt::TokioExecutor;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::outcome::{Class, Failure};
-use super::said::Secrets;
 use super::scheme::{self, HAS_NO_TLS};
+use super::secrets::Secrets;
 use super::tls;
 use crate::forward::destination::Destination;
 use crate::forward::error::ConfigError;

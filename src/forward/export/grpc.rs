@@ -11,7 +11,7 @@ use prost::Message as _;
 use super::connection::{Connection, body};
 use super::http;
 use super::outcome::{Accepted, Class, Failure};
-use super::said::Secrets;
+use super::secrets::Secrets;
 use super::status::{accepted, retry_delay};
 use crate::otlp::answers::Status;
 use crate::span::Signal;

@@ -10,7 +10,7 @@ use prost::Message as _;
 
 use super::connection::{Connection, body, encoding_header};
 use super::outcome::{Accepted, Class, Failure};
-use super::said::Secrets;
+use super::secrets::Secrets;
 use super::status::{accepted, accepted_json, retry_delay};
 use crate::forward::cost;
 use crate::forward::memory::{MEMORY, share};

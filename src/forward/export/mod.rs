@@ -4,8 +4,8 @@ mod connection;
 mod grpc;
 mod http;
 mod outcome;
-mod said;
 mod scheme;
+mod secrets;
 mod status;
 mod tls;
 
@@ -76,7 +76,7 @@ mod tests {
     use ::http::{HeaderMap, StatusCode};
 
     use super::Class::{self, Exhausted, Overloaded, Refused, Request, Server, Unsupported};
-    use super::said::Secrets;
+    use super::secrets::Secrets;
     use super::{grpc, http};
     use crate::span::Signal;
 

@@ -6,7 +6,7 @@ use prost::Message as _;
 use serde_json::Value;
 
 use super::outcome::{Accepted, Class, Failure};
-use super::said::Secrets;
+use super::secrets::Secrets;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
 /// The content of an answer in protobuf.

@@ -45,7 +45,7 @@ struct Talk<'a> {
 pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelated: impl Fn(&Scope) -> bool) -> Vec<ScopeId> {
     let candidates = scopes
         .enumerate()
-        .filter(|(_, scope)| !scope.aside && scope.called_by.is_none() && is_unrelated(scope));
+        .filter(|(_, scope)| !scope.is_auxiliary && scope.called_by.is_none() && is_unrelated(scope));
     let mut candidates = candidates
         .filter_map(|(id, scope)| {
             let recorded = talk(scope).filter(|_| !asks_for_tools(scope))?;

@@ -21,7 +21,7 @@ fn the_first_question_and_the_last_answer() {
         entry(EntryKind::Turn(said(Role::Assistant, "Here.")), second, 35),
     ];
     let scope = Scope {
-        aside: true,
+        is_auxiliary: true,
         conversation,
         ..Scope::default()
     };
@@ -31,8 +31,8 @@ fn the_first_question_and_the_last_answer() {
     let answer = answer(&steps, &mut scopes, None, None).map(|said| (said.content, said.step));
     assert_eq!(answer, Some((Value::from("Here."), second)));
     assert_eq!(
-        scopes.first().map(|scope| scope.aside),
+        scopes.first().map(|scope| scope.is_auxiliary),
         Some(false),
-        "who answers does not stand aside"
+        "who answers is not auxiliary"
     );
 }

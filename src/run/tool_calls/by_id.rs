@@ -72,7 +72,7 @@ impl CallsById {
     pub(super) fn conversations_around(&self, scopes: &Scopes) -> IdVec<ScopeId, Option<ConversationId>> {
         let mut out: IdVec<ScopeId, Option<ConversationId>> = IdVec::with_capacity(scopes.list.len());
         for (scope, draft) in scopes.list.enumerate() {
-            let is_part = draft.tool.is_none() && !draft.aside && !draft.is_unrelated;
+            let is_part = draft.tool.is_none() && !draft.is_auxiliary && !draft.is_unrelated;
             let around = || {
                 draft
                     .parent

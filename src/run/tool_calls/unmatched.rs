@@ -19,7 +19,7 @@ use crate::span::UnixNanos;
 
 /// So many calls are looked at for one tool span. More than one is looked at where arguments overlap without fitting, or where
 /// a call began later than one after it.
-const LOOK: usize = 256;
+const LOOKED_AT: usize = 256;
 
 /// Of no more calls than these each is looked at: an index of them costs more than it saves.
 const UNINDEXED: usize = 8;
@@ -243,7 +243,7 @@ impl UnmatchedCalls {
         let mut at = queue
             .numbers
             .partition_point(|number| calls.get(*number).is_some_and(|call| call.nest < within.start));
-        for _ in 0..LOOK {
+        for _ in 0..LOOKED_AT {
             at = queue.next_unmatched(at, |number| {
                 calls.get(number).and_then(draft).is_some_and(|draft| draft.tools.is_empty())
             });

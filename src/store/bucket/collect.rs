@@ -15,7 +15,7 @@ use super::views::Views;
 use crate::store::error::Error;
 
 /// How often to look. A list is a request for each 1,000 claims.
-const LOOK: Duration = Duration::from_secs(60 * 60);
+const POLL_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Clocks and views of bridges differ by less than this.
 const MARGIN: Duration = Duration::from_secs(60 * 60);
@@ -23,7 +23,7 @@ const MARGIN: Duration = Duration::from_secs(60 * 60);
 /// Removes claims until the store is gone.
 pub(super) async fn follow(views: Weak<Views>, kept: Duration) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let Some(views) = views.upgrade() else { return };
         if let Err(error) = collect(views.place(), kept + MARGIN).await {
             tracing::warn!(%error, "cannot remove claims of traces that are gone");

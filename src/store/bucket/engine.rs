@@ -25,7 +25,7 @@ use crate::store::local::Opened;
 use crate::store::maintain::Maintained;
 use crate::store::options::{BucketOptions, OpenOptions};
 use crate::store::ready::{self, Usage};
-use crate::store::traits::{Administer, Append, Count, Done, May, Read, Receipt, Stored};
+use crate::store::traits::{Administer, Append, Count, EachChunk, OnAppended, Read, Receipt, Stored};
 
 /// A store in a bucket.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Bucket {
         })
     }
 
-    fn each(&self, trace_id: TraceId, keep: fn(ChunkKind) -> bool, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+    fn each(&self, trace_id: TraceId, keep: fn(ChunkKind) -> bool, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
         let owner = Owner::trace(trace_id);
         let (sources, mut heads) = self.heads(owner.clone())?;
         heads.retain(|placed| placed.head.kind().is_some_and(keep));
@@ -132,7 +132,7 @@ impl Bucket {
 }
 
 impl Append for Bucket {
-    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         match &self.writer {
             None => done(Err(Error::ReadOnly)),
             Some(_) if chunks.is_empty() => done(Ok(Receipt::default())),
@@ -143,7 +143,7 @@ impl Append for Bucket {
         }
     }
 
-    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: OnAppended<u64>) {
         let Some(writer) = self.writer.clone() else {
             return done(Err(Error::ReadOnly));
         };
@@ -176,7 +176,7 @@ impl Read for Bucket {
         })
     }
 
-    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error> {
         let owner = Owner::trace(trace_id);
         let (sources, heads) = self.heads(owner.clone())?;
         let Some(row) = super::rows::fold(trace_id, &heads).filter(|row| row.row.spans > 0) else {
@@ -198,7 +198,7 @@ impl Read for Bucket {
         Ok(Some(stored))
     }
 
-    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+    fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
         self.each(trace_id, |_| true, each)
     }
 
@@ -239,7 +239,13 @@ impl Read for Bucket {
 
 impl Bucket {
     /// Adds the log records without a trace that a session has in this time.
-    fn add_loose(&self, stored: &mut Stored, session: &str, time: std::ops::RangeInclusive<u64>, may: &mut May<'_>) -> Result<(), Error> {
+    fn add_loose(
+        &self,
+        stored: &mut Stored,
+        session: &str,
+        time: std::ops::RangeInclusive<u64>,
+        may: &mut EachChunk<'_>,
+    ) -> Result<(), Error> {
         let owner = Owner::session(session);
         let (sources, mut heads) = self.heads(owner.clone())?;
         heads.retain(|Placed { head, .. }| head.start <= *time.end() && head.end >= *time.start());

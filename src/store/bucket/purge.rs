@@ -16,7 +16,7 @@ use super::place::{Place, database, unread};
 use crate::store::error::Error;
 
 /// How often to look whether it is done.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long it may take; the next deletion, or the next start, tries again.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -133,7 +133,7 @@ async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
         if ends(&admin, asked).await.map_err(&failure)? == CompactionStatus::Completed {
             return Ok(());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Err(Error::Slow)
 }
@@ -141,7 +141,7 @@ async fn merge(place: &Place, writer: &str, db: &Db) -> Result<(), Error> {
 async fn ends(admin: &Admin, asked: Compaction) -> Result<CompactionStatus, slatedb::Error> {
     let mut status = asked.status();
     while !matches!(status, CompactionStatus::Completed | CompactionStatus::Failed) {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         match admin.read_compaction(asked.id(), None).await? {
             Some(compaction) => status = compaction.status(),
             // Only the last ones are kept.

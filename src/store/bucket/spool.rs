@@ -24,7 +24,7 @@ use crate::store::index;
 use crate::store::local::Local;
 use crate::store::log::{Position, Recovery};
 use crate::store::options::{Ack, BucketOptions, OpenOptions, Retention};
-use crate::store::traits::{Administer as _, Append as _, Done, Receipt, Subscribe as _};
+use crate::store::traits::{Administer as _, Append as _, OnAppended, Receipt, Subscribe as _};
 
 /// The folder in the data directory.
 const FOLDER: &str = "spool";
@@ -141,7 +141,7 @@ impl Spool {
     }
 
     /// Stores chunks, except for those of traces that were deleted. `done` is called once they are on the disk.
-    pub(super) fn submit(self: &Arc<Self>, writer: &Writer, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    pub(super) fn submit(self: &Arc<Self>, writer: &Writer, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         // What another process writes under this name now, this one could not upload.
         if let Some(failure) = writer.state().failure() {
             return done(Err(failure));

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 1 << 20;
 const ON_THE_WAY: usize = 16 << 20;
 
 /// How often to look at what waits, and what can be removed.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long to wait after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -120,7 +120,7 @@ impl Uploading {
     }
 
     pub(super) async fn run(mut self) {
-        let mut look = Instant::now() + LOOK;
+        let mut look = Instant::now() + POLL_INTERVAL;
         loop {
             if let Err(error) = self.send().await {
                 tracing::error!(%error, "the own log cannot be read, so what is in it does not reach the bucket; it is tried again");
@@ -148,7 +148,7 @@ impl Uploading {
                 Ok(()) = self.end.changed(), if !is_full => {}
                 Ok(()) = self.phase.changed() => {}
                 () = sleep_until(look) => {
-                    look = Instant::now() + LOOK;
+                    look = Instant::now() + POLL_INTERVAL;
                     self.count();
                     if let Err(error) = self.tidy_up().await {
                         tracing::warn!(%error, "what the bucket has cannot be removed from the own log yet");

@@ -19,7 +19,7 @@ use super::writing::{Writing, answer, watch_for_others};
 use crate::store::chunk::Chunk;
 use crate::store::error::Error;
 use crate::store::log::Position;
-use crate::store::traits::{Done, Receipt};
+use crate::store::traits::{OnAppended, Receipt};
 
 /// A request that is not durable after this long is answered with an error. It may be stored nevertheless; sent again, it is a replay.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -144,7 +144,7 @@ impl Writer {
     }
 
     /// Compresses chunks and writes them. `done` is called once they are durable.
-    pub(super) fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    pub(super) fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         let bytes = chunks.iter().map(Chunk::own_length).sum::<usize>();
         let Some(sender) = lock(&self.jobs).clone() else {
             return done(Err(Error::Closed));

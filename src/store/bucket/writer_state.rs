@@ -11,7 +11,7 @@ use super::failed::failed;
 use super::prepare::Prepared;
 use crate::store::error::Error;
 use crate::store::log::Position;
-use crate::store::traits::{Done, Receipt};
+use crate::store::traits::{OnAppended, Receipt};
 
 /// Chunks that wait to be written, and who wants to know.
 pub(super) struct Job {
@@ -24,7 +24,7 @@ pub(super) struct Asker {
     /// What the chunks take in memory.
     pub(super) bytes: usize,
     pub(super) until: Instant,
-    pub(super) done: Done<Receipt>,
+    pub(super) done: OnAppended<Receipt>,
 }
 
 /// Batches that became durable.

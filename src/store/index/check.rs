@@ -72,12 +72,12 @@ fn check(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked,
 }
 
 fn quick_check(connection: &Connection, ended: &(dyn Fn() -> bool + Sync)) -> rusqlite::Result<Checked> {
-    const LOOK: Duration = Duration::from_millis(10);
+    const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let interrupt = connection.get_interrupt_handle();
     let (running, done) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            while done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 if ended() {
                     interrupt.interrupt();
                 }

@@ -8,13 +8,13 @@ mod connection;
 mod delete;
 mod former;
 mod inspect;
+mod items;
 mod places;
 mod query;
 mod reading;
 mod recent_ids;
 mod remove;
 mod rows;
-mod said;
 mod schema;
 mod write;
 
@@ -31,13 +31,13 @@ pub(super) use delete::{delete, leave_nothing_behind, loose_of, traces_to_delete
 pub(super) use former::Former;
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
+pub(super) use items::{IndexItem, each_item, open_to_compare};
 pub(crate) use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};
 pub(super) use query::{ChunkLocation, chunks_of, sessions, summary, traces_in};
 pub(super) use reading::Reading;
 pub(super) use recent_ids::Index;
 pub(super) use remove::Remover;
-pub(super) use said::{TraceSaid, each_said, open_to_compare};
 pub(super) use write::{ALIKE, IndexTransaction, put_summary};
 
 /// Removes the index and what SQLite keeps beside it.

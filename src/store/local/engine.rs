@@ -16,10 +16,10 @@ use crate::store::log::Lost;
 use crate::store::losses::Losses;
 use crate::store::maintain::Maintained;
 use crate::store::ready::{self, Usage};
-use crate::store::traits::{Administer, Append, Done, May, Read, Receipt, Stored};
+use crate::store::traits::{Administer, Append, EachChunk, OnAppended, Read, Receipt, Stored};
 
 impl Append for Local {
-    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         if chunks.is_empty() {
             return match self.writer {
                 Some(_) => done(Ok(Receipt::default())),
@@ -33,7 +33,7 @@ impl Append for Local {
         });
     }
 
-    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: OnAppended<u64>) {
         self.send(Job {
             chunks: vec![chunk],
             revision: Some(revision),
@@ -52,7 +52,7 @@ impl Read for Local {
         self.reader().index(|index| index::sessions(index.connection(), limit, after))
     }
 
-    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error> {
         let Some(location) = self.reader().index(|index| index.trace(trace_id))? else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl Read for Local {
         self.reader().index(|index| index.revision(trace_id))
     }
 
-    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+    fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
         let location = self.reader().index(|index| index.trace(trace_id))?;
         let mut damaged = Vec::new();
         for place in location.into_iter().flat_map(|location| location.chunks) {

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use spanbridge::store::disk::{Disk, DiskFile};
-use spanbridge::store::{Append, Chunk, Done, Error, Receipt};
+use spanbridge::store::{Append, Chunk, Error, OnAppended, Receipt};
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
@@ -122,7 +122,7 @@ impl MemoryStore {
 }
 
 impl Append for MemoryStore {
-    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+    fn submit(&self, chunks: Vec<Chunk>, done: OnAppended<Receipt>) {
         let stored = chunks.iter().map(|chunk| chunk.part().items).sum();
         locked(&self.0).extend(chunks);
         done(Ok(Receipt {
@@ -132,7 +132,7 @@ impl Append for MemoryStore {
         }));
     }
 
-    fn submit_at(&self, _: u64, _: Chunk, done: Done<u64>) {
+    fn submit_at(&self, _: u64, _: Chunk, done: OnAppended<u64>) {
         done(Err(Error::ReadOnly));
     }
 }

@@ -46,8 +46,8 @@ impl Agents {
             let Some(about) = at.value.as_object() else { continue };
             let text = |key: &str| about.get(key).and_then(Value::as_str);
             let called_by = text("called_by").map(str::to_owned);
-            let is_aside = about.get("aside") == Some(&Value::Bool(true));
-            let is_root = !has_root && called_by.is_none() && !is_aside;
+            let is_auxiliary = about.get("aside") == Some(&Value::Bool(true));
+            let is_root = !has_root && called_by.is_none() && !is_auxiliary;
             let operation = agent(about);
             let place = if is_root {
                 has_root = true;

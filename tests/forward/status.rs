@@ -1,4 +1,4 @@
-//! What a destination says: cut, without secrets, in few lines; files of destinations that are damaged; retention that is faster.
+//! Messages and errors of a destination in its status: cut, without secrets, in few lines; files of destinations that are damaged; retention that is faster.
 
 use std::fs;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use crate::store::error::Error;
 
 /// One item of an index.
 #[derive(Debug)]
-pub(in crate::store) enum TraceSaid {
+pub(in crate::store) enum IndexItem {
     /// The row of a trace.
     Row {
         trace_id: TraceId,
@@ -41,7 +41,7 @@ pub(in crate::store) fn open_to_compare(directory: &Path) -> Result<Connection, 
 }
 
 /// Returns all items of an index.
-pub(in crate::store) fn each_said(connection: &Connection, each: &mut dyn FnMut(TraceSaid)) -> Result<(), Error> {
+pub(in crate::store) fn each_item(connection: &Connection, each: &mut dyn FnMut(IndexItem)) -> Result<(), Error> {
     let mut read = || -> rusqlite::Result<()> {
         let text = "SELECT trace, id, session, root, root_start, root_ended, service, start, end, spans, logs, errors, bytes FROM traces";
         let mut statement = connection.prepare(text)?;
@@ -49,7 +49,7 @@ pub(in crate::store) fn each_said(connection: &Connection, each: &mut dyn FnMut(
         while let Some(row) = rows.next()? {
             let Some(trace_id) = trace_id(row)? else { continue };
             let id: i64 = row.get(1)?;
-            each(TraceSaid::Row {
+            each(IndexItem::Row {
                 trace_id,
                 row: columns(row, 3..13)?,
                 session: row.get::<_, Value>(2).map(|session| match session {
@@ -65,12 +65,12 @@ pub(in crate::store) fn each_said(connection: &Connection, each: &mut dyn FnMut(
         while let Some(row) = rows.next()? {
             let Some(trace_id) = trace_id(row)? else { continue };
             let values = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-            each(TraceSaid::Chunk { trace_id, values });
+            each(IndexItem::Chunk { trace_id, values });
         }
         let mut statement = connection.prepare("SELECT session, checksum, segment, offset, first, last FROM loose")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            each(TraceSaid::Loose {
+            each(IndexItem::Loose {
                 values: columns(row, 0..6)?,
             });
         }
