@@ -1,4 +1,4 @@
-//! Runs as other tools export them: `tests/exports` has recorded cases in the form that Langfuse's and LangSmith's API give them out.
+//! Runs as other tools export and print them: `tests/exports` has recorded cases in the form that Langfuse's and LangSmith's API give them out.
 //! The rows of chat messages are those of the spans that the client sent. `tests/console` has what the JavaScript SDK printed.
 #![expect(clippy::expect_used, reason = "a test")]
 
@@ -40,6 +40,21 @@ fn an_exported_run_has_the_messages_of_its_spans() {
             .collect();
         assert_eq!(rows(std::slice::from_ref(&export)), rows(&spans), "{case}");
     }
+}
+
+/// `tests/forms` has one run in the forms in which backends give it out and SDKs print it.
+#[test]
+fn one_run_is_the_same_in_each_form() {
+    let forms = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forms");
+    let wanted = rows(&[forms.join("spans.json")]);
+    assert!(wanted.contains("9 m."), "{wanted}");
+    let mut read = 0;
+    for form in fs::read_dir(&forms).expect("a folder") {
+        let form = form.expect("an entry").path();
+        assert_eq!(rows(std::slice::from_ref(&form)), wanted, "{}", form.display());
+        read += 1;
+    }
+    assert!(read >= 11, "{read} forms");
 }
 
 /// The spans and records of a file, as they are stored.

@@ -193,3 +193,146 @@ fn sub_agents_between_the_lines_of_a_session_are_found_by_their_prompts() {
          agent: I am the second\n  user: second\n  agent: I am the third"
     );
 }
+
+/// What happened in a session of any client whose lines are given as they are.
+fn told_by(name: &str, lines: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join(name);
+    let written: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(&file, written).expect("writes");
+    let output = spanbridge(&["convert", "--to", "contextforge", text(&file)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+/// The question of a run.
+fn question(document: &serde_json::Value) -> &str {
+    let steps = document["steps"].as_array().expect("steps");
+    let asked = steps.iter().find(|step| step["step_type"] == "user_input");
+    asked.and_then(|step| step["content"].as_str()).unwrap_or_default()
+}
+
+#[test]
+fn what_a_client_writes_beside_a_prompt_is_not_what_was_asked() {
+    let claude = |content: serde_json::Value, kind: &str| {
+        serde_json::json!({"type": kind, "uuid": kind, "parentUuid": null, "sessionId": "s1", "version": "2.1.0", "isSidechain": false,
+            "timestamp": "2026-01-01T10:00:00Z", "message": {"id": "m1", "role": kind, "model": "m", "content": content,
+            "usage": {"input_tokens": 3, "output_tokens": 2}}})
+    };
+    let block = |text: &str| serde_json::json!({"type": "text", "text": text});
+    let reminded = serde_json::json!([block("<system-reminder>\nIt is Monday.\n</system-reminder>"), block("Which day?")]);
+    let runs = told_by(
+        "claude.jsonl",
+        &[claude(reminded, "user"), claude(serde_json::json!([block("Monday.")]), "assistant")],
+    );
+    let [run] = runs.as_slice() else { panic!("{runs:?}") };
+    assert_eq!(question(run), "Which day?");
+    assert!(run.to_string().contains("It is Monday."), "{run}");
+
+    let message = |role: &str, parts: serde_json::Value| {
+        serde_json::json!({"info": {"id": role, "sessionID": "ses_1", "role": role, "time": {"created": 1_790_000_000_000_u64}, "modelID": "m",
+            "tokens": {"input": 3, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}}}, "parts": parts})
+    };
+    let answer = message("assistant", serde_json::json!([{"type": "text", "text": "It is empty."}]));
+    let written = |text: &str| serde_json::json!({"type": "text", "synthetic": true, "text": text});
+    for (asked, parts) in [
+        (
+            "What is in @a.txt?",
+            serde_json::json!([{"type": "text", "text": "What is in @a.txt?"}, written("Called the Read tool"), written("<file></file>")]),
+        ),
+        (
+            "Look into a.txt",
+            serde_json::json!([{"type": "subtask", "agent": "general", "description": "look", "prompt": "Look into a.txt"}]),
+        ),
+    ] {
+        let info = serde_json::json!({"id": "ses_1", "version": "1.18.33", "time": {"created": 1_790_000_000_000_u64}});
+        let export = serde_json::json!({"info": info, "messages": [message("user", parts), answer]});
+        let runs = told_by("export.json", &[export]);
+        let [run] = runs.as_slice() else { panic!("{runs:?}") };
+        assert_eq!(question(run), asked);
+    }
+}
+
+#[test]
+fn what_an_extension_of_pi_says_goes_to_the_model() {
+    let entry = |id: &str, entry: serde_json::Value| {
+        let mut line = serde_json::json!({"id": id, "parentId": null, "timestamp": "2026-01-01T10:00:00.000Z"});
+        let members = line.as_object_mut().expect("an object");
+        members.extend(entry.as_object().expect("an object").clone());
+        line
+    };
+    let said = |role: &str, text: &str| {
+        serde_json::json!({"type": "message", "message": {"role": role, "content": [{"type": "text", "text": text}], "model": "m", "stopReason": "stop",
+            "usage": {"input": 3, "output": 2, "cacheRead": 0, "cacheWrite": 0}}})
+    };
+    let runs = told_by(
+        "pi.jsonl",
+        &[
+            entry("s1", serde_json::json!({"type": "session", "version": 3, "cwd": "/"})),
+            entry("00000001", said("user", "Where?")),
+            entry(
+                "00000002",
+                serde_json::json!({"type": "custom_message", "customType": "memo", "content": "By the sea.", "display": true}),
+            ),
+            entry("00000003", said("assistant", "There.")),
+        ],
+    );
+    assert!(runs.iter().any(|run| run.to_string().contains("By the sea.")), "{runs:?}");
+}
+
+/// Versions before `item_completed` record the end of a tool in an event, beside a result that does not tell that it failed.
+#[test]
+fn the_end_of_a_tool_of_codex_tells_that_it_failed() {
+    let line = |kind: &str, payload: serde_json::Value| serde_json::json!({"timestamp": "2026-01-01T10:00:00.000Z", "type": kind, "payload": payload});
+    let ends = [
+        serde_json::json!({"type": "exec_command_end", "call_id": "c1", "exit_code": 2}),
+        serde_json::json!({"type": "patch_apply_end", "call_id": "c1", "success": false}),
+        serde_json::json!({"type": "mcp_tool_call_end", "call_id": "c1", "invocation": {"server": "wiki", "tool": "ask"}, "result": {"Ok": {"content": [], "isError": true}}}),
+        serde_json::json!({"type": "mcp_tool_call_end", "call_id": "c1", "invocation": {"server": "wiki", "tool": "ask"}, "result": {"Err": "gone"}}),
+    ];
+    for end in ends {
+        let result = serde_json::json!({"type": "function_call_output", "call_id": "c1", "output": "no"});
+        for order in [
+            [line("event_msg", end.clone()), line("response_item", result.clone())],
+            [line("response_item", result.clone()), line("event_msg", end.clone())],
+        ] {
+            let [first, second] = order;
+            let runs = told_by(
+                "rollout.jsonl",
+                &[
+                    line("session_meta", serde_json::json!({"id": "t1", "cwd": "/", "cli_version": "0.98.0"})),
+                    line("event_msg", serde_json::json!({"type": "user_message", "message": "Do it"})),
+                    line(
+                        "response_item",
+                        serde_json::json!({"type": "function_call", "name": "do", "arguments": "{}", "call_id": "c1"}),
+                    ),
+                    first,
+                    second,
+                ],
+            );
+            let steps = runs.iter().flat_map(|run| run["steps"].as_array().expect("steps"));
+            let tools: Vec<&serde_json::Value> = steps.filter(|step| step["step_type"] == "tool_call").collect();
+            let [tool] = tools.as_slice() else { panic!("{runs:?}") };
+            assert_eq!(tool["success"], false, "{end}");
+        }
+    }
+}
+
+#[test]
+fn an_error_that_gemini_shows_is_the_turns() {
+    let said = |id: &str, kind: &str, text: &str| serde_json::json!({"id": id, "timestamp": "2026-01-01T10:00:00.000Z", "type": kind, "content": text, "model": "g"});
+    let header = serde_json::json!({"sessionId": "s1", "projectHash": "0a", "startTime": "2026-01-01T10:00:00.000Z", "lastUpdated": "2026-01-01T10:00:00.000Z", "kind": "main"});
+    let runs = told_by(
+        "session-1.jsonl",
+        &[
+            header,
+            said("u1", "user", "Try"),
+            said("g1", "gemini", "I try."),
+            said("e1", "error", "[API Error: quota exceeded]"),
+        ],
+    );
+    assert!(runs.iter().any(|run| run.to_string().contains("quota exceeded")), "{runs:?}");
+}

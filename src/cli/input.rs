@@ -4,6 +4,7 @@
 mod batch;
 mod console;
 mod from;
+mod printed;
 mod protobuf;
 mod requests;
 mod stored_content;

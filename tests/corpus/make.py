@@ -1436,6 +1436,8 @@ cached part is larger than the whole. A cost that is told in parts is their sum.
         "llm.token_count.prompt_details.cache_read": 1000, "llm.token_count.prompt_details.cache_write": 200, "llm.invocation_parameters.temperature": 0.1}, **flat("llm.input_messages", [chat("user", "hi")])), root)
     c.span("gen", 3600, 3700, {"langfuse.observation.type": "generation", "langfuse.observation.input": text([chat("user", "hi")]), "langfuse.observation.output": "yo", "langfuse.observation.cost_details": '{"input":0.1,"output":0.2}'}, root, scope="langfuse-sdk")
     c.span("Completions", 3800, 3900, {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": text({"model": "large", "messages": [chat("user", "hi")]}), "mlflow.spanOutputs": text({"model": "large-05", "choices": [{"index": 0, "message": chat("assistant", "yo")}]}), "usage": '{"input_tokens":12,"output_tokens":3}'}, root, scope="mlflow")
+    said = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "yo"}], "usage": {"input_tokens": 20, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5, "output_tokens": 9}}
+    c.span("Messages", 4000, 4100, dict({"openinference.span.kind": "LLM", "llm.model_name": "claude", "output.value": text(said), "output.mime_type": "application/json"}, **flat("llm.input_messages", [chat("user", "hi")])), root, scope="openinference.instrumentation.anthropic")
 
 
 def prompts_of_many_shapes():
@@ -1737,7 +1739,8 @@ def keys_of_more_clients():
 6. vLLM: a request without words.
 7. OpenLIT before 1.34: the messages in one text, each behind its role.
 8. MCP calls of OpenLLMetry: the call's parameters around the tool's arguments, and the request inside it again.
-9. A system prompt as the text of its content blocks, tokens that only the response has.""")
+9. A system prompt as the text of its content blocks, tokens that only the response has.
+10. A run of a thread of Azure's agents that calls a tool: the calls and their results are events of the run.""")
     root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
     ask = chat("user", "How deep?")
     tide = {"pier": "north"}
@@ -1777,6 +1780,9 @@ def keys_of_more_clients():
     blocks = text([{"type": "text", "text": "Be brief."}])
     said = {"id": "r3", "choices": [{"index": 0, "message": chat("assistant", "Six."), "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
     c.span("chat gpt-4o", 0, 900, {**base, "gen_ai.input.messages": text([{"role": "system", "parts": [{"type": "text", "content": blocks}]}, {"role": "user", "parts": [{"type": "text", "content": "How deep?"}]}]), "gen_ai.completion": text(said)}, trace=9, scope="app")
+    asks = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "sound", "arguments": tide}}]}
+    c.span("process_thread_run", 100, 900, {**thread, "gen_ai.operation.name": "process_thread_run", "gen_ai.agent.id": "asst_1", "gen_ai.thread.run.id": "r2", "gen_ai.thread.run.status": "completed", "gen_ai.response.model": "gpt-4o", "gen_ai.usage.input_tokens": 60, "gen_ai.usage.output_tokens": 15},
+           trace=10, scope="azure.ai.agents", events=[told("gen_ai.assistant.message", 300, asks), told("gen_ai.tool.message", 500, {"content": "6 m", "id": "c1"}), told("gen_ai.assistant.message", 800, {"content": {"text": {"value": "Six."}}, "role": "assistant"})])
 
 
 def words_that_are_none():

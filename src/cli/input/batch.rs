@@ -191,7 +191,9 @@ impl Batch<'_> {
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
-        } else if console::may_have(text) && !is_protobuf(bytes) && self.add_console(file, text) {
+        } else if console::may_have(text) && !is_protobuf(bytes) && self.add_console(file, text)
+            || !is_protobuf(bytes) && self.add_printed(file, text)
+        {
             // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);

@@ -125,12 +125,20 @@ impl Batch<'_> {
             if !formats::is_export_request(text)
                 && let Some(spans) = list_in_other_form(text)
             {
-                spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                for (message, otlp) in spans {
+                    self.add_text(file, skipped, message, otlp.as_bytes());
+                }
                 return;
             }
             match Message::parse_list(text) {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
+                    None if messages.iter().any(Message::has_unusable_ids) => {
+                        let texts: Vec<&serde_json::value::RawValue> = serde_json::from_slice(text).unwrap_or_default();
+                        for (message, text) in messages.into_iter().zip(texts) {
+                            self.add_text(file, skipped, message, text.get().as_bytes());
+                        }
+                    }
                     None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
                 },
                 Err(source) => {
@@ -157,13 +165,13 @@ impl Batch<'_> {
             match Message::parse_first(if spare > 0 { rest } else { line() }) {
                 None => return,
                 Some(Ok((message, read))) => {
-                    let other = is_no_request(&message)
-                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
-                        .flatten();
-                    let message = other.unwrap_or(message);
-                    match is_no_request(&message).then(|| json_fault(rest)).flatten() {
-                        Some(fault) => self.syntax(file, offset, rest, fault),
-                        None => self.add_text(file, offset, message, rest.get(..read).unwrap_or_default()),
+                    let own = rest.get(..read).unwrap_or_default();
+                    match is_no_request(&message).then(|| in_other_form(own)).flatten() {
+                        Some((message, otlp)) => self.add_text(file, offset, message, otlp.as_bytes()),
+                        None => match is_no_request(&message).then(|| json_fault(rest)).flatten() {
+                            Some(fault) => self.syntax(file, offset, rest, fault),
+                            None => self.add_text(file, offset, message, own),
+                        },
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
@@ -191,14 +199,21 @@ impl Batch<'_> {
         if !message.has_unusable_ids() {
             return self.add_message(file, offset, message);
         }
-        let derived = with_derived_ids(text).and_then(|(text, count)| Some((Message::parse(text.as_bytes()).ok()?, count)));
+        let derived = with_derived_ids(text).and_then(|(text, mended)| Some((Message::parse(text.as_bytes()).ok()?, mended)));
         match derived {
-            Some((derived, count)) => {
-                let ids = out::many(count, "id");
-                self.notes.push(format!(
-                    "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
-                ));
-                self.add_message(file, offset, derived);
+            Some((message, mended)) => {
+                if mended.derived > 0 {
+                    let ids = out::many(mended.derived, "id");
+                    self.notes.push(format!(
+                        "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
+                    ));
+                }
+                if mended.base64 > 0 {
+                    let ids = out::many(mended.base64, "id");
+                    self.notes
+                        .push(format!("{file}: {ids} in base64, which OTLP/JSON writes in hexadecimal digits"));
+                }
+                self.add_message(file, offset, message);
             }
             None => self.add_message(file, offset, message),
         }
@@ -255,21 +270,21 @@ impl Batch<'_> {
     }
 }
 
-/// Spans in another JSON form: Jaeger's, the Python SDK's.
-fn in_other_form(text: &[u8]) -> Option<Message> {
-    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
-    Message::parse(as_otlp(&value)?.to_string().as_bytes()).ok()
+/// Spans in another JSON form (Jaeger's, the Python SDK's), with the same in OTLP/JSON.
+pub(super) fn in_other_form(text: &[u8]) -> Option<(Message, String)> {
+    read_other(&serde_json::from_slice(text).ok()?)
 }
 
 /// The same, of a list.
-fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
+fn list_in_other_form(text: &[u8]) -> Option<Vec<(Message, String)>> {
     let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
-    let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
-    values
-        .iter()
-        .map(read)
-        .collect::<Option<Vec<Message>>>()
-        .filter(|list| !list.is_empty())
+    let list: Option<Vec<(Message, String)>> = values.iter().map(read_other).collect();
+    list.filter(|list| !list.is_empty())
+}
+
+fn read_other(value: &serde_json::Value) -> Option<(Message, String)> {
+    let otlp = as_otlp(value)?.to_string();
+    Some((Message::parse(otlp.as_bytes()).ok()?, otlp))
 }
 
 fn is_no_request(message: &Message) -> bool {

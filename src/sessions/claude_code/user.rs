@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::agents::Agents;
 use super::reader::Reader;
-use crate::operation::{Message, Role};
+use crate::operation::{Message, Part, Role};
 use crate::sessions::recording::{Compaction, Event, Prompt, ToolResult, fact};
 use crate::sessions::{get, parts};
 
@@ -26,7 +26,8 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         }
         return;
     }
-    let message = parts::message(Role::User, content);
+    let mut message = parts::message(Role::User, content);
+    let reminders = reminders(&mut message);
     let text = message.content();
     if get::flag(line, "/isCompactSummary") {
         let compaction = Compaction {
@@ -50,6 +51,23 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
     } else {
         prompt(reader, line, message, &text);
     }
+    if !reminders.parts.is_empty() {
+        reader.thread.events.push(Event::Heard(reminders));
+    }
+}
+
+/// What the client puts beside a person's words, each in a block of its own.
+fn reminders(message: &mut Message) -> Message {
+    let is_reminder = |part: &Part| matches!(part, Part::Text(text) if text.trim_start().starts_with("<system-reminder>"));
+    let mut out = Message {
+        role: Role::System,
+        ..Message::default()
+    };
+    if message.parts.iter().any(|part| !is_reminder(part)) {
+        let (reminders, said) = std::mem::take(&mut message.parts).into_iter().partition(is_reminder);
+        (out.parts, message.parts) = (reminders, said);
+    }
+    out
 }
 
 /// What the client adds: text of a command or a skill, or a notice.

@@ -125,3 +125,23 @@ pub(super) fn completed(item: &Value, payload: &Value) -> ToolResult {
     fact(facts, "cwd", get::text(item, "/cwd"));
     out
 }
+
+/// What versions before `item_completed` record of a tool that ran.
+pub(super) fn ended(payload: &Value) -> ToolResult {
+    let exit_code = get::number(payload, "/exit_code");
+    let refused = get::some(payload, "/result/Err").is_some() || payload.get("success") == Some(&Value::Bool(false));
+    let mut out = ToolResult {
+        call_id: get::owned(payload, "/call_id").unwrap_or_default(),
+        is_error: refused
+            || exit_code.is_some_and(|code| code != 0.0)
+            || get::flag(payload, "/result/Ok/isError")
+            || get::flag(payload, "/result/Ok/is_error"),
+        mcp_server: get::owned(payload, "/invocation/server"),
+        ..ToolResult::default()
+    };
+    let facts = &mut out.facts;
+    fact(facts, "exit_code", get::some(payload, "/exit_code").cloned());
+    fact(facts, "cwd", get::text(payload, "/cwd"));
+    fact(facts, "changes", get::some(payload, "/changes").cloned());
+    out
+}

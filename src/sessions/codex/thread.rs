@@ -326,11 +326,10 @@ impl Reader {
             | "context_compacted"
             | "agent_reasoning_raw_content"
             | "agent_reasoning_section_break"
-            | "mcp_tool_call_end"
-            | "exec_command_end"
-            | "patch_apply_end"
+            | "web_search_begin"
             | "web_search_end"
             | "thread_goal_updated" => {}
+            "mcp_tool_call_end" | "exec_command_end" | "patch_apply_end" => self.ended(payload),
             kind => self.thread.unknown.count(&format!("event_msg/{kind}")),
         }
     }
@@ -380,6 +379,22 @@ impl Reader {
                     }
                 }
             }
+        }
+    }
+
+    /// The end of a tool as versions before `item_completed` record it, before or after its result.
+    fn ended(&mut self, payload: &Value) {
+        let Some(id) = get::text(payload, "/call_id") else { return };
+        let mut ended = items::ended(payload);
+        let is_wanted = self.is_asked(id) && !self.completed.contains_key(id);
+        match self.results.get(id).and_then(|index| self.thread.events.get_mut(*index)) {
+            Some(Event::Result(known)) => {
+                known.is_error |= ended.is_error;
+                known.facts.append(&mut ended.facts);
+                known.mcp_server = known.mcp_server.take().or(ended.mcp_server);
+            }
+            _ if is_wanted => _ = self.completed.insert(id.to_owned(), ended),
+            _ => {}
         }
     }
 

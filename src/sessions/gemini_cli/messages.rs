@@ -74,6 +74,7 @@ impl Messages {
             match get::text(message, "/type").unwrap_or_default() {
                 "user" => user(message, at, &mut events),
                 "gemini" => model(message, at, &mut events),
+                "error" => events.push(Event::Failed(content(message).content(), at)),
                 kind => {
                     let mut facts = Map::new();
                     let text = content(message).content();

@@ -67,7 +67,9 @@ pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<S
                         prompt.facts.extend(facts);
                     }
                     if !is_copy {
+                        let beside = beside(&mut prompt.message, &parts);
                         thread.events.push(Event::Prompt(prompt));
+                        thread.events.extend(beside.map(Event::Heard));
                     }
                 }
                 event if !is_copy => thread.events.push(event),
@@ -78,6 +80,23 @@ pub(super) fn events(session: Session, thread: &mut Thread, seen: &mut HashSet<S
             role => thread.unknown.count(&format!("message/{role}")),
         }
     }
+}
+
+/// Takes what the client writes beside a person's words out of them: what it read of files that are mentioned.
+fn beside(said: &mut Message, list: &[Value]) -> Option<Message> {
+    let texts = list.iter().filter(|part| get::text(part, "/type") == Some("text"));
+    let written: HashSet<&str> = texts
+        .filter(|part| get::flag(part, "/synthetic"))
+        .filter_map(|part| get::text(part, "/text"))
+        .collect();
+    let is_written = |part: &Part| matches!(part, Part::Text(text) if written.contains(text.as_str()));
+    let (beside, own): (Vec<Part>, Vec<Part>) = std::mem::take(&mut said.parts).into_iter().partition(is_written);
+    said.parts = own;
+    (!beside.is_empty()).then(|| Message {
+        role: Role::System,
+        parts: beside,
+        ..Message::default()
+    })
 }
 
 /// A prompt, or what the client writes in a person's name.
@@ -92,15 +111,12 @@ fn user(message: &Value, list: &[Value]) -> Event {
                 parts::add(&mut said, part);
             }
             "file" => {
-                let mime_type = get::owned(part, "/mime");
-                let modality = mime_type.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or("file");
-                said.parts.push(Part::from(Media {
-                    modality: modality.to_owned(),
-                    uri: get::owned(part, "/url"),
-                    base64: None,
-                    raw: part.clone(),
-                    mime_type,
-                }));
+                said.parts.push(Part::from(file(part)));
+                synthetic = false;
+            }
+            // A command that an agent of its own carries out.
+            "subtask" => {
+                said.parts.extend(get::owned(part, "/prompt").map(Part::Text));
                 synthetic = false;
             }
             "compaction" => compaction = Some(part),
@@ -128,6 +144,18 @@ fn user(message: &Value, list: &[Value]) -> Event {
     fact(&mut prompt.facts, "agent", get::text(message, "/agent"));
     fact(&mut prompt.facts, "message_id", get::text(message, "/id"));
     Event::Prompt(Box::new(prompt))
+}
+
+fn file(part: &Value) -> Media {
+    let mime_type = get::owned(part, "/mime");
+    let modality = mime_type.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or("file");
+    Media {
+        modality: modality.to_owned(),
+        uri: get::owned(part, "/url"),
+        base64: None,
+        raw: part.clone(),
+        mime_type,
+    }
 }
 
 fn usage(message: &Value) -> TokenCount {
@@ -254,7 +282,7 @@ fn result(part: &Value) -> Option<ToolResult> {
     };
     for block in get::list(part, "/state/attachments") {
         if let Some(message) = out.message.as_mut() {
-            message.parts.push(Part::Other(block.clone()));
+            message.parts.push(Part::from(file(block)));
         }
     }
     fact(&mut out.facts, "exit_code", get::some(part, "/state/metadata/exit").cloned());

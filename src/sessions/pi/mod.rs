@@ -61,6 +61,11 @@ impl Reader {
             }
             "thinking_level_change" => self.thinking = get::owned(line, "/thinkingLevel"),
             "message" => self.message(line),
+            // What an extension gives the model.
+            "custom_message" => {
+                let content = line.get("content").unwrap_or(&Value::Null);
+                self.thread.events.push(Event::Heard(parts::message(Role::System, content)));
+            }
             "compaction" | "branch_summary" => {
                 let summary = get::text(line, "/summary").map(|text| Message::text(Role::User, text));
                 let used = line.get("usage").unwrap_or(&Value::Null);

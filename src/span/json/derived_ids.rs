@@ -1,43 +1,65 @@
-//! Ids that are not hexadecimal, which some programs write into files: each becomes an id that is derived from its text.
+//! Ids that are not hexadecimal, which some programs write into files: base64, which a plain protobuf printer writes, is the id itself;
+//! any other text becomes an id that is derived from it.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The same message with derived ids, and how many of its ids were none; `None` if all are hexadecimal digits, or it is no JSON. Base64,
-/// which a plain protobuf printer writes, counts as text, too.
+use super::fields::base64_bytes;
+
+/// How many ids were none in hexadecimal digits.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mended {
+    /// Derived from a text that is no id.
+    pub(crate) derived: usize,
+    /// The same id, which was in base64.
+    pub(crate) base64: usize,
+}
+
+/// The same message with ids in hexadecimal digits; `None` if all are, or it is no JSON.
 #[must_use]
-pub(crate) fn with_derived_ids(text: &[u8]) -> Option<(String, usize)> {
+pub(crate) fn with_derived_ids(text: &[u8]) -> Option<(String, Mended)> {
     let mut message: Value = serde_json::from_slice(text).ok()?;
-    let mut derived = 0;
+    let mut mended = Mended::default();
+    // Tempo's API and OTLP before 1.0 have other names for the same.
     for (groups, scopes, items) in [
         ("resourceSpans", "scopeSpans", "spans"),
+        ("batches", "scopeSpans", "spans"),
+        ("resourceSpans", "instrumentationLibrarySpans", "spans"),
+        ("batches", "instrumentationLibrarySpans", "spans"),
         ("resourceLogs", "scopeLogs", "logRecords"),
     ] {
         for scope in each(&mut message, groups).flat_map(|group| each(group, scopes)) {
             for item in each(scope, items) {
-                derived += mend(item);
-                each(item, "links").for_each(|link| derived += mend(link));
+                mend(item, &mut mended);
+                each(item, "links").for_each(|link| mend(link, &mut mended));
             }
         }
     }
-    (derived > 0).then(|| (message.to_string(), derived))
+    (mended != Mended::default()).then(|| (message.to_string(), mended))
 }
 
 fn each<'a>(value: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
     value.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-fn mend(item: &mut Value) -> usize {
-    let mut derived = 0;
+fn mend(item: &mut Value, mended: &mut Mended) {
     for (key, digits) in [("traceId", 32), ("spanId", 16), ("parentSpanId", 16)] {
         let Some(Value::String(id)) = item.get_mut(key) else { continue };
         let is_hex = id.len() == digits && id.bytes().all(|digit| digit.is_ascii_hexdigit());
-        if !is_hex && !id.is_empty() {
-            *id = self::derived(id, digits);
-            derived += 1;
+        if is_hex || id.is_empty() {
+            continue;
+        }
+        match base64_bytes(id).filter(|bytes| bytes.len() * 2 == digits) {
+            Some(bytes) => {
+                *id = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                mended.base64 += 1;
+            }
+            None => {
+                *id = derived(id, digits);
+                mended.derived += 1;
+            }
         }
     }
-    derived
 }
 
 /// So many hexadecimal digits that are derived from a text.
@@ -58,11 +80,26 @@ mod tests {
             {"traceId":"exported-trace","spanId":"agent-1","parentSpanId":"","name":"a"},
             {"traceId":"exported-trace","spanId":"0123456789abcdef","parentSpanId":"agent-1","name":"b"}]}]}]}"#;
         assert_eq!(traces(message.as_bytes()).unwrap().items.len(), 0);
-        let (text, derived) = with_derived_ids(message.as_bytes()).unwrap();
-        assert_eq!(derived, 4);
+        let (text, mended) = with_derived_ids(message.as_bytes()).unwrap();
+        assert_eq!((mended.derived, mended.base64), (4, 0));
         let spans = traces(text.as_bytes()).unwrap().items;
         assert_eq!((spans[0].trace_id, Some(spans[0].span_id)), (spans[1].trace_id, spans[1].parent));
         assert_eq!((spans[0].parent, spans[1].span_id.to_string().as_str()), (None, "0123456789abcdef"));
         assert!(with_derived_ids(text.as_bytes()).is_none());
+    }
+
+    #[test]
+    fn base64_is_the_id_itself() {
+        for (groups, scopes) in [("resourceSpans", "scopeSpans"), ("batches", "instrumentationLibrarySpans")] {
+            let message = format!(
+                r#"{{"{groups}":[{{"{scopes}":[{{"spans":[
+                {{"traceId":"AQEBAQEBAQEBAQEBAQEBAQ==","spanId":"AQEBAQEBAQE=","parentSpanId":"AQEBAQEBAQI=","name":"a"}}]}}]}}]}}"#
+            );
+            let (text, mended) = with_derived_ids(message.as_bytes()).unwrap();
+            assert_eq!((mended.derived, mended.base64), (0, 3));
+            let spans = traces(text.as_bytes()).unwrap().items;
+            assert_eq!(spans[0].trace_id.to_string(), "01".repeat(16));
+            assert_eq!(spans[0].parent.unwrap().to_string(), "0101010101010102");
+        }
     }
 }

@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for BytesText {
     }
 }
 
-fn base64_bytes(text: &str) -> Option<Vec<u8>> {
+pub(super) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     const CONFIG: GeneralPurposeConfig = general_purpose::PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, CONFIG);
     const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, CONFIG);

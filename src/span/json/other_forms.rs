@@ -1,6 +1,7 @@
-//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the Python SDK writes to its console, what
-//! Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, and a `ResourceSpans` alone.
+//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
+//! console, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, and a `ResourceSpans` alone.
 
+mod go;
 mod jaeger;
 mod langfuse;
 mod langsmith;
@@ -17,10 +18,10 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
     let resource_spans: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?
-    } else if map.contains_key("trace") {
-        // Tempo's second API.
-        let trace = map.get("trace").filter(|trace| trace.get("resourceSpans").is_some())?;
-        return Some(trace.clone());
+    } else if let Some(request) = map.get("trace").or_else(|| map.get("result")) {
+        // Tempo's second API, Jaeger's third.
+        let is_request = request.get("resourceSpans").is_some();
+        return is_request.then(|| request.clone());
     } else if map.contains_key("scopeSpans") {
         vec![value.clone()]
     } else if let Some(runs) = map.get("runs") {
@@ -39,6 +40,8 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
 fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
     match value.as_object() {
         Some(span) if span.contains_key("context") => Some(vec![python::of_span(span)?]),
+        Some(row) if row.contains_key("context.trace_id") => Some(vec![python::of_span(&python::of_row(row))?]),
+        Some(span) if span.contains_key("SpanContext") => Some(vec![go::of_span(value)?]),
         _ if zipkin::is_span(value) => zipkin::of_span(value),
         _ if langsmith::is_run(value) => langsmith::of_run(value),
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),

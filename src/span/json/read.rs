@@ -235,7 +235,7 @@ impl<I: Items> MessageOf<I> {
 }
 
 impl Message {
-    /// Whether ids of all its items are text that is no id in any form.
+    /// Whether ids of all its items are text of no id in hexadecimal digits.
     #[must_use]
     pub fn has_unusable_ids(&self) -> bool {
         let scopes = self.resource_spans.iter().flatten().flat_map(|resource| &resource.scope_spans);
@@ -244,7 +244,7 @@ impl Message {
             let reason = span.as_ref().err();
             reason
                 .and_then(|reason| reason.fault())
-                .is_some_and(|fault| fault == IdFault::NotHex)
+                .is_some_and(|fault| matches!(fault, IdFault::NotHex | IdFault::Base64))
         };
         spans.peek().is_some() && spans.all(is_no_id)
     }

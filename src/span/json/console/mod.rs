@@ -64,6 +64,24 @@ pub(crate) fn read(text: &[u8], take: &mut dyn FnMut(Value)) -> Option<Console> 
     taken.then_some(out)
 }
 
+/// Splits a text into the objects that are printed in it and counts the other lines that are not empty. An object has lines of its own,
+/// from `{` to `}`, or is the end of one line. `take` returns whether it is one that is wanted.
+pub(crate) fn objects(text: &str, take: &mut dyn FnMut(&str) -> bool) -> usize {
+    let (mut rest, mut others) = (text, 0);
+    while !rest.is_empty() {
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let of_lines = (line.trim_end() == "{").then(|| length_of_object(rest)).flatten();
+        let length = of_lines.unwrap_or(line.len());
+        let (object, after) = rest.split_at(length);
+        rest = after;
+        let begin = object.find('{').and_then(|begin| object.get(begin..));
+        if !begin.is_some_and(|object| take(object.trim_end())) {
+            others += object.lines().filter(|line| !line.trim().is_empty()).count();
+        }
+    }
+    others
+}
+
 /// To the end of the line on which the object ends. Node shows a line feed within a text as `\n`.
 fn length_of_object(text: &str) -> Option<usize> {
     let mut length = 0;

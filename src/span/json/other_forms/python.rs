@@ -2,16 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{any, kind_number, list, pair, pairs, status_number};
+use super::pieces::{any, kind_number, list, nanos, pair, pairs, status_number};
 
 /// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
 /// status beside it and may have attributes in one another.
 pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
     let context = span.get("context")?;
     let id = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.trim_start_matches("0x").to_owned());
-    let time = |value: &Value, name: &str| {
-        let time: jiff::Timestamp = value.get(name)?.as_str()?.parse().ok()?;
-        u64::try_from(time.as_nanosecond()).ok().map(|nanos| nanos.to_string())
+    let time = |value: &Value, name: &str| match value.get(name)? {
+        // What pandas writes without `date_format`.
+        Value::Number(millis) => Some(millis.as_u64()?.saturating_mul(1_000_000).to_string()),
+        text => nanos(text.as_str()?),
     };
     let whole = Value::Object(span.clone());
     let start = time(&whole, "start_time")?;
@@ -41,7 +42,7 @@ pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
         _ => attributes = pairs(span.get("attributes")),
     }
     let kind_key = "openinference.span.kind";
-    if let Some(word) = span.get("span_kind").and_then(Value::as_str)
+    if let Some(word) = span.get("span_kind").and_then(Value::as_str).filter(|word| *word != "UNKNOWN")
         && !attributes
             .iter()
             .any(|pair| pair.get("key").and_then(Value::as_str) == Some(kind_key))
@@ -68,6 +69,25 @@ pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
             "status": status,
         }]}],
     }))
+}
+
+/// A row of Phoenix's table of spans (`get_spans_dataframe`) as the span that it was made of.
+pub(super) fn of_row(row: &Map<String, Value>) -> Map<String, Value> {
+    let (mut span, mut context, mut attributes) = (Map::new(), Map::new(), Map::new());
+    for (column, value) in row.iter().filter(|(_, value)| !value.is_null()) {
+        if let Some(key) = column.strip_prefix("context.") {
+            context.insert(key.to_owned(), value.clone());
+        } else if let Some(key) = column.strip_prefix("attributes.") {
+            attributes.insert(key.to_owned(), value.clone());
+        } else {
+            span.insert(column.clone(), value.clone());
+        }
+    }
+    // The column is there for spans of other programs, too.
+    span.entry("span_kind").or_insert_with(|| "UNKNOWN".into());
+    span.insert("context".to_owned(), context.into());
+    span.insert("attributes".to_owned(), attributes.into());
+    span
 }
 
 /// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and

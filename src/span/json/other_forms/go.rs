@@ -1,0 +1,74 @@
+//! What the Go SDK's `stdouttrace` prints.
+
+use serde_json::{Value, json};
+
+use super::pieces::{list, nanos, pair, status_number};
+
+/// One span, as `stdouttrace` marshals it.
+pub(super) fn of_span(span: &Value) -> Option<Value> {
+    let text = |pointer: &str| span.pointer(pointer).and_then(Value::as_str);
+    let parent = text("/Parent/SpanID").filter(|id| id.bytes().any(|digit| digit != b'0'));
+    let events: Vec<Value> = list(span, "Events")
+        .map(|event| {
+            let time = event.get("Time").and_then(Value::as_str).and_then(nanos);
+            json!({"name": event.get("Name"), "timeUnixNano": time, "attributes": attributes(event.get("Attributes"))})
+        })
+        .collect();
+    let links: Vec<Value> = list(span, "Links")
+        .filter_map(|link| {
+            let context = link.get("SpanContext")?;
+            let id = |name: &str| context.get(name).filter(|id| id.is_string());
+            Some(json!({"traceId": id("TraceID")?, "spanId": id("SpanID")?, "attributes": attributes(link.get("Attributes"))}))
+        })
+        .collect();
+    // Versions before 1.32 have the scope under its old name alone.
+    let scope = ["InstrumentationScope", "InstrumentationLibrary"]
+        .into_iter()
+        .find_map(|name| span.get(name));
+    let scope = scope.map(|scope| json!({"name": scope.get("Name"), "version": scope.get("Version")}));
+    let code = text("/Status/Code").unwrap_or_default().to_ascii_uppercase();
+    Some(json!({
+        "resource": {"attributes": attributes(span.get("Resource"))},
+        "scopeSpans": [{"scope": scope, "spans": [{
+            "traceId": text("/SpanContext/TraceID")?,
+            "spanId": text("/SpanContext/SpanID")?,
+            "parentSpanId": parent,
+            "name": span.get("Name"),
+            "kind": span.get("SpanKind").and_then(Value::as_u64).unwrap_or(0),
+            "startTimeUnixNano": text("/StartTime").and_then(nanos)?,
+            "endTimeUnixNano": text("/EndTime").and_then(nanos),
+            "attributes": attributes(span.get("Attributes")),
+            "events": events,
+            "links": links,
+            "status": {"code": status_number(&code), "message": text("/Status/Description")},
+        }]}],
+    }))
+}
+
+fn attributes(list: Option<&Value>) -> Vec<Value> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    let one = |attribute: &Value| {
+        let key = attribute.get("Key")?.as_str()?;
+        let of = attribute.get("Value")?;
+        Some(pair(key, typed(of.get("Type")?.as_str()?, of.get("Value")?)))
+    };
+    list.filter_map(one).collect()
+}
+
+/// A value by its type: a whole number is one also where it is a float.
+fn typed(kind: &str, value: &Value) -> Value {
+    let each = |kind: &str| {
+        let items = value.as_array().into_iter().flatten();
+        json!({"arrayValue": {"values": items.map(|item| typed(kind, item)).collect::<Vec<_>>()}})
+    };
+    match (kind, value) {
+        ("BOOL", _) => json!({"boolValue": value}),
+        ("INT64", Value::Number(number)) => json!({"intValue": number.to_string()}),
+        ("FLOAT64", _) => json!({"doubleValue": value}),
+        ("STRING", _) => json!({"stringValue": value}),
+        _ => match kind.strip_suffix("SLICE") {
+            Some(item) => each(item),
+            None => super::pieces::any(value),
+        },
+    }
+}
