@@ -66,7 +66,7 @@ fn main() {
         });
         for format in FORMATS {
             stage(&format!("{} cloned", format.id), &|body| {
-                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), &registry);
+                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), registry);
                 let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
                 let parsed = documents.iter().map(|made| serde_json::from_str(&made.document).unwrap());
                 let parsed: Vec<Value> = parsed.collect();
@@ -76,7 +76,7 @@ fn main() {
         let mut of_spans = |name: &str, work: &dyn Fn(Vec<Run>)| {
             stage(name, &|body| {
                 let spans = decode::traces(body).unwrap().items;
-                timed(|| work(run::from_batch(spans, Vec::new(), &registry)))
+                timed(|| work(run::from_batch(spans, Vec::new(), registry)))
             });
         };
         of_spans("run", &|runs| drop(black_box(runs)));

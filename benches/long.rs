@@ -45,7 +45,7 @@ fn main() {
                     let spans = trace(*unit, units);
                     let count = spans.len() as f64;
                     let begin = cpu_seconds();
-                    let runs = run::from_batch(spans, Vec::new(), &registry);
+                    let runs = run::from_batch(spans, Vec::new(), registry);
                     drop(black_box(format.assemble(&runs, &Options::default(), Layout::Compact)));
                     drop(runs);
                     times.entry((number, format.id)).or_default()[place].push((cpu_seconds() - begin) * 1e6 / count);

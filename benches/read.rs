@@ -107,7 +107,7 @@ fn cold(data: &Path, number: u8) {
         let begin = Instant::now();
         let stored = store.read_trace(trace(number)).unwrap().unwrap();
         assert_eq!(stored.spans.len(), 50);
-        let runs = run::from_batch(stored.spans, stored.logs, &registry);
+        let runs = run::from_batch(stored.spans, stored.logs, registry);
         black_box(by_id("contextforge").unwrap().documents(&runs, &Options::default()));
         milliseconds(begin)
     };

@@ -40,7 +40,7 @@ fn main() {
             written = 0;
             let begin = cpu_seconds();
             for body in &bodies {
-                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), &registry);
+                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), registry);
                 let mut text = Vec::new();
                 format.write(&runs, &Options::default(), Sequence::Lines, &mut text).unwrap();
                 written += black_box(text).len();

@@ -40,22 +40,21 @@ fn files(folder: &Path, ends: &str) -> Vec<PathBuf> {
     found
 }
 
-fn runs(bodies: &[Vec<u8>], registry: &Registry) -> Vec<Run> {
+fn runs(bodies: &[Vec<u8>]) -> Vec<Run> {
     let spans = bodies.iter().flat_map(|body| decode::traces(body).unwrap().items);
-    run::from_batch(spans.collect(), Vec::new(), registry)
+    run::from_batch(spans.collect(), Vec::new(), Registry::built_in())
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let registry = Rc::new(Registry::built_in());
     let mut cases: Vec<Case> = Vec::new();
     for (shape, folder) in SHAPES {
         let paths = files(&root().join("corpus").join(folder), ".traces.bin");
         assert!(!paths.is_empty(), "{folder} has no traces");
         let bodies: Rc<Vec<Vec<u8>>> = Rc::new(paths.iter().map(|path| std::fs::read(path).unwrap()).collect());
-        let (of_shape, tables) = (Rc::clone(&bodies), Rc::clone(&registry));
-        let work = move || drop(black_box(runs(&of_shape, &tables)));
+        let of_shape = Rc::clone(&bodies);
+        let work = move || drop(black_box(runs(&of_shape)));
         cases.push((format!("run: {shape}"), Box::new(work)));
-        let made = Rc::new(runs(&bodies, &registry));
+        let made = Rc::new(runs(&bodies));
         for format in FORMATS {
             let made = Rc::clone(&made);
             let work = move || drop(black_box(format.assemble(&made, &Options::default(), Layout::Compact)));
@@ -65,7 +64,7 @@ pub(super) fn cases() -> Vec<Case> {
     let (_, folder) = SHAPES.first().unwrap();
     let bodies = files(&root().join("corpus").join(folder), ".traces.bin");
     let bodies: Vec<Vec<u8>> = bodies.iter().map(|path| std::fs::read(path).unwrap()).collect();
-    let made = runs(&bodies, &registry);
+    let made = runs(&bodies);
     for format in FORMATS {
         let documents = format.assemble(&made, &Options::default(), Layout::Compact);
         let text: String = documents.into_iter().map(|made| made.document + "\n").collect();
