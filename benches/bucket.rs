@@ -304,7 +304,7 @@ fn reading(place: &Place, runtime: &tokio::runtime::Runtime) {
             format!("{p50:.2}"),
             of,
             format!("{:.2}", percentile(times, 99)),
-            format!("{gets:.1}"),
+            if gets.is_nan() { String::new() } else { format!("{gets:.1}") },
         ]);
         p50
     };

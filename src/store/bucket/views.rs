@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use slatedb::bytes::Bytes;
 use slatedb::config::{DbReaderOptions, ScanOptions};
-use slatedb::db_cache::DbCache;
 use slatedb::db_cache::moka::{MokaCache, MokaCacheOptions};
+use slatedb::db_cache::{DbCache, SplitCache};
 use slatedb::{BloomFilterPolicy, Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, IterationOrder};
 
 use super::deletions::Deletions;
@@ -23,7 +23,14 @@ use crate::store::clock::now;
 use crate::store::error::Error;
 
 /// Blocks of all databases of the process that are kept in memory.
-const CACHED_BYTES: u64 = 64 << 20;
+const CACHED_BLOCKS: u64 = 32 << 20;
+
+/// Their filters and indexes. Each write asks them whether it is a replay, so the blocks of what is read must not take their place.
+const CACHED_FILTERS: u64 = 64 << 20;
+
+/// Bits of a filter for each key: one key in a thousand is looked for in vain. Each write asks all tables for keys that are in none, and
+/// a block that is read in vain is a request.
+const FILTER_BITS: u32 = 14;
 
 /// What a reader keeps in memory of another writer's database that is not in tables yet.
 const REPLAYED_BYTES: u64 = 32 << 20;
@@ -133,7 +140,9 @@ impl Scan {
 
 /// The filters of all databases; readers must have those of the writer.
 pub(super) fn filters() -> Vec<Arc<dyn FilterPolicy>> {
-    vec![Arc::new(BloomFilterPolicy::new(10).with_prefix_extractor(Arc::new(ByOwner)))]
+    vec![Arc::new(
+        BloomFilterPolicy::new(FILTER_BITS).with_prefix_extractor(Arc::new(ByOwner)),
+    )]
 }
 
 /// A cache for the databases below a prefix, each under its own number.
@@ -142,11 +151,21 @@ pub(super) struct Cache(Arc<dyn DbCache>);
 
 impl Cache {
     pub(super) fn new() -> Self {
-        Self(Arc::new(MokaCache::new_with_opts(MokaCacheOptions {
-            max_capacity: CACHED_BYTES,
-            time_to_live: None,
-            time_to_idle: None,
-        })))
+        let of = |max_capacity| {
+            let options = MokaCacheOptions {
+                max_capacity,
+                time_to_live: None,
+                time_to_idle: None,
+            };
+            Some(Arc::new(MokaCache::new_with_opts(options)) as Arc<dyn DbCache>)
+        };
+        let cache = SplitCache::new();
+        Self(Arc::new(
+            cache
+                .with_block_cache(of(CACHED_BLOCKS))
+                .with_meta_cache(of(CACHED_FILTERS))
+                .build(),
+        ))
     }
 
     /// The cache, and the number of a writer's database in it.
