@@ -1,5 +1,6 @@
 //! Converts spans to runs, by the built-in dialects and a user's own keys.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::dialect::Registry;
@@ -12,13 +13,13 @@ use crate::trace::FindingKind;
 
 /// The vocabulary that spans are read with.
 #[derive(Debug, Clone)]
-pub struct Vocabulary(Registry);
+pub struct Vocabulary(Cow<'static, Registry>);
 
 impl Vocabulary {
     /// The dialects that come with the program.
     #[must_use]
     pub fn built_in() -> Self {
-        Self(Registry::built_in().clone())
+        Self(Cow::Borrowed(Registry::built_in()))
     }
 
     /// The same with a user's own keys, read from the text of a file.
@@ -28,7 +29,7 @@ impl Vocabulary {
     /// The file does not have the form.
     #[cfg(feature = "server")]
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
-        self.0.with_file_text(text).map(Self)
+        self.0.with_file_text(text).map(|registry| Self(Cow::Owned(registry)))
     }
 
     /// The dialects.
