@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::from::From;
 use super::protobuf::is_protobuf;
+use super::requests::may_be_printed;
 use crate::cli::begin::Begin;
 use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
@@ -13,7 +14,6 @@ use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, SessionError, Sessions};
-use crate::span::json::console;
 use crate::span::{LogRecord, Span};
 
 /// What is given each row of training data as it is read: files of rows have more of them than memory.
@@ -191,9 +191,7 @@ impl Batch<'_> {
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
-        } else if console::may_have(text) && !is_protobuf(bytes) && self.add_console(file, text)
-            || !is_protobuf(bytes) && self.add_printed(file, text)
-        {
+        } else if may_be_printed(text) && !is_protobuf(bytes) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);

@@ -8,6 +8,9 @@ use crate::span::json::{Message, console};
 impl Batch<'_> {
     /// Adds what a text has of a console; whether it has something.
     pub(super) fn add_console(&mut self, file: &str, text: &[u8]) -> bool {
+        if !console::may_have(text) {
+            return false;
+        }
         let mut add = |request: serde_json::Value| match Message::parse(request.to_string().as_bytes()) {
             Ok(message) => self.add_message(file, 0, message),
             Err(source) => self.problems.push(Problem::Json {

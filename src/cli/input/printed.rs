@@ -1,29 +1,15 @@
 //! Spans that an SDK or a logger printed as JSON, between whatever else the program printed.
 
 use super::Batch;
-use super::requests::in_other_form;
+use super::requests::{begins_as_json, has_printed_json, in_other_form};
 use crate::cli::out;
 use crate::cli::problem::Problem;
 use crate::span::json::{Message, console, mend};
 
-/// What the SDKs of Python and Go print in each span; Java's logger prints `ResourceSpans`.
-const PRINTED: [&str; 3] = ["\"trace_id\": \"0x", "\"SpanContext\":", "\"scopeSpans\":"];
-
-/// Whether a text may have spans that are printed between other lines.
-fn may_have(text: &[u8]) -> bool {
-    // Lines of OTLP/JSON that are broken are mended elsewhere.
-    let printed = PRINTED.get(..if begins_as_json(text) { 2 } else { 3 }).unwrap_or_default();
-    printed.iter().any(|words| memchr::memmem::find(text, words.as_bytes()).is_some())
-}
-
-fn begins_as_json(text: &[u8]) -> bool {
-    text.starts_with(b"{") || text.starts_with(b"[")
-}
-
 impl Batch<'_> {
     /// Adds the spans that are printed as JSON between other lines; whether there are any. A text that is JSON as a whole has none.
     pub(super) fn add_printed(&mut self, file: &str, text: &[u8]) -> bool {
-        if !may_have(text) {
+        if !has_printed_json(text) {
             return false;
         }
         let Ok(text) = std::str::from_utf8(text) else { return false };
@@ -34,7 +20,7 @@ impl Batch<'_> {
         let (mut taken, mut broken) = (false, 0);
         let others = console::objects(text, &mut |object| {
             let Some((message, otlp)) = printed_span(object.as_bytes()) else {
-                broken += usize::from(may_have(object.as_bytes()));
+                broken += usize::from(has_printed_json(object.as_bytes()));
                 return false;
             };
             taken = true;
