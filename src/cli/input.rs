@@ -5,7 +5,7 @@ mod batch;
 mod console;
 mod from;
 mod printed;
-mod protobuf;
+mod recognise;
 mod requests;
 mod stored_content;
 

@@ -100,6 +100,26 @@ fn spans_as_tempo_exports_them() {
     convert_grows_evenly(|count| json!({"batches": otlp(count)}).to_string());
 }
 
+/// Spans of the SDKs of Go and Python, each below a line of the program.
+#[test]
+fn spans_that_a_program_printed() {
+    let time = "2026-01-01T10:00:00.000000Z";
+    convert_grows_evenly(|count| {
+        let one = |number| {
+            json!({"Name": "s", "SpanContext": {"TraceID": TRACE, "SpanID": id(number)}, "StartTime": time, "EndTime": time,
+                "Attributes": [{"Key": "gen_ai.operation.name", "Value": {"Type": "STRING", "Value": "chat"}}]})
+        };
+        (0..count).map(|number| format!("at work\n{}\n", one(number))).collect()
+    });
+    convert_grows_evenly(|count| {
+        let one = |number| {
+            json!({"name": "s", "context": {"trace_id": format!("0x{TRACE}"), "span_id": format!("0x{}", id(number))},
+                "start_time": time, "end_time": time, "attributes": {"gen_ai.operation.name": "chat"}})
+        };
+        (0..count).map(|number| format!("at work\n{:#}\n", one(number))).collect()
+    });
+}
+
 /// A process for each span.
 #[test]
 fn spans_as_jaeger_exports_them() {

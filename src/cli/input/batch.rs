@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::from::From;
-use super::protobuf::is_protobuf;
-use super::requests::may_be_printed;
+use super::recognise::{is_protobuf, may_be_printed};
 use crate::cli::begin::Begin;
 use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;

@@ -28,6 +28,9 @@ impl Batch<'_> {
                 objects: out::many(console.broken, "object"),
             });
         }
+        if std::str::from_utf8(text).is_err() {
+            self.notes.push(format!("{file}: bytes that are not UTF-8 were read as U+FFFD"));
+        }
         if console.cut.count > 0 {
             let named = console.cut.first.join(", ");
             let more = if console.cut.count > console.cut.first.len() { ", ..." } else { "" };

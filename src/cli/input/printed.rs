@@ -1,7 +1,8 @@
 //! Spans that an SDK or a logger printed as JSON, between whatever else the program printed.
 
 use super::Batch;
-use super::requests::{begins_as_json, has_printed_json, in_other_form};
+use super::recognise::{begins_as_json, has_printed_json};
+use super::requests::in_other_form;
 use crate::cli::out;
 use crate::cli::problem::Problem;
 use crate::span::json::{Message, console, mend};

@@ -1,12 +1,12 @@
 //! Export requests in a file: protobuf, JSON, and similar forms.
 
 use super::Batch;
-use super::protobuf::delimited;
+use super::recognise::delimited;
 use crate::cli::problem::Problem;
 use crate::cli::{foreign, out};
 use crate::formats;
 use crate::otlp;
-use crate::span::json::{JsonError, Message, as_otlp, console, mend, with_derived_ids};
+use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{Refused, Signal};
 use crate::store::Chunk;
 
@@ -268,25 +268,6 @@ impl Batch<'_> {
             });
         }
     }
-}
-
-/// What the SDKs of Python and Go print in each span; Java's logger prints `ResourceSpans`.
-const PRINTED: [&str; 3] = ["\"trace_id\": \"0x", "\"SpanContext\":", "\"scopeSpans\":"];
-
-/// Whether a text may be what a program printed, with spans in it.
-pub(super) fn may_be_printed(text: &[u8]) -> bool {
-    console::may_have(text) || has_printed_json(text)
-}
-
-/// Whether a text may have spans that are printed as JSON between other lines.
-pub(super) fn has_printed_json(text: &[u8]) -> bool {
-    // Lines of OTLP/JSON that are broken are mended elsewhere.
-    let printed = PRINTED.get(..if begins_as_json(text) { 2 } else { 3 }).unwrap_or_default();
-    printed.iter().any(|words| memchr::memmem::find(text, words.as_bytes()).is_some())
-}
-
-pub(super) fn begins_as_json(text: &[u8]) -> bool {
-    text.starts_with(b"{") || text.starts_with(b"[")
 }
 
 /// Spans in another JSON form (Jaeger's, the Python SDK's), with the same in OTLP/JSON.

@@ -11,21 +11,26 @@ pub(super) fn of_span(span: &Value) -> Option<Value> {
     let events: Vec<Value> = list(span, "Events")
         .map(|event| {
             let time = event.get("Time").and_then(Value::as_str).and_then(nanos);
-            json!({"name": event.get("Name"), "timeUnixNano": time, "attributes": attributes(event.get("Attributes"))})
+            json!({"name": event.get("Name"), "timeUnixNano": time, "attributes": attributes(event.get("Attributes")),
+                "droppedAttributesCount": count(event, "DroppedAttributeCount")})
         })
         .collect();
     let links: Vec<Value> = list(span, "Links")
         .filter_map(|link| {
             let context = link.get("SpanContext")?;
             let id = |name: &str| context.get(name).filter(|id| id.is_string());
-            Some(json!({"traceId": id("TraceID")?, "spanId": id("SpanID")?, "attributes": attributes(link.get("Attributes"))}))
+            Some(
+                json!({"traceId": id("TraceID")?, "spanId": id("SpanID")?, "traceState": id("TraceState"),
+                "attributes": attributes(link.get("Attributes")), "droppedAttributesCount": count(link, "DroppedAttributeCount")}),
+            )
         })
         .collect();
     // Versions before 1.32 have the scope under its old name alone.
     let scope = ["InstrumentationScope", "InstrumentationLibrary"]
         .into_iter()
         .find_map(|name| span.get(name));
-    let scope = scope.map(|scope| json!({"name": scope.get("Name"), "version": scope.get("Version")}));
+    let attributes_of_scope = scope.map(|scope| attributes(scope.get("Attributes")));
+    let scope = scope.map(|scope| json!({"name": scope.get("Name"), "version": scope.get("Version"), "attributes": attributes_of_scope}));
     let code = text("/Status/Code").unwrap_or_default().to_ascii_uppercase();
     Some(json!({
         "resource": {"attributes": attributes(span.get("Resource"))},
@@ -40,9 +45,17 @@ pub(super) fn of_span(span: &Value) -> Option<Value> {
             "attributes": attributes(span.get("Attributes")),
             "events": events,
             "links": links,
+            "traceState": text("/SpanContext/TraceState"),
+            "droppedAttributesCount": count(span, "DroppedAttributes"),
+            "droppedEventsCount": count(span, "DroppedEvents"),
+            "droppedLinksCount": count(span, "DroppedLinks"),
             "status": {"code": status_number(&code), "message": text("/Status/Description")},
         }]}],
     }))
+}
+
+fn count(value: &Value, key: &str) -> u64 {
+    value.get(key).and_then(Value::as_u64).unwrap_or(0)
 }
 
 fn attributes(list: Option<&Value>) -> Vec<Value> {
@@ -50,7 +63,8 @@ fn attributes(list: Option<&Value>) -> Vec<Value> {
     let one = |attribute: &Value| {
         let key = attribute.get("Key")?.as_str()?;
         let of = attribute.get("Value")?;
-        Some(pair(key, typed(of.get("Type")?.as_str()?, of.get("Value")?)))
+        let kind = of.get("Type").and_then(Value::as_str).unwrap_or_default();
+        Some(pair(key, typed(kind, of.get("Value").unwrap_or(&Value::Null))))
     };
     list.filter_map(one).collect()
 }

@@ -1,6 +1,10 @@
-//! Which bytes are export requests in protobuf.
+//! What a file is, by its content.
 
 use crate::otlp;
+use crate::span::json::console;
+
+/// What the SDKs of Python and Go print in each span; Java's logger prints `ResourceSpans`.
+const PRINTED: [&str; 3] = ["\"trace_id\": \"0x", "\"SpanContext\":", "\"scopeSpans\":"];
 
 /// Whether the bytes are export requests in protobuf.
 pub(super) fn is_protobuf(bytes: &[u8]) -> bool {
@@ -30,4 +34,21 @@ pub(super) fn delimited(bytes: &[u8]) -> Option<Vec<&[u8]>> {
         rest = rest.get(length..)?;
     }
     Some(messages).filter(|messages| !messages.is_empty() && bytes.first() != Some(&0x0a) || messages.len() > 1)
+}
+
+/// Whether a text may be what a program printed, with spans in it.
+pub(super) fn may_be_printed(text: &[u8]) -> bool {
+    console::may_have(text) || has_printed_json(text)
+}
+
+/// Whether a text may have spans that are printed as JSON between other lines.
+pub(super) fn has_printed_json(text: &[u8]) -> bool {
+    // Lines of OTLP/JSON that are broken are mended elsewhere.
+    let printed = PRINTED.get(..if begins_as_json(text) { 2 } else { 3 }).unwrap_or_default();
+    printed.iter().any(|words| memchr::memmem::find(text, words.as_bytes()).is_some())
+}
+
+/// Whether a text begins as JSON does.
+pub(super) fn begins_as_json(text: &[u8]) -> bool {
+    text.starts_with(b"{") || text.starts_with(b"[")
 }
