@@ -209,6 +209,10 @@ fn databases_of_servers_that_are_gone_become_one_and_nothing_is_lost_where_that_
     assert_eq!(traces(&place), 32);
 
     // Their objects go once bridges have stopped reading them. What keeps a former bridge from writing stays.
+    eventually("the server reads the merged database in their place", || {
+        let (_, metrics) = get(&running, "/metrics");
+        metrics.lines().any(|line| line == "spanbridge_bucket_writers 2")
+    });
     let writers = place.directory.path().join("bucket/writers");
     for writer in ["one", "two"] {
         let marker = std::fs::File::options().write(true).open(writers.join(format!("{writer}.merged")));

@@ -106,3 +106,52 @@ fn what_a_tool_printed_is_text_of_its_span() {
     fs::write(&file, encode::traces(&spans)).expect("writes");
     assert!(stored(&file, &trace).to_string().contains("tool.output"));
 }
+
+/// LangChain's own tracer counts tokens in the message alone, and gives a tool its input as a text.
+#[test]
+fn a_run_of_langchains_tracer_has_its_tokens_and_arguments() {
+    let run = |id: &str, kind: &str, inputs: serde_json::Value, outputs: serde_json::Value| {
+        serde_json::json!({"id": format!("00000000-0000-4000-8000-{id:0>12}"), "trace_id": "00000000-0000-4000-8000-000000000001",
+            "parent_run_id": (id != "1").then_some("00000000-0000-4000-8000-000000000001"), "name": kind, "run_type": kind,
+            "start_time": format!("2026-09-21T14:13:2{id}"), "end_time": format!("2026-09-21T14:13:2{id}.5"), "inputs": inputs, "outputs": outputs,
+            "extra": {"metadata": {"ls_model_name": "m", "ls_provider": "p"}}})
+    };
+    let message = |kind: &str, kwargs: serde_json::Value| serde_json::json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": kwargs});
+    let asked = message("HumanMessage", serde_json::json!({"content": "How warm is Rome?", "type": "human"}));
+    let call = serde_json::json!({"content": "", "type": "ai", "tool_calls": [{"name": "weather", "args": {"city": "Rome"}, "id": "c1", "type": "tool_call"}],
+        "usage_metadata": {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18, "input_token_details": {"cache_read": 3}, "output_token_details": {"reasoning": 2}}});
+    for text in ["{'city': 'Rome', 'exact': True}", r#"{"city": "Rome", "exact": true}"#] {
+        let runs = serde_json::json!([
+            run(
+                "1",
+                "chain",
+                serde_json::json!({"input": "How warm is Rome?"}),
+                serde_json::json!({"output": "24 C"})
+            ),
+            run(
+                "2",
+                "llm",
+                serde_json::json!({"messages": [[asked.clone()]]}),
+                serde_json::json!({"generations": [[{"text": "", "message": message("AIMessage", call.clone())}]]})
+            ),
+            run(
+                "3",
+                "tool",
+                serde_json::json!({"input": text}),
+                serde_json::json!({"output": "24 C"})
+            ),
+        ]);
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("runs.json");
+        fs::write(&file, runs.to_string()).expect("writes");
+        let output = spanbridge(&["convert", "--to", "contextforge", file.to_str().expect("text")]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let steps = document["steps"].as_array().expect("steps");
+        let of = |kind: &str| steps.iter().find(|step| step["step_type"] == kind).expect("a step");
+        let call = of("llm_call");
+        assert_eq!((&call["tokens_in"], &call["tokens_out"]), (&11.into(), &7.into()));
+        assert_eq!(call["metadata"]["usage"], serde_json::json!({"cache_read": 3, "reasoning": 2}));
+        assert_eq!(of("tool_call")["arguments"], serde_json::json!({"city": "Rome", "exact": true}));
+    }
+}

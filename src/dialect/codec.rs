@@ -234,6 +234,11 @@ fn at_paths_or_whole(rule: &Rule, whole: Value) -> Option<Value> {
     }
 }
 
+fn text_has_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && (super::python::printed(text).is_some() || super::mend::parse(text).is_some_and(|value| value.is_object()))
+}
+
 fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
     useful(rule, at_paths_or_whole(rule, whole)?)
 }
@@ -307,9 +312,15 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             Value::Array(items) => !items.is_empty(),
             _ => true,
         }),
-        Codec::JsonObject => {
-            json(rule, raw, mended).filter(|value| at_paths_or_whole(rule, value.clone()).is_some_and(|value| value.is_object()))
-        }
+        Codec::JsonObject => json(rule, raw, mended).filter(|value| {
+            let is_alone = value.as_object().is_some_and(|members| members.len() == 1);
+            at_paths_or_whole(rule, value.clone()).is_some_and(|value| match &value {
+                Value::Object(_) => true,
+                // The whole input in a text: JSON of JavaScript's LangChain, a printed dict of Python's.
+                Value::String(text) => is_alone && text_has_object(text),
+                _ => false,
+            })
+        }),
         Codec::Int => match raw {
             Raw::Value(_, AnyValue::Int(number)) => Some((*number).into()),
             other => number(other, normalize::integer),

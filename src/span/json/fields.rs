@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, general_purpose};
 use serde::de::{Deserialize, Deserializer};
 
 use super::error::JsonError;
-use super::number::{Enum, F64, I64, U32, U64};
+use super::number::{Enum, F64, IntValue, U32, U64};
 use crate::span::{
     AnyValue, Attributes, ContentFault, Event, IdFault, Link, LogRecord, RefusedReason, Resource, Scope, Span, SpanId, SpanKind, Status,
     TraceId, UnixNanos,
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for ValueText {
 pub(super) struct OneOf {
     string_value: Option<String>,
     bool_value: Option<bool>,
-    int_value: Option<I64>,
+    int_value: Option<IntValue>,
     double_value: Option<F64>,
     array_value: Option<ListText>,
     kvlist_value: Option<PairsText>,
@@ -294,7 +294,11 @@ fn value_from(value: OneOf) -> AnyValue {
     } else if let Some(flag) = value.bool_value {
         AnyValue::Bool(flag)
     } else if let Some(number) = value.int_value {
-        AnyValue::Int(number.0)
+        match number {
+            IntValue::Int(number) => AnyValue::Int(number),
+            IntValue::Double(number) => AnyValue::Double(number),
+            IntValue::Digits(digits) => AnyValue::String(digits),
+        }
     } else if let Some(number) = value.double_value {
         AnyValue::Double(number.0)
     } else if let Some(list) = value.array_value {

@@ -8,9 +8,16 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct U64(pub(super) u64);
 
-/// A signed 64-bit integer.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct I64(pub(super) i64);
+/// A value of type integer: a signed 64-bit one, unless the producer knows others. JavaScript's SDK writes each whole number as
+/// `intValue`, 1e+21 too.
+#[derive(Debug)]
+pub(super) enum IntValue {
+    Int(i64),
+    /// A number that is none.
+    Double(f64),
+    /// A text of digits with more than 64 bits.
+    Digits(String),
+}
 
 /// An unsigned 32-bit integer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,8 +78,47 @@ macro_rules! integer {
 }
 
 integer!(U64, u64, "in the range of an unsigned 64-bit integer");
-integer!(I64, i64, "in the range of a signed 64-bit integer");
 integer!(U32, u32, "in the range of an unsigned 32-bit integer");
+
+struct IntValueVisitor;
+
+impl Visitor<'_> for IntValueVisitor {
+    type Value = IntValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        IntegerVisitor.expecting(f)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript, which writes such numbers, has doubles only")]
+    fn visit_u64<E: Error>(self, number: u64) -> Result<IntValue, E> {
+        Ok(i64::try_from(number).map_or(IntValue::Double(number as f64), IntValue::Int))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<IntValue, E> {
+        Ok(IntValue::Int(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<IntValue, E> {
+        let whole = IntegerVisitor.visit_f64::<E>(number).ok();
+        let whole = whole.and_then(|whole| i64::try_from(whole).ok());
+        Ok(whole.map_or(IntValue::Double(number), IntValue::Int))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<IntValue, E> {
+        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.trim().parse() {
+            Ok(number) => Ok(IntValue::Int(number)),
+            Err(_) if is_digits(text.trim().trim_start_matches(['-', '+'])) => Ok(IntValue::Digits(text.to_owned())),
+            Err(_) => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for IntValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IntValueVisitor)
+    }
+}
 
 struct FloatVisitor;
 
@@ -162,5 +208,31 @@ fn severity(name: &str) -> Option<i32> {
 impl<'de> Deserialize<'de> for Enum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EnumVisitor).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::span::AnyValue;
+    use crate::span::json::Message;
+
+    #[test]
+    fn an_int_value_without_64_bits_costs_no_span() {
+        let value = |text: &str| {
+            let message = format!(
+                r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1","spanId":"d100000000000001",
+                "name":"a","attributes":[{{"key":"n","value":{{"intValue":{text}}}}}]}}]}}]}}]}}"#
+            );
+            let spans = Message::parse(message.as_bytes()).ok()?.into_parts().0.items;
+            Some(spans.first()?.attributes.get("n")?.clone())
+        };
+        assert_eq!(value("-9223372036854775808"), Some(AnyValue::Int(i64::MIN)));
+        assert_eq!(value("1e3"), Some(AnyValue::Int(1000)));
+        assert_eq!(value("1e+21"), Some(AnyValue::Double(1e21)));
+        assert_eq!(value("9223372036854776000"), Some(AnyValue::Double(9_223_372_036_854_776_000.0)));
+        assert_eq!(value("1.5"), Some(AnyValue::Double(1.5)));
+        let digits = "18446744073709551615";
+        assert_eq!(value(&format!("\"{digits}\"")), Some(AnyValue::String(digits.to_owned())));
+        assert_eq!(value("\"12x\""), None);
     }
 }
