@@ -1,6 +1,6 @@
 //! Runs as other tools export and print them: `tests/exports` has recorded cases in the form that Langfuse's and LangSmith's API give them out.
 //! The rows of chat messages are those of the spans that the client sent. `tests/console` has what the JavaScript SDK printed.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -546,6 +546,54 @@ fn what_comes_is_told_within_a_second() {
     assert!(sent.elapsed() < Duration::from_secs(1), "after {:?}", sent.elapsed());
 }
 
+/// The first look computes what the second one has in memory.
+#[test]
+fn a_filter_finds_the_same_runs_at_each_look_and_what_came_since() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut serving = serving(&directory);
+    let found = |serving: &Serving, query: &str| -> Vec<String> {
+        let (status, _, text) = get(&format!("{}/api/v1/runs?{query}", serving.api), None);
+        assert_eq!(status, 200, "{text}");
+        let found: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let runs = found["runs"].as_array().expect("runs");
+        runs.iter().map(|run| run["trace_id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let queries = [
+        "status=ok",
+        "status=error",
+        "status=running",
+        "all=1",
+        "model=nobody",
+        "agent=nobody",
+        "model=gpt-4o-mini",
+        "",
+    ];
+    let look = |serving: &Serving| -> Vec<Vec<String>> { queries.iter().map(|query| found(serving, query)).collect() };
+    let first = look(&serving);
+    assert!(first.iter().any(|runs| !runs.is_empty()));
+    assert_eq!(look(&serving), first, "the second look");
+    serving.stop();
+    serving = Serving::start(directory.path());
+    assert_eq!(look(&serving), first, "after a restart");
+
+    let call = |span: &str, model: &str| {
+        let message = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "0f".repeat(16), "spanId": span,
+            "name": "chat", "startTimeUnixNano": "1795762707000000000", "endTimeUnixNano": "1795762708000000000", "attributes": [
+                {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}, {"key": "gen_ai.request.model", "value": {"stringValue": model}}]}]}]}]});
+        let sent = ureq::post(format!("{}/v1/traces", serving.http))
+            .send_json(message)
+            .expect("an answer");
+        assert_eq!(sent.status(), 200);
+    };
+    call("0f00000000000001", "first-model");
+    for _ in 0..2 {
+        assert_eq!(found(&serving, "model=first-model").len(), 1);
+        assert_eq!(found(&serving, "model=second-model").len(), 0);
+    }
+    call("0f00000000000002", "second-model");
+    assert_eq!(found(&serving, "model=second-model"), ["0f".repeat(16)]);
+}
+
 #[test]
 fn search_reads_an_index_of_words() {
     let directory = tempfile::tempdir().expect("a directory");

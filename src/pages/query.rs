@@ -1,6 +1,7 @@
 //! Which runs a list shows: the filters in its address.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use crate::run::Run;
 use crate::search::{Hits, SearchError};
 use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
 use crate::web::answer::Answer;
+use crate::web::facets::Facet;
 use crate::web::listing::Listed;
 use crate::web::lists;
 use crate::web::reply::Problem;
@@ -235,8 +237,18 @@ impl Query {
             None => {}
         }
         loop {
-            let rows = web.store.list(&filter)?;
-            found.has_any |= !rows.is_empty();
+            let (mut looked_at, mut is_cut) = (None, false);
+            let rows = web.store.list_wanted(&filter, &mut |cursor, revision| {
+                // The first trace is looked at in any case: whoever goes on gets further.
+                if looked_at.is_some() && (Instant::now() > given_up || answer.check().is_err()) {
+                    is_cut = true;
+                    return ControlFlow::Break(());
+                }
+                looked_at = Some(cursor);
+                let facet = web.facets.get(cursor.trace_id, revision);
+                ControlFlow::Continue(facet.is_none_or(|facet| self.matches(&facet)))
+            })?;
+            found.has_any |= looked_at.is_some();
             let is_last = rows.len() < BATCH;
             for row in rows {
                 answer.check()?;
@@ -245,7 +257,7 @@ impl Query {
                     found.next = filter.after;
                     return Ok(found);
                 }
-                if Instant::now() > given_up {
+                if filter.after != self.after && Instant::now() > given_up {
                     found.next = filter.after;
                     found.searched_to = Some(row.start);
                     return Ok(found);
@@ -258,11 +270,11 @@ impl Query {
                     continue;
                 }
                 let listed = lists::listed(web, row.clone(), answer)?;
-                let mut matches = self.matches(&listed);
+                let mut matches = self.matches(&Facet::of(&listed.summary));
                 if let Some(words) = words.as_ref().filter(|_| matches && !self.has_words(&listed)) {
                     // The first trace is looked through in any case: whoever goes on gets further.
                     let until = (filter.after != self.after).then_some(given_up);
-                    match said(web, &row, words, until) {
+                    match has_words_in_payloads(web, &row, words, until) {
                         Some(found) => matches = found,
                         None => {
                             found.next = filter.after;
@@ -275,6 +287,12 @@ impl Query {
                 if matches && self.expression_matches(web, &row, expression.as_ref(), answer)? {
                     found.runs.push(listed);
                 }
+            }
+            answer.check()?;
+            if let Some(last) = looked_at.filter(|_| is_cut) {
+                found.next = Some(last);
+                found.searched_to = Some(last.start);
+                return Ok(found);
             }
             if is_last {
                 break;
@@ -313,20 +331,20 @@ impl Query {
         let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
         // What has just come may not be in the index yet.
         let has_words = words.is_none_or(|words| {
-            self.has_words(&listed) || self.hits(web).is_some_and(is_known) || said(web, &row, &words, None) == Some(true)
+            self.has_words(&listed) || self.hits(web).is_some_and(is_known) || has_words_in_payloads(web, &row, &words, None) == Some(true)
         });
-        let fits = has_words && self.matches(&listed) && self.expression_matches(web, &row, expression.as_ref(), answer)?;
+        let fits =
+            has_words && self.matches(&Facet::of(&listed.summary)) && self.expression_matches(web, &row, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
 
-    /// What the index knows.
-    fn matches(&self, listed: &Listed) -> bool {
-        let summary = &listed.summary;
-        let is_unknown = summary.status == "too_large";
-        (self.all || summary.agent_work || is_unknown)
-            && (self.status.is_empty() || self.status == summary.status)
-            && (self.agent.is_empty() || summary.agents.contains(&self.agent) || summary.agent.as_ref() == Some(&self.agent))
-            && (self.model.is_empty() || summary.models.contains(&self.model))
+    /// Whether a run has what the filters ask for.
+    fn matches(&self, facet: &Facet) -> bool {
+        let is_unknown = facet.status == "too_large";
+        (self.all || facet.agent_work || is_unknown)
+            && (self.status.is_empty() || self.status == facet.status)
+            && (self.agent.is_empty() || facet.agents.contains(&self.agent))
+            && (self.model.is_empty() || facet.models.contains(&self.model))
     }
 
     /// What finds the words in payloads, in any case.
@@ -397,7 +415,7 @@ fn unsearched(error: SearchError) -> Problem {
 
 /// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
 /// as JSON writes it. `None`: that is not known by this time.
-fn said(web: &Web, row: &TraceRow, words: &Regex, until: Option<Instant>) -> Option<bool> {
+fn has_words_in_payloads(web: &Web, row: &TraceRow, words: &Regex, until: Option<Instant>) -> Option<bool> {
     let mut found = Some(false);
     // That it is found ends the reading. A trace that cannot be read has no words.
     let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {

@@ -1,5 +1,7 @@
 //! Lists of traces and of sessions: what is asked for, and the rows of the answer.
 
+use std::ops::ControlFlow;
+
 use crate::span::TraceId;
 
 /// Which traces a list contains.
@@ -36,6 +38,9 @@ pub enum Order {
     /// By the arrival of the first span, latest first, whenever the traces began. [`Filter::after`] has no meaning here.
     LatestArrivalFirst,
 }
+
+/// Asked of each trace that matches a filter, with its revision: whether the list takes it, or ends before it.
+pub type Wanted<'a> = dyn FnMut(TraceCursor, u64) -> ControlFlow<(), bool> + 'a;
 
 /// Where a list of traces goes on: behind this trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,7 +73,7 @@ pub(crate) use compare::{Compared, compare};
 pub use deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 pub use error::{Cause, Error};
 pub(crate) use listed_writer::ListedWriter;
-pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
+pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 pub use local::{Local, Opened};
 pub use log::{Fault, Lost, Position, Recovery};
 pub use losses::{Loss, Losses, acknowledge};

@@ -4,6 +4,7 @@
 //! an append that depends on a revision, and one order of arrival with positions that last.
 
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use super::chunk::Chunk;
 use super::chunk::kind::ChunkKind;
 use super::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use super::error::Error;
-use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
+use super::lists::{Filter, Order, SessionCursor, SessionRow, TraceRow, Wanted};
 use super::log::{Lost, Position};
 use super::maintain::Maintained;
 use super::ready::Usage;
@@ -75,6 +76,9 @@ pub trait Append: Send + Sync + Debug {
     }
 }
 
+/// Rows that are read at once to look for those that are wanted.
+const PART: usize = 200;
+
 /// Gives back what was stored.
 pub trait Read: Send + Sync + Debug {
     /// Traces that match a filter, in its order; [`TraceRow::cursor`] of the last is where the next page begins.
@@ -83,6 +87,42 @@ pub trait Read: Send + Sync + Debug {
     ///
     /// The index cannot be read.
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
+
+    /// The same of those traces that are wanted: as many of them as the filter's limit. With fewer, the list has ended, or `wanted`
+    /// ended it. [`Filter::name_bytes`] has no meaning here.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn list_wanted(&self, filter: &Filter, wanted: &mut Wanted<'_>) -> Result<Vec<TraceRow>, Error> {
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        // Lists in the order of arrival have no pages.
+        let has_pages = filter.order != Order::LatestArrivalFirst;
+        let mut part = Filter {
+            limit: filter.limit.map(|limit| limit.max(PART)).filter(|_| has_pages),
+            name_bytes: None,
+            ..filter.clone()
+        };
+        let mut found = Vec::new();
+        loop {
+            let rows = self.list(&part)?;
+            let is_last = part.limit.is_none_or(|limit| rows.len() < limit);
+            part.after = rows.last().map(TraceRow::cursor);
+            for row in rows {
+                if found.len() == limit {
+                    return Ok(found);
+                }
+                match wanted(row.cursor(), row.revision) {
+                    ControlFlow::Continue(true) => found.push(row),
+                    ControlFlow::Continue(false) => {}
+                    ControlFlow::Break(()) => return Ok(found),
+                }
+            }
+            if is_last || found.len() == limit {
+                return Ok(found);
+            }
+        }
+    }
 
     /// Sessions, newest first: at most so many, behind a place in that order.
     ///

@@ -112,6 +112,7 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
 /// With what the agent did. The memory that this takes is given back before the next trace.
 pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
     if let Some(summary) = listing::kept(&*web.store, &row)? {
+        web.facets.put(&row, &summary);
         return Ok(listing::with_summary(row, summary));
     }
     let built = single::built(web, &row, answer);
@@ -123,6 +124,7 @@ pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Li
             let summary = built.run.as_ref().map(Summary::of).unwrap_or_default();
             if built.is_settled() {
                 listing::keep(&*web.store, &row, &summary);
+                web.facets.put(&row, &summary);
             }
             summary
         }

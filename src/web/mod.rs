@@ -20,6 +20,7 @@ mod deletion;
 mod delivery;
 mod detached;
 mod evaluation;
+pub(crate) mod facets;
 mod import;
 pub mod listing;
 pub(crate) mod lists;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::answer::Answer;
 use super::blocks::ledger::Ledger;
 use super::delivery::Delivery;
+use super::facets::Facets;
 use super::live::Live;
 use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
@@ -32,6 +33,7 @@ pub struct Web {
     pub(crate) readers: Arc<Readers>,
     pub(super) ledger: Arc<Ledger>,
     pub(crate) runs: Arc<Runs>,
+    pub(crate) facets: Arc<Facets>,
     pub(crate) live: Arc<Live>,
     pub(crate) search: Option<Arc<Search>>,
 }
@@ -54,6 +56,7 @@ impl Web {
         readers.add_spare(spare);
         Self {
             runs,
+            facets: Arc::default(),
             live: Arc::default(),
             search: None,
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),

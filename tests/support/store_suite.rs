@@ -3,13 +3,14 @@
 #![allow(dead_code, unused_macro_rules, reason = "not every test program has each kind of engine")]
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span, UnixNanos};
-use spanbridge::store::{ArrivalLimits, Chunk, Deleted, Error, Filter, Order, Position, Receipt, Store, Unwanted};
+use spanbridge::store::{ArrivalLimits, Chunk, Deleted, Error, Filter, Order, Position, Receipt, Store, TraceRow, Unwanted};
 
 use crate::spans::{KEYS, chunks, span, trace};
 
@@ -38,6 +39,7 @@ macro_rules! suite {
                 a_replay_is_acknowledged_stored_once_and_counted,
                 lists_are_filtered,
                 pages_of_traces_hold_each_once,
+                a_list_has_what_is_wanted_up_to_its_limit,
                 pages_of_sessions_hold_each_once_the_latest_first,
                 loose_log_records_are_read_with_the_traces_of_their_session_in_their_time,
                 a_loose_log_record_raises_the_revision_of_each_trace_of_its_session,
@@ -215,6 +217,51 @@ pub(crate) fn pages_of_traces_hold_each_once(store: &Opened) {
                 found.extend(page.iter().map(|row| row.trace_id.bytes()[0]));
             }
             assert_eq!(found, wanted, "{order:?}, pages of {limit}");
+        }
+    }
+}
+
+pub(crate) fn a_list_has_what_is_wanted_up_to_its_limit(store: &Opened) {
+    for number in 1..=60_u8 {
+        store.append(chunks(&[span(number, 1)])).expect("appends");
+    }
+    let of = |rows: Vec<TraceRow>| -> Vec<u8> { rows.iter().map(|row| row.trace_id.bytes()[0]).collect() };
+    for order in [Order::NewestFirst, Order::OldestFirst, Order::LatestArrivalFirst] {
+        for limit in [None, Some(1), Some(7), Some(20), Some(100)] {
+            let filter = Filter {
+                order,
+                limit,
+                ..Filter::default()
+            };
+            let whole = Filter {
+                limit: None,
+                ..filter.clone()
+            };
+            let mut third = traces_of(store, whole);
+            third.retain(|number| number % 3 == 0);
+            let wanted: Vec<u8> = third.iter().copied().take(limit.unwrap_or(usize::MAX)).collect();
+            let found = store.list_wanted(&filter, &mut |cursor, revision| {
+                assert_eq!(revision, store.revision(cursor.trace_id).expect("reads"));
+                ControlFlow::Continue(cursor.trace_id.bytes()[0] % 3 == 0)
+            });
+            assert_eq!(of(found.expect("lists")), wanted, "{order:?}, {limit:?}");
+            let mut asked = 0;
+            let found = store.list_wanted(
+                &Filter {
+                    limit: None,
+                    order,
+                    ..Filter::default()
+                },
+                &mut |_, _| {
+                    asked += 1;
+                    if asked > 5 {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(true)
+                    }
+                },
+            );
+            assert_eq!((found.expect("lists").len(), asked), (5, 6));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Queries of readers.
 
+use std::ops::ControlFlow;
+
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
@@ -7,7 +9,7 @@ use super::connection::failure;
 use crate::span::TraceId;
 use crate::store::chunk::kind::ChunkKind;
 use crate::store::error::Error;
-use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceRow};
+use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 use crate::store::log::Position;
 
 /// Where a chunk is in the log, and its kind.
@@ -129,8 +131,13 @@ fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-/// Traces that have spans. `ids`: of the rows of those that the filter names.
-pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Result<Vec<TraceRow>, Error> {
+/// Traces that have spans, of those that are wanted. `ids`: of the rows of those that the filter names.
+pub(super) fn list(
+    connection: &Connection,
+    filter: &Filter,
+    ids: &[i64],
+    mut wanted: Option<&mut Wanted<'_>>,
+) -> Result<Vec<TraceRow>, Error> {
     let mut conditions = vec!["spans > 0".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     let mut add = |condition: &str, value: Value| {
@@ -168,19 +175,33 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
         // Rows are in order of arrival.
         Order::LatestArrivalFirst => "id DESC",
     };
-    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    // SQLite sorts no more of those that began at one time.
+    let limit = filter.limit.filter(|_| wanted.is_none());
+    let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
         "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, {}
          FROM {table} WHERE {} ORDER BY {order} LIMIT {limit}",
         revision!(),
         conditions.join(" AND ")
     );
-    let query = || -> rusqlite::Result<Vec<TraceRow>> {
+    let mut query = || -> rusqlite::Result<Vec<TraceRow>> {
         let mut statement = connection.prepare_cached(&text)?;
-        let rows = statement.query_map(params_from_iter(&values), trace_row)?;
+        let mut rows = statement.query(params_from_iter(&values))?;
         let (mut found, mut bytes) = (Vec::new(), 0);
-        for row in rows.filter_map(Result::transpose) {
-            let row = row?;
+        while found.len() < filter.limit.unwrap_or(usize::MAX)
+            && let Some(row) = rows.next()?
+        {
+            let Some(cursor) = cursor_of(row)? else { continue };
+            let revision = number(row, 11)?;
+            match wanted
+                .as_mut()
+                .map_or(ControlFlow::Continue(true), |wanted| wanted(cursor, revision))
+            {
+                ControlFlow::Continue(true) => {}
+                ControlFlow::Continue(false) => continue,
+                ControlFlow::Break(()) => break,
+            }
+            let row = trace_row(row, cursor)?;
             bytes += [&row.root, &row.service, &row.session]
                 .into_iter()
                 .flatten()
@@ -196,25 +217,32 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     query().map_err(failure("read"))
 }
 
-fn trace_row(row: &Row<'_>) -> rusqlite::Result<Option<TraceRow>> {
-    let Some(trace_id) = TraceId::from_bytes(&row.get::<_, Vec<u8>>(0)?) else {
-        return Ok(None);
-    };
-    let number = |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default());
-    Ok(Some(TraceRow {
-        trace_id,
+fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default())
+}
+
+/// `None`: its id is none.
+fn cursor_of(row: &Row<'_>) -> rusqlite::Result<Option<TraceCursor>> {
+    let trace_id = row.get_ref(0)?.as_blob_or_null()?.and_then(TraceId::from_bytes);
+    let start = number(row, 5)?;
+    Ok(trace_id.map(|trace_id| TraceCursor { start, trace_id }))
+}
+
+fn trace_row(row: &Row<'_>, cursor: TraceCursor) -> rusqlite::Result<TraceRow> {
+    Ok(TraceRow {
+        trace_id: cursor.trace_id,
         root: row.get(1)?,
         root_ended: row.get(2)?,
         service: row.get(3)?,
         session: row.get(4)?,
-        start: number(5)?,
-        end: number(6)?,
-        spans: number(7)?,
-        logs: number(8)?,
-        errors: number(9)?,
-        bytes: number(10)?,
-        revision: number(11)?,
-    }))
+        start: cursor.start,
+        end: number(row, 6)?,
+        spans: number(row, 7)?,
+        logs: number(row, 8)?,
+        errors: number(row, 9)?,
+        bytes: number(row, 10)?,
+        revision: number(row, 11)?,
+    })
 }
 
 /// Sessions that traces name, the one with the latest trace first.

@@ -9,7 +9,7 @@ use super::query::{self, ChunkLocation};
 use crate::hash::HashMap;
 use crate::span::TraceId;
 use crate::store::error::Error;
-use crate::store::lists::{Filter, TraceRow};
+use crate::store::lists::{Filter, TraceRow, Wanted};
 
 /// A connection to read with, and the ids of traces that were not in order yet when it looked last.
 #[derive(Debug)]
@@ -50,9 +50,20 @@ impl Reading {
 
     /// Traces that have spans.
     pub(in crate::store) fn list(&mut self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        let ids = self.ids_of(filter)?;
+        query::list(&self.connection, filter, &ids, None)
+    }
+
+    /// Those of them that are wanted.
+    pub(in crate::store) fn list_wanted(&mut self, filter: &Filter, wanted: &mut Wanted<'_>) -> Result<Vec<TraceRow>, Error> {
+        let ids = self.ids_of(filter)?;
+        query::list(&self.connection, filter, &ids, Some(wanted))
+    }
+
+    /// The ids of the rows of the traces that a filter names.
+    fn ids_of(&mut self, filter: &Filter) -> Result<Vec<i64>, Error> {
         let ids = filter.traces.iter().filter_map(|trace_id| self.id(*trace_id).transpose());
-        let ids = ids.collect::<rusqlite::Result<Vec<i64>>>().map_err(failure("read"))?;
-        query::list(&self.connection, filter, &ids)
+        ids.collect::<rusqlite::Result<_>>().map_err(failure("read"))
     }
 
     /// Where the chunks of a trace are; `None` if it has no spans.

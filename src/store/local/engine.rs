@@ -11,7 +11,7 @@ use crate::store::commit::Job;
 use crate::store::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use crate::store::error::{Error, of_io};
 use crate::store::index;
-use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow};
+use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow, Wanted};
 use crate::store::log::Lost;
 use crate::store::losses::Losses;
 use crate::store::maintain::Maintained;
@@ -46,6 +46,10 @@ impl Append for Local {
 impl Read for Local {
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
         self.reader().index(|index| index.list(filter))
+    }
+
+    fn list_wanted(&self, filter: &Filter, wanted: &mut Wanted<'_>) -> Result<Vec<TraceRow>, Error> {
+        self.reader().index(|index| index.list_wanted(filter, wanted))
     }
 
     fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
