@@ -169,7 +169,11 @@ impl Plan {
         // The members of each rule for a prefix, and of each rule for a list's ending and that list.
         let mut groups: Keyed<(usize, Option<&str>), Vec<Member>> = Keyed::default();
         let mut unclaimed_lists: HashSet<Option<&str>> = HashSet::default();
-        for (place, key) in places.iter().filter_map(|place| Some((*place, keys.get(*place)?))) {
+        // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
+        let keyed = places.iter().filter_map(|place| Some((*place, keys.get(*place)?)));
+        let keyed: Vec<(usize, &String, bool)> = keyed.map(|(place, key)| (place, key, !conditions.claim(key))).collect();
+        let is_of_nobody = keyed.iter().all(|(.., unclaimed)| *unclaimed);
+        for (place, key, unclaimed) in keyed {
             for (index, rule) in rules.exact(key) {
                 let mime = (rule.codec == Codec::ByMime)
                     .then(|| key.rsplit_once('.'))
@@ -185,15 +189,13 @@ impl Plan {
                 groups.get_or_insert_with(&(index, None), Vec::new).push(member);
             }
             let (suffixed, before_index) = rules.suffixed(key);
-            // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
-            let unclaimed = !conditions.claim(key);
             for (index, rule) in suffixed {
                 let Some(before) = before_index else {
                     // A dialect that reads the kind from this key has been asked.
                     let known = |(index, rule): (usize, &Rule)| rule.field == Field::Kind && conditions.hold(index);
                     let foreign = !rules.knows_head(key);
-                    // Its other keys make an operation of a span only where no dialect has such keys.
-                    let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
+                    // Its other keys make an operation of a span only where no dialect has such keys, or reads none of this span.
+                    let marks = rule.has_words() && !rules.exact(key).any(known) || foreign || is_of_nobody && !rule.has_words();
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
                         looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_known_by_shape()));
@@ -212,7 +214,7 @@ impl Plan {
         for ((index, list), group) in groups.into_list() {
             let Some(rule) = rules.rule(index) else { continue };
             let foreign = list.is_some_and(|list| !rules.knows_head(list));
-            if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
+            if rule.is_of_unknown() && rule.field == Field::Kind && !foreign && !is_of_nobody {
                 continue;
             }
             let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list) && rule.field.is_known_by_shape();

@@ -94,6 +94,18 @@ fn words_beside_calls_are_no_answer() {
     assert!(has(&losses, "arguments of c1", LossReason::Coerced), "{losses:?}");
 }
 
+/// A framework stores what was said, once that is said.
+#[test]
+fn a_tool_that_nobody_asked_for_takes_nothing_from_the_answer() {
+    let mut build = Build::new();
+    let root = build.agent("a", None, 0, 9000);
+    build.llm(root, 10, 20, &[user("Hi")], Some(assistant("Hello.")));
+    build.lone_tool("remember", root, 30, 40, json!({}), json!("done"));
+    let (list, _) = cases(&build.run, "round");
+    assert_eq!(said(&list), [(json!("Hi"), json!("Hello."))]);
+    assert_eq!(list[0]["tools_called"][0]["name"], "remember");
+}
+
 #[test]
 fn a_good_run_is_what_the_next_one_is_to_do() {
     let options = Options([("deepeval.expected".to_owned(), "run".to_owned())].into());
