@@ -211,7 +211,9 @@ fn databases_of_servers_that_are_gone_become_one_and_nothing_is_lost_where_that_
     // Their objects go once bridges have stopped reading them. What keeps a former bridge from writing stays.
     eventually("the server reads the merged database in their place", || {
         let (_, metrics) = get(&running, "/metrics");
-        metrics.lines().any(|line| line == "spanbridge_bucket_writers 2")
+        metrics
+            .lines()
+            .any(|line| line.starts_with("spanbridge_store_bucket_writers{") && line.ends_with(" 2"))
     });
     let writers = place.directory.path().join("bucket/writers");
     for writer in ["one", "two"] {
