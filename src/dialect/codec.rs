@@ -3,6 +3,7 @@
 mod client_messages;
 mod content;
 mod empty;
+mod kept_text;
 mod parts_of_text;
 mod paths;
 
@@ -16,12 +17,13 @@ use super::texts::Opened;
 use super::{flat, mend, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use crate::withheld::is_printed_object;
 pub(super) use client_messages::members_read;
 use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
 pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
-use parts_of_text::{event_span, is_unknown, model_of_id, name_of_tool, words_then_calls};
+use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
+pub(super) use kept_text::{recorded, takes_text};
+use parts_of_text::{event_span, has_object, is_unknown, model_of_id, name_of_tool, words_then_calls};
 pub(super) use paths::at;
 use paths::at_paths;
 
@@ -171,72 +173,12 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     }
 }
 
-/// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
-fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
-    if !rule.keeps_json() {
-        return None;
-    }
-    // What Python printed was opened to look for messages in it.
-    json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || super::python::may_be_printed(text))
-}
-
-/// Whether a rule takes the text as it is: [`recorded`] makes of it what [`decode`] does.
-pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
-    if let Raw::Value(_, AnyValue::String(text)) = raw
-        && is_nobodys(rule, text)
-    {
-        return false;
-    }
-    let is_plain = |text: &str| {
-        !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text) && !is_null_input(rule, text)
-    };
-    text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
-}
-
-/// Whether a text should be someone's words, but is only a printed value. A tool may give such a text.
-fn is_nobodys(rule: &Rule, text: &str) -> bool {
-    let is_said = matches!(
-        rule.field,
-        Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
-    );
-    is_said && is_printed_object(text)
-}
-
-/// Whether a text is a null that something was called with: nobody's word.
-fn is_null_input(rule: &Rule, text: &str) -> bool {
-    matches!(rule.field, Field::Input | Field::InputMessages | Field::ToolArguments) && text.trim() == "null"
-}
-
-/// A text that a rule takes as it is.
-pub(super) fn recorded(text: String) -> Recorded {
-    if text.trim_start().starts_with(['{', '[']) {
-        Recorded::text(text)
-    } else {
-        text.into()
-    }
-}
-
-/// Text that looks like a JSON object or list.
-fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
-    let text: &'a str = match raw {
-        Raw::Value(_, AnyValue::String(text)) => text,
-        Raw::JsonText(text) => text,
-        _ => return None,
-    };
-    (text.trim_start().starts_with(['{', '[']) && !normalize::is_withheld(text)).then_some(text)
-}
-
 fn at_paths_or_whole(rule: &Rule, whole: Value) -> Option<Value> {
     if rule.paths.is_empty() {
         Some(whole)
     } else {
         at_paths(rule, &whole).cloned()
     }
-}
-
-fn text_has_object(text: &str) -> bool {
-    text.trim_start().starts_with('{')
-        && (super::python::printed(text).is_some() || super::mend::parse(text).is_some_and(|value| value.is_object()))
 }
 
 fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
@@ -313,13 +255,17 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             _ => true,
         }),
         Codec::JsonObject => json(rule, raw, mended).filter(|value| {
-            let is_alone = value.as_object().is_some_and(|members| members.len() == 1);
-            at_paths_or_whole(rule, value.clone()).is_some_and(|value| match &value {
-                Value::Object(_) => true,
+            let found = if rule.paths.is_empty() {
+                Some(value)
+            } else {
+                at_paths(rule, value)
+            };
+            match found {
+                Some(Value::Object(_)) => true,
                 // The whole input in a text: JSON of JavaScript's LangChain, a printed dict of Python's.
-                Value::String(text) => is_alone && text_has_object(text),
+                Some(Value::String(text)) => value.as_object().is_some_and(|members| members.len() == 1) && has_object(text),
                 _ => false,
-            })
+            }
         }),
         Codec::Int => match raw {
             Raw::Value(_, AnyValue::Int(number)) => Some((*number).into()),

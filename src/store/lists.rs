@@ -39,7 +39,7 @@ pub enum Order {
     LatestArrivalFirst,
 }
 
-/// Asked of each trace that matches a filter, with its revision: whether the list takes it, or ends before it.
+/// Called with each trace that matches a filter and its revision. Returns whether the list takes the trace, or breaks off before it.
 pub type Wanted<'a> = dyn FnMut(TraceCursor, u64) -> ControlFlow<(), bool> + 'a;
 
 /// Where a list of traces goes on: behind this trace.

@@ -76,7 +76,7 @@ pub trait Append: Send + Sync + Debug {
     }
 }
 
-/// Rows that are read at once to look for those that are wanted.
+/// Rows that [`Read::list_wanted`] reads at once.
 const PART: usize = 200;
 
 /// Gives back what was stored.
@@ -88,8 +88,8 @@ pub trait Read: Send + Sync + Debug {
     /// The index cannot be read.
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
 
-    /// The same of those traces that are wanted: as many of them as the filter's limit. With fewer, the list has ended, or `wanted`
-    /// ended it. [`Filter::name_bytes`] has no meaning here.
+    /// Traces that match a filter and that `wanted` takes, up to the filter's limit. If there are fewer, `wanted` has seen all that
+    /// match, or has ended the list. [`Filter::name_bytes`] does not apply.
     ///
     /// # Errors
     ///

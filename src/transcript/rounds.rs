@@ -61,8 +61,8 @@ impl Round<'_, '_> {
         !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
     }
 
-    /// The place in `done` of the answer: the last words, if they come with no calls but those that the provider answered. Tools that
-    /// nobody asked for, as a framework runs them behind the answer, take nothing from it.
+    /// The place in `done` of the answer: the last words, if they come with no calls but those that the provider answered. A tool
+    /// that no model asked for may follow them: frameworks run some after the answer.
     pub(crate) fn answer(&self) -> Option<usize> {
         let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
             let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());

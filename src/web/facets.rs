@@ -1,4 +1,4 @@
-//! What the filters of a list ask of runs, in memory: reading the summary of each takes several times as long.
+//! What the filters of a list compare, in memory. To read the summary of each run takes several times as long.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,12 +7,12 @@ use crate::hash::{HashMap, HashSet};
 use crate::span::TraceId;
 use crate::store::TraceRow;
 
-/// So many runs are known, about 60 bytes each, before all are forgotten.
+/// The most runs that are kept, at about 60 bytes each. When there are more, all are forgotten.
 const RUNS: usize = 1 << 18;
-/// The bytes of names in facets that differ, before all are forgotten.
+/// The most bytes of distinct facets that are kept. When there are more, all are forgotten.
 const NAMES: usize = 8 << 20;
 
-/// What the filters of a list ask of one run.
+/// What the filters compare of one run.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Facet {
     /// Whether an agent did anything.
@@ -83,5 +83,61 @@ impl Facets {
             }
         };
         known.of.insert(row.trace_id, (row.revision, facet));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    fn row(number: u32, revision: u64) -> TraceRow {
+        let mut id = [1; 16];
+        id[..4].copy_from_slice(&number.to_be_bytes());
+        TraceRow {
+            trace_id: TraceId::from_bytes(&id).unwrap(),
+            root: None,
+            root_ended: true,
+            service: None,
+            session: None,
+            start: 0,
+            end: 0,
+            spans: 1,
+            logs: 0,
+            errors: 0,
+            bytes: 0,
+            revision,
+        }
+    }
+
+    fn summary(agent: &str) -> Summary {
+        Summary {
+            agent: Some(agent.to_owned()),
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn a_facet_is_known_at_its_revision_alone() {
+        let facets = Facets::default();
+        facets.put(&row(1, 5), &summary("a"));
+        let of = |revision| facets.get(row(1, 0).trace_id, revision).map(|facet| facet.agents.clone());
+        assert_eq!((of(4), of(5), of(6)), (None, Some(vec!["a".to_owned()]), None));
+    }
+
+    #[test]
+    fn memory_has_a_bound() {
+        let facets = Facets::default();
+        let most = u32::try_from(RUNS).unwrap();
+        for number in 0..most + 10 {
+            facets.put(&row(number, 1), &summary("a"));
+        }
+        assert_eq!(facets.known().of.len(), 10);
+        let long = "a".repeat(NAMES / 4);
+        for number in 0..10 {
+            facets.put(&row(number, 2), &summary(&format!("{long}{number}")));
+            assert!(facets.known().bytes < 2 * NAMES);
+        }
+        assert!(facets.known().of.len() < 10);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::dialect::python;
+use crate::dialect::{mend, python};
 
 /// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
 pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
@@ -70,4 +70,10 @@ pub(super) fn model_of_id(id: &str) -> &str {
     let model = id.split_once('/').map_or(id, |(_, model)| model);
     let interface = [":completions", ":responses"].iter().find_map(|end| model.strip_suffix(end));
     interface.unwrap_or(model)
+}
+
+/// Whether a text is an object in JSON, or a dict as Python prints it.
+pub(super) fn has_object(text: &str) -> bool {
+    let is_object = || mend::parse(text).is_some_and(|value| value.is_object());
+    text.trim_start().starts_with('{') && (python::printed(text).is_some() || is_object())
 }

@@ -4,7 +4,7 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "langfuse", key: "langfuse.observation.model.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 6120, when: Condition { scope: &[], name: &[], has: &[], lacks: &["*.type", "*.kind", "langfuse.observation.type"], kinds: &[], attribute: &[] }, paths: &[], values: &[("*", "llm")] },
+    Rule { dialect: "langfuse", key: "langfuse.observation.model.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 6120, when: Condition { scope: &[], name: &[], has: &[], lacks: &["*.span.type", "*.span.kind", "*.observation.type", "*.run.type"], kinds: &[], attribute: &[] }, paths: &[], values: &[("*", "llm")] },
     Rule { dialect: "langfuse", key: "langfuse.observation.model.name", prefix: false, location: Location::Span, field: Field::ModelResponse, codec: Codec::Text, rank: 2120, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "langfuse", key: "langfuse.observation.input", prefix: false, location: Location::Span, field: Field::InputMessages, codec: Codec::Json, rank: 2120, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["messages", "."], values: &[] },
     Rule { dialect: "langfuse", key: "langfuse.observation.input", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 2120, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &["kwargs", "."], values: &[] },

@@ -8,14 +8,15 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct U64(pub(super) u64);
 
-/// A value of type integer: a signed 64-bit one, unless the producer knows others. JavaScript's SDK writes each whole number as
-/// `intValue`, 1e+21 too.
+/// `intValue`. OTLP allows signed 64-bit integers only, but JavaScript's SDK writes every whole number here, such as 1e+21.
+/// A number out of range must not cost the request that it is in.
 #[derive(Debug)]
 pub(super) enum IntValue {
+    /// A signed 64-bit integer.
     Int(i64),
-    /// A number that is none.
+    /// Any other number.
     Double(f64),
-    /// A text of digits with more than 64 bits.
+    /// An integer out of range, as text: a double would lose digits.
     Digits(String),
 }
 

@@ -131,7 +131,7 @@ fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-/// Traces that have spans, of those that are wanted. `ids`: of the rows of those that the filter names.
+/// Traces that match a filter and have spans: all, or those that `wanted` takes. `ids`: the rows of the traces that the filter names.
 pub(super) fn list(
     connection: &Connection,
     filter: &Filter,
@@ -175,7 +175,7 @@ pub(super) fn list(
         // Rows are in order of arrival.
         Order::LatestArrivalFirst => "id DESC",
     };
-    // SQLite sorts no more of those that began at one time.
+    // Of traces with one start, SQLite sorts no more than the limit. How many rows a choice reads is not known before.
     let limit = filter.limit.filter(|_| wanted.is_none());
     let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
@@ -221,7 +221,7 @@ fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default())
 }
 
-/// `None`: its id is none.
+/// The place of a row in the list; `None`: its trace id is not valid.
 fn cursor_of(row: &Row<'_>) -> rusqlite::Result<Option<TraceCursor>> {
     let trace_id = row.get_ref(0)?.as_blob_or_null()?.and_then(TraceId::from_bytes);
     let start = number(row, 5)?;

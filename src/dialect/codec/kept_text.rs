@@ -1,0 +1,64 @@
+//! Texts that a rule takes as they are: their values are read when someone asks for them.
+
+use crate::dialect::raw::Raw;
+use crate::dialect::rule::{Field, Rule};
+use crate::dialect::texts::Opened;
+use crate::dialect::{normalize, python};
+use crate::operation::Recorded;
+use crate::span::AnyValue;
+use crate::withheld::is_printed_object;
+
+/// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
+pub(super) fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
+    if !rule.keeps_json() {
+        return None;
+    }
+    // What Python printed was opened to look for messages in it.
+    json_text(raw).filter(|text| !opened.is_some_and(Opened::is_left) || python::may_be_printed(text))
+}
+
+/// Whether a rule takes the text as it is: [`recorded`] makes of it what [`decode`] does.
+pub(in crate::dialect) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
+    if let Raw::Value(_, AnyValue::String(text)) = raw
+        && is_nobodys(rule, text)
+    {
+        return false;
+    }
+    let is_plain = |text: &str| {
+        !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text) && !is_null_input(rule, text)
+    };
+    text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
+}
+
+/// Whether a text should be someone's words, but is only a printed value. A tool may give such a text.
+pub(super) fn is_nobodys(rule: &Rule, text: &str) -> bool {
+    let is_said = matches!(
+        rule.field,
+        Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
+    );
+    is_said && is_printed_object(text)
+}
+
+/// Whether a text is a null that something was called with: nobody's word.
+pub(super) fn is_null_input(rule: &Rule, text: &str) -> bool {
+    matches!(rule.field, Field::Input | Field::InputMessages | Field::ToolArguments) && text.trim() == "null"
+}
+
+/// A text that a rule takes as it is.
+pub(in crate::dialect) fn recorded(text: String) -> Recorded {
+    if text.trim_start().starts_with(['{', '[']) {
+        Recorded::text(text)
+    } else {
+        text.into()
+    }
+}
+
+/// Text that looks like a JSON object or list.
+pub(super) fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
+    let text: &'a str = match raw {
+        Raw::Value(_, AnyValue::String(text)) => text,
+        Raw::JsonText(text) => text,
+        _ => return None,
+    };
+    (text.trim_start().starts_with(['{', '[']) && !normalize::is_withheld(text)).then_some(text)
+}
