@@ -14,7 +14,7 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
 use super::texts::Opened;
-use super::{flat, mend, normalize, words};
+use super::{flat, mend, normalize, streams, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 pub(super) use client_messages::members_read;
@@ -103,7 +103,8 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                 return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
             }
             let Some(opened) = opened else {
-                return of_whole(rule, json(rule, raw, mended)?);
+                let whole = json(rule, raw, mended)?;
+                return of_whole(rule, of_stream(&whole, mended).unwrap_or(whole));
             };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
@@ -112,6 +113,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                         .unwrap_or_else(|| text.into()),
                     None => json(rule, raw, mended)?,
                 };
+                let whole = of_stream(&whole, mended).unwrap_or(whole);
                 if !whole.is_object() && !whole.is_array() {
                     // Other text may be read otherwise by a rule with another codec.
                     return of_whole(rule, whole);
@@ -169,6 +171,15 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     }
     match decode(rule, raw, None, &mut Mended::default())? {
         Decoded::Value(Value::String(word)) => Kind::from_name(&word),
+        _ => None,
+    }
+}
+
+/// The response that was recorded as the pieces of its stream.
+fn of_stream(whole: &Value, mended: &mut Mended) -> Option<Value> {
+    match whole {
+        Value::Array(_) => streams::response(whole),
+        Value::String(text) => streams::response_of_text(text, mended),
         _ => None,
     }
 }

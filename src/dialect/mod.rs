@@ -53,6 +53,7 @@ mod result;
 pub mod rule;
 mod rule_index;
 pub(crate) mod span_names;
+mod streams;
 mod texts;
 #[cfg(any(feature = "server", feature = "layer"))]
 pub(crate) mod translate;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::constructor;
-use super::messages::parse_deep;
+use super::messages::{self, parse_deep};
 use super::python;
 
 /// A result and the facts of its wrapping.
@@ -49,6 +49,9 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             map.get("content").filter(|content| content.is_array()).cloned()
         }
         Value::Array(items) => {
+            if let Some(value) = messages::json_block(items) {
+                return Some(value.clone());
+            }
             let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
             match (texts, items.as_slice()) {
                 (Some(texts), [_, ..]) => Some(Value::String(texts.concat())),

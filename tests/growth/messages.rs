@@ -100,3 +100,37 @@ fn tool_calls_of_one_id_in_one_message() {
         (vec![first, second], Vec::new())
     });
 }
+
+/// One answer, as the pieces of its stream.
+fn stream(pieces: &str) -> Vec<spanbridge::span::Span> {
+    let said = [("openinference.span.kind", "LLM"), ("output.value", pieces)];
+    vec![span(0, None, &said)]
+}
+
+#[test]
+fn chunks_of_one_answer() {
+    grows_evenly(|count| {
+        let chunks: Vec<_> = (0..count)
+            .map(|number| {
+                let call = json!({"index": 0, "id": format!("c{number}"), "function": {"name": "t", "arguments": "{}"}});
+                json!({"choices": [{"index": 0, "delta": {"content": "word ", "tool_calls": [call]}}]})
+            })
+            .collect();
+        (stream(&json!(chunks).to_string()), Vec::new())
+    });
+}
+
+#[test]
+fn events_of_one_answer() {
+    grows_evenly(|count| {
+        let events = (0..count)
+            .map(|number| json!({"type": "content_block_delta", "index": number % 3, "delta": {"type": "text_delta", "text": "word "}}))
+            .map(|event| format!("event: content_block_delta\ndata: {event}\n\n"));
+        (stream(&events.collect::<String>()), Vec::new())
+    });
+}
+
+#[test]
+fn broken_events_of_one_answer() {
+    grows_evenly(|count| (stream(&"data: {\"choices\":\n".repeat(count)), Vec::new()));
+}

@@ -317,6 +317,11 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     {
         return any(output, context.output()).map(|messages| answers(messages, false));
     }
+    if direction == Direction::Output
+        && let Some(messages) = of_response(map, context)
+    {
+        return Some(messages);
+    }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
     }
@@ -362,6 +367,39 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         );
     }
     None
+}
+
+/// The answers in a response of an API with members of its own: Bedrock's Converse, and models of Amazon, Meta, Mistral and AI21
+/// behind Bedrock; watsonx; Hugging Face; Ollama's `/api/generate`; Vertex AI's predictions.
+fn of_response(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
+    if let Some(message @ Value::Object(_)) = map.get("output").and_then(|output| output.get("message")) {
+        return any(message, context);
+    }
+    let texts = |list: &str, pointer: &str| -> Option<Vec<Message>> {
+        let items = map.get(list)?.as_array()?;
+        let text = |item: &Value| Some(of_text(item.pointer(pointer)?.as_str()?, Direction::Output));
+        items.iter().all(|item| text(item).is_some()).then(|| numbered(items, text))?
+    };
+    let lists = [
+        ("results", "/outputText"),
+        ("results", "/generated_text"),
+        ("outputs", "/text"),
+        ("completions", "/data/text"),
+        ("predictions", "/content"),
+    ];
+    if let Some(messages) = lists.iter().find_map(|(list, pointer)| texts(list, pointer)) {
+        return Some(messages);
+    }
+    let is_generated = |key: &str| match key {
+        "generation" => map.contains_key("generation_token_count") || map.contains_key("stop_reason"),
+        "response" => map.contains_key("done"),
+        _ => true,
+    };
+    ["generation", "response", "generated_text"]
+        .into_iter()
+        .filter(|key| is_generated(key))
+        .find_map(|key| map.get(key)?.as_str())
+        .map(|text| of_text(text, Direction::Output))
 }
 
 /// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.

@@ -29,6 +29,7 @@ pub(in crate::dialect) use answers::{answers, merge_thinking};
 pub(crate) use arguments::parse_deep;
 pub(in crate::dialect) use calls::of_list as calls;
 pub(crate) use direction::Direction;
+pub(in crate::dialect) use parts::json_block;
 pub use system::system;
 
 /// The messages in a value; `None` if nothing in it looks like a message.

@@ -369,7 +369,8 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
                 }
             }
         }
-        // Bedrock's {json: v}, Vercel's {type: text|json|error-text, value: v}
+        Value::Array(items) if json_block(items).is_some() => message.result = json_block(items).cloned().map(Into::into),
+        // Vercel's {type: text|json|error-text, value: v}
         Value::Object(inner) if inner.len() == 2 && inner.contains_key("type") && inner.contains_key("value") => {
             if inner
                 .get("type")
@@ -384,6 +385,12 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
         }
         other => message.result = Some(other.clone().into()),
     }
+}
+
+/// The value of the only block of a result, if it has Bedrock's form `{json: v}`.
+pub(in crate::dialect) fn json_block(items: &[Value]) -> Option<&Value> {
+    let [Value::Object(only)] = items else { return None };
+    only.get("json").filter(|_| only.len() == 1)
 }
 
 fn media(kind: &str, map: &Map<String, Value>) -> Piece {
