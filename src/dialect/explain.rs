@@ -65,7 +65,7 @@ pub(crate) fn explain(registry: &Registry, span: &Span, operation: &Operation) -
         let suffixed = || {
             index
                 .suffixed(key)
-                .0
+                .rules
                 .filter(matches)
                 .map(|(_, rule)| rule)
                 .min_by_key(|rule| rule.rank)

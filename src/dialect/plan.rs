@@ -188,9 +188,9 @@ impl Plan {
                 };
                 groups.get_or_insert_with(&(index, None), Vec::new).push(member);
             }
-            let (suffixed, before_index) = rules.suffixed(key);
-            for (index, rule) in suffixed {
-                let Some(before) = before_index else {
+            let suffixed = rules.suffixed(key);
+            for (index, rule) in suffixed.rules {
+                let Some(before) = suffixed.before else {
                     // A dialect that reads the kind from this key has been asked.
                     let known = |(index, rule): (usize, &Rule)| rule.field == Field::Kind && conditions.hold(index);
                     let foreign = !rules.knows_head(key);
@@ -198,7 +198,8 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign || is_of_nobody && !rule.has_words();
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_known_by_shape()));
+                        let may_be = suffixed.is_of_operation || rule.field.is_content();
+                        looks.push(look.with_foreign(foreign && may_be || !foreign && unclaimed && rule.field.is_known_by_shape()));
                     }
                     continue;
                 };

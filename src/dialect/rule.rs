@@ -100,6 +100,14 @@ impl Field {
         )
     }
 
+    /// Whether the field is what went into an operation or came out of it.
+    pub(super) fn is_content(self) -> bool {
+        matches!(
+            self,
+            Self::InputMessages | Self::OutputMessages | Self::System | Self::Input | Self::Output | Self::ToolArguments | Self::ToolResult
+        )
+    }
+
     /// Whether a key of a known client that no rule reads may be a field by its shape alone: input, output, and what
     /// it cost. Whose session or which agent that is, other clients mean in their own ways.
     pub(super) fn is_known_by_shape(self) -> bool {

@@ -1,6 +1,6 @@
 //! The rules of all dialects, found by the key, the event or the log record that they read.
 
-use super::rule::{Location, Rule};
+use super::rule::{Field, Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
@@ -67,14 +67,25 @@ impl RuleIndex {
     }
 
     /// Rules for the last words of this key, with their numbers: of all the endings that rules name, the longest. Where the
-    /// key has an index, the words before it count, and with them comes the length of the key before the index.
-    pub(super) fn suffixed(&self, key: &str) -> (impl Iterator<Item = (usize, &Rule)>, Option<usize>) {
+    /// key has an index, the words before it count. What a setting is called, or what somebody expects, is not what anybody says.
+    pub(super) fn suffixed(&self, key: &str) -> Suffixed<impl Iterator<Item = (usize, &Rule)>> {
         let before = words::before_index(key);
         let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
         let [plain, indexed] = &self.suffixes;
         let suffixes = if before.is_some() { indexed } else { plain };
-        let list = words::endings(&all).find_map(|ending| suffixes.get(ending));
-        (self.numbered(list.map_or(&[], Vec::as_slice)), before)
+        let found = words::endings(&all).filter(|_| !is_own(key)).find_map(|ending| Some((ending, suffixes.get(ending)?)));
+        let (ending, list) = found.map_or(("", &[][..]), |(ending, list)| (ending, list.as_slice()));
+        let words = all.strip_suffix(ending).unwrap_or_default().trim_end_matches('.');
+        let is_aside = !list.is_empty() && words.split('.').any(|word| ASIDE.contains(&word));
+        let is_inherited = words.split('.').any(|word| INHERITED.contains(&word));
+        let is_of_operation = words.rsplit('.').next().is_none_or(|word| word.is_empty() || OF_OPERATIONS.contains(&word));
+        Suffixed {
+            rules: self
+                .numbered(list)
+                .filter(move |(_, rule)| !(is_aside && rule.field.is_content() || is_inherited && rule.field == Field::Kind)),
+            before,
+            is_of_operation,
+        }
     }
 
     /// Whether a dialect has keys with this one's first part.
@@ -89,7 +100,7 @@ impl RuleIndex {
             // Other spans have such a `result` or `query` for other reasons.
             return BARE.contains(&key) && (kind != Kind::Plain || matches!(key, "input" | "output" | "arguments"));
         }
-        if OWN.iter().any(|own| key.starts_with(own)) {
+        if is_own(key) {
             return false;
         }
         // Ordinary spans have keys such as `entity.type` that are nobody's dialect there.
@@ -117,6 +128,47 @@ impl RuleIndex {
     }
 }
 
+/// What is known of a key by its last words.
+pub(super) struct Suffixed<R> {
+    /// The rules, with their numbers.
+    pub(super) rules: R,
+    /// The length of the key before its index.
+    pub(super) before: Option<usize>,
+    /// Whether the word before those of the rule is missing or one for an operation: `tokens_in` and `acme.llm.tokens_in`, but
+    /// not `quota.tokens_in`.
+    pub(super) is_of_operation: bool,
+}
+
+/// Words for operations, and what they are made of.
+const OF_OPERATIONS: [&str; 26] = [
+    "agent",
+    "ai",
+    "call",
+    "chat",
+    "completion",
+    "function",
+    "gen",
+    "generation",
+    "inference",
+    "input",
+    "llm",
+    "message",
+    "model",
+    "operation",
+    "output",
+    "prompt",
+    "request",
+    "response",
+    "run",
+    "session",
+    "span",
+    "step",
+    "token",
+    "tokens",
+    "tool",
+    "usage",
+];
+
 /// Heads of keys that only clients of agents write, whatever their span is.
 const OF_AGENTS: [&str; 12] = [
     "ai",
@@ -135,6 +187,31 @@ const OF_AGENTS: [&str; 12] = [
 
 /// What we ourselves write beside an operation, for which no operation has a field: nothing of it went unread.
 const OWN: [&str; 2] = ["spanbridge.session.", TIMES_UNKNOWN];
+
+fn is_own(key: &str) -> bool {
+    OWN.iter().any(|own| key.starts_with(own))
+}
+
+/// Words of a key whose value is about an input or output, but is none: `ai.settings.output`, `task.expected_output`.
+const ASIDE: [&str; 13] = [
+    "cache",
+    "cached",
+    "config",
+    "configuration",
+    "expected",
+    "human",
+    "max",
+    "metadata",
+    "min",
+    "options",
+    "setting",
+    "settings",
+    "tag",
+];
+
+/// Words of keys that a span has from those around it: they do not tell what the span itself is. LangChain's `ls_model_type`
+/// gets to every span below through OpenLLMetry's association properties.
+const INHERITED: [&str; 3] = ["association", "baggage", "ls"];
 
 /// Keys of one word for input or output.
 const BARE: [&str; 14] = [

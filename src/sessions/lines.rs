@@ -17,6 +17,9 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// What some editors put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// What `opencode export` prints on its standard error, which many keep in the same file.
+const NOTICE: &[u8] = b"Exporting session: ";
+
 /// What was left out of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Left {
@@ -39,6 +42,9 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     }
     if file.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
         file.consume(BYTE_ORDER_MARK.len());
+    }
+    if file.fill_buf()?.starts_with(NOTICE) {
+        skip_line(&mut file)?;
     }
     Ok(Box::new(file))
 }

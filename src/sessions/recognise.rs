@@ -122,7 +122,12 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     if kind == "session.start" && has("data") {
         return Some((Client::CopilotCli, get::text(value, "/data/sessionId")));
     }
-    if kind == "session" && has("version") && has("cwd") && has("id") {
+    // Before it had an envelope.
+    if kind.is_empty() && has("id") && has("timestamp") && has("instructions") {
+        return Some((Client::Codex, get::text(value, "/id")));
+    }
+    // The first form has no version, and the model in its place.
+    if kind == "session" && (has("version") || has("modelId")) && has("cwd") && has("id") {
         return Some((Client::Pi, get::text(value, "/id")));
     }
     None

@@ -70,7 +70,10 @@ impl Builder {
                     self.message.role = Role::Assistant;
                     list.into_iter().for_each(|call| self.call(call));
                 }
-                None => self.message.parts.push(Part::Text(text.to_owned())),
+                None => match parts::printed_blocks(text) {
+                    Some(blocks) => self.tool_content(&Value::Array(blocks)),
+                    None => self.message.parts.push(Part::Text(text.to_owned())),
+                },
             }
         } else {
             self.string(text);
@@ -92,6 +95,10 @@ impl Builder {
             && items.iter().all(parts::is_block)
         {
             items.iter().for_each(|item| self.item(item));
+            return;
+        }
+        if let Some(blocks) = parts::printed_blocks(text) {
+            blocks.iter().for_each(|block| self.item(block));
             return;
         }
         self.message.parts.push(Part::Text(text.to_owned()));

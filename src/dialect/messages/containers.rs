@@ -284,7 +284,9 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         return Some(Vec::new());
     }
     if let Some(Value::Array(choices)) = map.get("choices") {
-        return numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
+        let messages = numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
+        // All tokens may have gone into thoughts that nobody may read.
+        return messages.or_else(|| is_whole_response(map).then(Vec::new));
     }
     if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
@@ -315,7 +317,8 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         && let Some(output @ Value::Array(_)) = map.get("output")
         && !map.contains_key("role")
     {
-        return any(output, context.output()).map(|messages| answers(messages, false));
+        let messages = any(output, context.output()).map(|messages| answers(messages, false));
+        return messages.or_else(|| is_whole_response(map).then(Vec::new));
     }
     if direction == Direction::Output
         && let Some(messages) = of_response(map, context)
@@ -432,6 +435,11 @@ fn is_empty_response(map: &Map<String, Value>) -> bool {
                 "usage_metadata",
                 "modelVersion",
             ])
+}
+
+/// Whether an object with choices or output is a response of OpenAI's APIs, be what it has blank.
+fn is_whole_response(map: &Map<String, Value>) -> bool {
+    ["model", "usage", "object"].iter().any(|key| map.contains_key(*key))
 }
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {

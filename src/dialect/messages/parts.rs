@@ -84,6 +84,19 @@ pub(super) fn is_block(value: &Value) -> bool {
     map.len() == 1 && has_any(map, &ALONE)
 }
 
+/// Content blocks as Python prints a list of them, dictionaries or objects: `[{'type': 'text', ..}]`, `[TextContent(type='text', ..)]`.
+pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
+    let begins = ["[{'type': '", "[TextContent(type='", "[TextBlock(", "[{\"type\": '"];
+    let start = text.trim_start();
+    if !begins.iter().any(|begin| start.starts_with(begin)) {
+        return None;
+    }
+    match python::literal(text).or_else(|| python::read(text)) {
+        Some(Value::Array(items)) if !items.is_empty() && items.iter().all(is_block) => Some(items),
+        _ => None,
+    }
+}
+
 /// Reads one block.
 pub(super) fn read(value: &Value) -> Piece {
     let map = match value {
@@ -137,6 +150,11 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
         | "thought" => thought(thought_text(map), map),
+        // What .NET records of content that has no part of its own: the class, and its members.
+        "Microsoft.Extensions.AI.TextReasoningContent" => {
+            let inner = map.get("content").and_then(Value::as_object).unwrap_or(map);
+            thought(thought_text(inner), inner)
+        }
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
         | "ToolCall" | "ToolCallBlock" => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if server_tools::is_call_item(kind) => server_tools::item(kind, map).map_or(Piece::Nothing, Piece::Call),
@@ -290,6 +308,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
         "redactedData",
         "reasoningEncryptedContent",
         "itemId",
+        "protectedData",
     ] {
         if let Some(value) = map.get(key)
             && !value.is_null()
@@ -359,7 +378,10 @@ fn result(map: &Map<String, Value>) -> Message {
 
 pub(super) fn set_result(message: &mut Message, value: &Value) {
     match value {
-        Value::String(text) => message.parts.push(Part::Text(text.clone())),
+        Value::String(text) => match printed_blocks(text) {
+            Some(blocks) => set_result(message, &Value::Array(blocks)),
+            None => message.parts.push(Part::Text(text.clone())),
+        },
         Value::Array(items) if !items.is_empty() && items.iter().all(|item| is_block(item) || item.is_string()) => {
             for item in items {
                 match read(item) {

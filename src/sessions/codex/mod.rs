@@ -9,6 +9,8 @@ mod thread;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::error::SessionError;
 use super::lines;
 use super::recording::{Recorded, Under};
@@ -22,7 +24,14 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     let mut started: HashMap<String, String> = HashMap::new();
     for path in files {
         let mut reader = Reader::default();
-        let left = lines::each(path, limit, |line| reader.line(&line, &mut started))?;
+        // Lines have no id; one that was copied twice is the same in its time, too.
+        let mut last = Value::Null;
+        let left = lines::each(path, limit, |line| {
+            if line != last {
+                reader.line(&line, &mut started);
+                last = line;
+            }
+        })?;
         out.left.push((path.clone(), left));
         readers.push(reader);
     }

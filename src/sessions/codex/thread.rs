@@ -28,6 +28,10 @@ pub(super) struct Reader {
     awaits: Option<usize>,
     /// How many prompts without an id there are of each time.
     prompts: HashMap<String, usize>,
+    /// The last prompt that an event told, and the event's type: versions that have two types tell each prompt in both.
+    told: Option<(Telling, String)>,
+    /// Whether any event told a prompt.
+    tells_prompts: bool,
     /// Messages in a person's name that may be the prompt, or the client's own words.
     unsaid: Vec<Message>,
     /// The results of tools, by call.
@@ -39,6 +43,9 @@ pub(super) struct Reader {
     /// When the last record came, and the total of tokens then.
     clock: Option<UnixNanos>,
     total: Option<Value>,
+    /// Whether the tokens of a call come before its items, and the tokens that came.
+    tokens_come_first: bool,
+    ahead: Option<TokenCount>,
     /// Whether calls end with `token_usage_record`.
     has_records: bool,
     /// Whether turns are told to begin.
@@ -50,6 +57,15 @@ pub(super) struct Reader {
     root: Option<TraceId>,
 }
 
+/// The events that tell a prompt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// `user_message`.
+    UserMessage,
+    /// `item_completed`.
+    Item,
+}
+
 impl Reader {
     /// The trace of the turn that started this thread.
     pub(super) fn root_trace(&self) -> Option<TraceId> {
@@ -57,7 +73,7 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self) -> Thread {
-        self.say(Role::System);
+        self.settle_unsaid();
         self.thread
     }
 
@@ -76,6 +92,11 @@ impl Reader {
             }
             "compacted" => self.compacted(payload, at),
             "world_state" | "ghost_snapshot" => {}
+            // Before September 2025 items have no envelope.
+            "" if line.get("instructions").is_some() => self.meta(line),
+            "" if line.get("record_type").is_some() => {}
+            "message" | "reasoning" => self.item(line, at),
+            kind if kind.ends_with("_call") || kind.ends_with("_call_output") => self.item(line, at),
             kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
         }
         self.clock = at.or(self.clock);
@@ -127,14 +148,6 @@ impl Reader {
         self.thread.events.push(Event::Facts(facts));
     }
 
-    /// What was held back is no prompt: the client's own words.
-    fn say(&mut self, role: Role) {
-        for message in self.unsaid.drain(..) {
-            let role = role.clone();
-            self.thread.events.push(Event::Heard(Message { role, ..message }));
-        }
-    }
-
     fn item(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let kind = get::text(payload, "/type").unwrap_or_default();
         match kind {
@@ -182,7 +195,7 @@ impl Reader {
 
     /// Adds output of the model to the current call, or to a new one.
     fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
-        self.say(Role::System);
+        self.settle_unsaid();
         // A response is over when its tools have run.
         if !self.has_ends && self.has_result {
             self.close();
@@ -197,6 +210,7 @@ impl Reader {
                     system: self.system.clone(),
                     tools: self.tools.clone(),
                     parameters: self.parameters.clone(),
+                    usage: self.ahead.take().unwrap_or_default(),
                     // Unless a record of its tokens names it.
                     id: format!("{} {}", self.thread.id, self.thread.events.len()),
                     ..Call::default()
@@ -252,6 +266,26 @@ impl Reader {
         }
     }
 
+    /// The tokens of a call: after its items, in old versions before them.
+    fn tokens(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        let info = payload.get("info").unwrap_or(&Value::Null);
+        let last = info.get("last_token_usage").unwrap_or(&Value::Null);
+        let Some(total) = get::some(info, "/total_token_usage").filter(|total| self.total.as_ref() != Some(total)) else {
+            return;
+        };
+        // The first tokens that the session ever used came before any output.
+        self.tokens_come_first |= self.open.is_none() && self.total.is_none() && self.tells_prompts && total == last;
+        if self.tokens_come_first {
+            self.close();
+            self.ahead = Some(usage(last));
+        } else if self.open.is_some() {
+            self.end_call(at, usage(last), None);
+        } else {
+            return;
+        }
+        self.total = Some(total.clone());
+    }
+
     fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let Some(call_id) = get::text(payload, "/call_id") else { return };
         self.has_result = true;
@@ -271,24 +305,11 @@ impl Reader {
         match get::text(payload, "/type").unwrap_or_default() {
             "task_started" => self.begin_turn(payload, at),
             "user_message" => {
-                // With `item_completed` the same comes twice.
-                if !self.has_items() {
-                    let text = get::text(payload, "/message").unwrap_or_default();
-                    self.prompt(Message::text(Role::User, text), at);
-                }
+                let text = get::text(payload, "/message").unwrap_or_default();
+                self.told(Telling::UserMessage, Message::text(Role::User, text), at);
             }
             "item_completed" => self.completed(payload, at, started),
-            "token_count" if !self.has_records => {
-                let info = payload.get("info").unwrap_or(&Value::Null);
-                let total = get::some(info, "/total_token_usage");
-                if let (Some(total), Some(_)) = (total, self.open)
-                    && self.total.as_ref() != Some(total)
-                {
-                    self.total = Some(total.clone());
-                    let usage = usage(info.get("last_token_usage").unwrap_or(&Value::Null));
-                    self.end_call(at, usage, None);
-                }
-            }
+            "token_count" if !self.has_records => self.tokens(payload, at),
             "task_complete" => {
                 self.close();
                 let mut facts = Map::new();
@@ -339,15 +360,10 @@ impl Reader {
         self.open = None;
     }
 
-    /// Whether the file has `task_started` and `item_completed`.
-    fn has_items(&self) -> bool {
-        self.awaits.is_some() || self.has_records
-    }
-
     fn completed(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
         let item = payload.get("item").unwrap_or(&Value::Null);
         match get::text(item, "/type").unwrap_or_default() {
-            "UserMessage" => self.prompt(items::user_message(item), at),
+            "UserMessage" => self.told(Telling::Item, items::user_message(item), at),
             "AgentMessage" | "Reasoning" | "ContextCompaction" | "Plan" => {}
             kind => {
                 let Some(id) = get::text(item, "/id") else { return };

@@ -1,6 +1,6 @@
 //! The events of a session, by agent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -23,6 +23,8 @@ pub(super) struct Reader {
     calls: HashMap<String, (usize, usize)>,
     /// Usage that came before its message.
     usage: HashMap<String, Value>,
+    /// The ids of the events.
+    seen: HashSet<String>,
     /// What tools began with.
     started: HashMap<String, Started>,
 }
@@ -76,6 +78,10 @@ impl Reader {
     }
 
     pub(super) fn line(&mut self, line: &Value) {
+        // A file that was put together of copies has an event twice.
+        if get::text(line, "/id").is_some_and(|id| !self.seen.insert(id.to_owned())) {
+            return;
+        }
         let thread = self.thread(line);
         let data = line.get("data").unwrap_or(&Value::Null);
         let at = get::time(line, "/timestamp");
@@ -192,6 +198,7 @@ impl Reader {
             call.end = call.end.max(at);
             have.parts.extend(output.parts);
             have.tool_calls.extend(output.tool_calls);
+            call.usage.output = call.usage.output.max(get::count(data, "/outputTokens"));
             return;
         }
         let mut call = Call {
@@ -202,6 +209,11 @@ impl Reader {
             response_id: api,
             system: self.systems.get(&thread).cloned(),
             output: Some(output),
+            // Before 1.0.70 all that a call has; the rest is in the totals of the shutdown.
+            usage: TokenCount {
+                output: get::count(data, "/outputTokens"),
+                ..TokenCount::default()
+            },
             ..Call::default()
         };
         fact(&mut call.facts, "interaction_id", get::text(data, "/interactionId"));

@@ -35,10 +35,16 @@ struct Reader {
     thinking: Option<String>,
     system: Option<Arc<str>>,
     tools: Arc<[ToolDefinition]>,
+    /// The ids of the entries.
+    seen: HashSet<String>,
 }
 
 impl Reader {
     fn line(&mut self, line: &Value) {
+        // A file that was put together of copies has an entry twice.
+        if get::text(line, "/id").is_some() && !self.seen.insert(self.own_id(line)) {
+            return;
+        }
         match get::text(line, "/type").unwrap_or_default() {
             "session" => {
                 self.thread.id = get::owned(line, "/id").unwrap_or_default();
@@ -50,6 +56,10 @@ impl Reader {
                     name.rsplit('_').next().unwrap_or(name).to_owned()
                 });
                 self.thread.forked = self.parent.is_some();
+                // The first form has them here.
+                self.model = get::owned(line, "/modelId");
+                self.provider = get::owned(line, "/provider");
+                self.thinking = get::owned(line, "/thinkingLevel");
                 let mut facts = Map::new();
                 fact(&mut facts, "cwd", get::text(line, "/cwd"));
                 fact(&mut facts, "forked_from", self.parent.as_deref());

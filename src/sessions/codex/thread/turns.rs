@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Reader;
+use super::{Reader, Telling};
 use crate::operation::{Message, Role, TokenCount};
 use crate::sessions::get;
 use crate::sessions::recording::{Compaction, Event, Prompt, fact};
@@ -28,6 +28,35 @@ impl Reader {
         self.thread.events.push(Event::Prompt(Box::new(prompt)));
     }
 
+    /// A prompt that an event tells, unless an event of the other type has told it.
+    pub(super) fn told(&mut self, telling: Telling, message: Message, at: Option<UnixNanos>) {
+        self.tells_prompts = true;
+        let text = message.content();
+        if self.told.take_if(|(other, known)| *other != telling && *known == text).is_none() {
+            self.told = Some((telling, text));
+            self.prompt(message, at);
+        }
+    }
+
+    /// What was held back when the model begins to answer: the prompt, where no event tells it, and the client's own words.
+    pub(super) fn settle_unsaid(&mut self) {
+        if !self.tells_prompts {
+            let typed = self.unsaid.iter().rposition(|message| !is_of_client(&message.content()));
+            if let Some(prompt) = typed.and_then(|place| self.unsaid.get(place)).cloned() {
+                self.prompt(prompt, self.clock);
+            }
+        }
+        self.say(Role::System);
+    }
+
+    /// What was held back is no prompt: the client's own words.
+    pub(super) fn say(&mut self, role: Role) {
+        for message in self.unsaid.drain(..) {
+            let role = role.clone();
+            self.thread.events.push(Event::Heard(Message { role, ..message }));
+        }
+    }
+
     /// The text of a prompt. What came before it in the same words is it.
     pub(super) fn prompt(&mut self, message: Message, at: Option<UnixNanos>) {
         let text = message.content();
@@ -37,9 +66,16 @@ impl Reader {
             .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
         let heard = same.map(|index| self.unsaid.remove(index));
         self.say(Role::System);
-        if let Some(Event::Prompt(prompt)) = self.awaits.take().and_then(|index| self.thread.events.get_mut(index)) {
-            prompt.message = message;
-            prompt.heard = heard;
+        if let Some(index) = self.awaits.take() {
+            let since = self.thread.events.split_off(index.min(self.thread.events.len()));
+            // The model hears the client's words first.
+            let (before, mut since): (Vec<Event>, Vec<Event>) = since.into_iter().partition(|event| matches!(event, Event::Heard(_)));
+            if let Some(Event::Prompt(prompt)) = since.first_mut() {
+                prompt.message = message;
+                prompt.heard = heard;
+            }
+            self.thread.events.extend(before);
+            self.thread.events.append(&mut since);
             return;
         }
         if self.has_records || self.has_turns {
@@ -98,4 +134,14 @@ impl Reader {
         fact(&mut compaction.facts, "response_id", response);
         self.thread.events.push(Event::Compacted(Box::new(compaction)));
     }
+}
+
+/// Whether a text in a person's name is the client's: an element (`<environment_context>`), or the instructions of a folder.
+fn is_of_client(text: &str) -> bool {
+    let text = text.trim();
+    let element = || {
+        let name = text.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
+        text.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")
+    };
+    text.starts_with("# AGENTS.md instructions") || element().is_some()
 }
