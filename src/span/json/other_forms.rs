@@ -1,6 +1,7 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, and a `ResourceSpans` alone.
+//! console, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone.
 
+mod flat;
 mod go;
 mod jaeger;
 mod langfuse;
@@ -26,6 +27,11 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
         vec![value.clone()]
     } else if let Some(runs) = map.get("runs") {
         each(runs, langsmith::of_run)?
+    } else if let Some(list @ Value::Array(spans)) = map.get("spans")
+        && spans.first().is_some_and(|span| span.get("context").is_some() || flat::is_span(span))
+        && !map.contains_key("processes")
+    {
+        each(list, of_span_or_trace)?
     } else {
         match map.get("data") {
             Some(list @ Value::Array(_)) => each(list, of_span_or_trace)?,
@@ -45,6 +51,7 @@ fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
         _ if zipkin::is_span(value) => zipkin::of_span(value),
         _ if langsmith::is_run(value) => langsmith::of_run(value),
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
+        _ if flat::is_span(value) => flat::of_span(value),
         _ => jaeger::of_trace(value),
     }
 }
@@ -126,6 +133,29 @@ mod tests {
         assert_eq!((span.start.0 % 1_000_000_000, span.status.message.as_str()), (1_000, "no"));
         assert_eq!(span.attributes.get("n"), Some(&AnyValue::Double(1.5)));
         assert!(as_otlp(&json!({"data": [1]})).is_none() && as_otlp(&json!({"resourceSpans": []})).is_none());
+    }
+
+    #[test]
+    fn spans_with_everything_side_by_side() {
+        let (trace, span) = ("d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "d100000000000001");
+        let row = json!({"Timestamp": "2026-09-21 14:13:20.000001", "TraceId": trace, "SpanId": span, "ParentSpanId": "", "SpanName": "chat",
+            "SpanKind": "Client", "ServiceName": "svc", "ResourceAttributes": {}, "ScopeName": "my.chat", "SpanAttributes": {"n": "9"},
+            "Duration": 5_000, "StatusCode": "Error", "StatusMessage": "no"});
+        let plain = json!({"trace_id": trace, "span_id": span, "parent_span_id": null, "name": "chat", "start_time": 1_790_000_000_000_001_000_u64,
+            "end_time": 1_790_000_000_000_006_000_u64, "attributes": {"n": "9"}, "scope": {"name": "my.chat"}, "resource": {"attributes": {"service.name": "svc"}},
+            "status": {"code": "ERROR", "message": "no"}, "span_events": [{"event_name": "first", "attributes": {"a": 1}}]});
+        let python = json!({"spans": [{"name": "chat", "parent": null, "start_time": 1_790_000_000_000_001_000_u64, "end_time": 1_790_000_000_000_006_000_u64,
+            "context": {"trace_id": 1_234, "span_id": 0xd100_0000_0000_0001_u64}, "attributes": {"n": "9"}, "resource": {"attributes": {"service.name": "svc"}},
+            "instrumentation_scope": {"name": "my.chat"}, "status": {"status_code": "error", "description": "no"}}]});
+        for exported in [row, plain, python] {
+            let spans = spans(&exported);
+            let [one] = spans.as_slice() else { panic!("one span") };
+            assert_eq!((one.span_id.to_string().as_str(), one.parent, one.name.as_str()), (span, None, "chat"));
+            assert_eq!((one.start.0 % 1_000_000, one.end.0 - one.start.0), (1_000, 5_000));
+            assert_eq!((one.status.is_error(), one.status.message.as_str()), (true, "no"));
+            assert_eq!((one.scope.name.as_str(), one.attributes.text("n")), ("my.chat", Some("9")));
+            assert_eq!(one.resource.attributes.text("service.name"), Some("svc"));
+        }
     }
 
     #[test]
@@ -212,6 +242,16 @@ mod tests {
             (vec!["whole".to_owned()], vec![], vec!["good".to_owned()])
         );
         let row = json!({"id": "a", "trace_id": "3e28", "type": "GENERATION", "start_time": "2026-09-21 14:13:20.000", "parent_observation_id": "z"});
+        let mut sent = observation("a", "GENERATION", None);
+        sent["metadata"] = json!({"attributes": r#"{"gen_ai.tool.name": "w"}"#, "scope": {"name": "my.chat", "version": "1"}, "other": 1});
+        let sent = self::spans(&json!({"data": [sent]}));
+        assert_eq!(sent.first().map(|span| span.scope.name.as_str()), Some("my.chat"));
+        let attributes = sent.first().map(|span| &span.attributes);
+        assert_eq!(attributes.and_then(|all| all.text("gen_ai.tool.name")), Some("w"));
+        assert_eq!(
+            attributes.and_then(|all| all.get("langfuse.observation.metadata.other")),
+            Some(&AnyValue::Int(1))
+        );
         assert_eq!(
             self::spans(&json!({"data": [row]})).first().map(|span| span.span_id),
             Some(a.span_id),

@@ -3,8 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{Attributes, id, list, nanos, status_number, with_rest};
+use super::pieces::{Attributes, id, list, nanos, pairs, status_number, with_rest};
 use crate::hash::{HashMap, HashSet};
+
+/// The scope of spans of Langfuse's own SDK.
+const SCOPE: &str = "langfuse-sdk";
 
 /// What becomes a separate attribute, or a field of the span; also under `snake_case`, as batch exports have it.
 const READ: &[&str] = &[
@@ -92,13 +95,14 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
         scores.entry(of.or(only_root)).or_default().extend(evaluation(score));
     }
     let mut spans: Vec<Value> = Vec::with_capacity(observations.len() + 1);
+    let alone = |span: Value| json!({"scope": {"name": SCOPE}, "spans": [span]});
     if let Some(root) = made_root {
         let times = |name: &'static str| observations.iter().filter_map(move |one| get(one, name)?.as_str());
         let start = get(trace, "timestamp").and_then(Value::as_str).or_else(|| times("startTime").min());
         let mut attributes = Attributes::default();
         attributes.text("langfuse.observation.type", "span");
         about_trace(trace, &mut attributes);
-        spans.push(json!({
+        spans.push(alone(json!({
             "traceId": id(trace_id, 32),
             "spanId": id(root, 16),
             "name": get(trace, "name").and_then(Value::as_str).unwrap_or("trace"),
@@ -106,11 +110,11 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
             "endTimeUnixNano": times("endTime").max().or(start).and_then(nanos),
             "attributes": attributes.0,
             "events": scores.remove(&None),
-        }));
+        })));
     }
     for observation in observations {
-        let mut span = of_observation(observation)?;
-        if let Some(span) = span.as_object_mut() {
+        let mut in_scope = of_observation(observation)?;
+        if let Some(span) = in_scope.pointer_mut("/spans/0").and_then(Value::as_object_mut) {
             let own = own_id(observation);
             if own == only_root
                 && let Some(Value::Array(list)) = span.get_mut("attributes")
@@ -124,17 +128,18 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
             }
             span.insert("events".to_owned(), scores.remove(&own).into());
         }
-        spans.push(span);
+        spans.push(in_scope);
     }
-    Some(vec![json!({"scopeSpans": [{"scope": {"name": "langfuse-sdk"}, "spans": spans}]})])
+    Some(vec![json!({ "scopeSpans": spans })])
 }
 
 /// An observation without its trace.
 pub(super) fn of_observation_alone(value: &Value) -> Option<Vec<Value>> {
-    let span = is_observation(value).then(|| of_observation(value))??;
-    Some(vec![json!({"scopeSpans": [{"scope": {"name": "langfuse-sdk"}, "spans": [span]}]})])
+    let in_scope = is_observation(value).then(|| of_observation(value))??;
+    Some(vec![json!({ "scopeSpans": [in_scope] })])
 }
 
+/// The span in its scope.
 fn of_observation(value: &Value) -> Option<Value> {
     let text = |name: &str| get(value, name).and_then(Value::as_str);
     let mut attributes = Attributes::default();
@@ -164,7 +169,9 @@ fn of_observation(value: &Value) -> Option<Value> {
     let total = || get(value, "calculatedTotalCost").map(|total| json!({"total": total}));
     let cost = details("costDetails").cloned().or_else(total);
     attributes.json("langfuse.observation.cost_details", cost.as_ref());
-    attributes.members("langfuse.observation.metadata.", get(value, "metadata"));
+    let sent = Sent::new(get(value, "metadata"));
+    attributes.members("langfuse.observation.metadata.", sent.others.as_ref());
+    attributes.0.extend(pairs(sent.attributes.as_ref()));
     with_rest(
         value,
         |name| READ.contains(&camel(name).as_str()),
@@ -173,7 +180,7 @@ fn of_observation(value: &Value) -> Option<Value> {
     );
     let start = text("startTime")?;
     let is_error = text("level") == Some("ERROR");
-    Some(json!({
+    let span = json!({
         "traceId": id(text("traceId")?, 32),
         "spanId": id(text("id")?, 16),
         "parentSpanId": text("parentObservationId").map(|parent| id(parent, 16)),
@@ -187,7 +194,46 @@ fn of_observation(value: &Value) -> Option<Value> {
         },
         "attributes": attributes.0,
         "status": {"code": if is_error { status_number("ERROR") } else { 0 }, "message": text("statusMessage").filter(|_| is_error)},
-    }))
+    });
+    let scope = sent.scope.unwrap_or_else(|| json!({ "name": SCOPE }));
+    Some(json!({"scope": {"name": scope.get("name"), "version": scope.get("version")}, "spans": [span]}))
+}
+
+/// What Langfuse keeps in the metadata of an observation that came by OTLP. It takes some attributes out, and gives their values as its
+/// own fields.
+#[derive(Default)]
+struct Sent {
+    attributes: Option<Value>,
+    scope: Option<Value>,
+    others: Option<Value>,
+}
+
+impl Sent {
+    fn new(metadata: Option<&Value>) -> Self {
+        let opened = |value: Value| match &value {
+            Value::String(text) if text.starts_with('{') => serde_json::from_str(text).unwrap_or(value),
+            _ => value,
+        };
+        let Some(Value::Object(mut others)) = metadata.cloned().map(opened) else {
+            return Self {
+                others: metadata.cloned(),
+                ..Self::default()
+            };
+        };
+        let mut take = |name: &str, is_it: &dyn Fn(&Map<String, Value>) -> bool| {
+            let found = opened(others.get(name)?.clone());
+            found.as_object().filter(|map| is_it(map))?;
+            let _ = others.remove(name);
+            Some(found)
+        };
+        let attributes = take("attributes", &|map| map.keys().any(|key| key.contains('.')));
+        let scope = take("scope", &|map| map.get("name").is_some_and(Value::is_string));
+        Self {
+            attributes,
+            scope,
+            others: Some(Value::Object(others)),
+        }
+    }
 }
 
 fn about_trace(trace: &Value, attributes: &mut Attributes) {

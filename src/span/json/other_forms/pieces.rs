@@ -75,6 +75,45 @@ pub(super) fn nanos(text: &str) -> Option<String> {
     u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(|nanos| nanos.to_string())
 }
 
+/// An id in hexadecimal digits, in decimal as Python has it, or any text.
+pub(super) fn hex_id(value: &Value, digits: usize) -> Option<String> {
+    match value {
+        Value::Number(number) => match number.as_u64() {
+            Some(id) => Some(format!("{id:0digits$x}")),
+            // Beyond 64 bits: the spans of a trace have the same.
+            None => Some(derived(&number.to_string(), digits)),
+        },
+        value => value.as_str().map(|text| id(text.trim_start_matches("0x"), digits)),
+    }
+}
+
+/// Nanoseconds since 1970 of a time in ISO 8601, or of a number in the unit that gives it a year of our time.
+pub(super) fn moment(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let Ok(whole) = text.parse::<u64>() else {
+        return match text.parse::<f64>() {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast keeps to the bounds")]
+            Ok(number) if number > 0.0 => Some(((number * unit(number as u64) as f64) as u64).to_string()),
+            _ => nanos(&text),
+        };
+    };
+    Some(whole.saturating_mul(unit(whole)).to_string())
+}
+
+/// How many nanoseconds the unit of a time has.
+fn unit(time: u64) -> u64 {
+    match time {
+        ..100_000_000_000 => 1_000_000_000,
+        ..100_000_000_000_000 => 1_000_000,
+        ..100_000_000_000_000_000 => 1_000,
+        _ => 1,
+    }
+}
+
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }

@@ -2,21 +2,23 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{any, kind_number, list, nanos, pair, pairs, status_number};
+use super::pieces::{any, hex_id, kind_number, list, moment, pair, pairs, status_number};
 
 /// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
 /// status beside it and may have attributes in one another.
 pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
     let context = span.get("context")?;
-    let id = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.trim_start_matches("0x").to_owned());
-    let time = |value: &Value, name: &str| match value.get(name)? {
-        // What pandas writes without `date_format`.
-        Value::Number(millis) => Some(millis.as_u64()?.saturating_mul(1_000_000).to_string()),
-        text => nanos(text.as_str()?),
+    let id = |value: &Value, name: &str| match value.get(name)? {
+        Value::String(text) => Some(text.trim_start_matches("0x").to_owned()),
+        number => hex_id(number, if name == "trace_id" { 32 } else { 16 }),
     };
+    // What pandas writes without `date_format` is a number.
+    let time = |value: &Value, name: &str| moment(value.get(name)?);
     let whole = Value::Object(span.clone());
     let start = time(&whole, "start_time")?;
-    let parent = span.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x"));
+    let parent = span.get("parent_id").and_then(Value::as_str);
+    let parent = parent.map(|id| id.trim_start_matches("0x").to_owned());
+    let parent = parent.or_else(|| id(span.get("parent")?, "span_id"));
     let events: Vec<Value> = list(&whole, "events")
         .map(|event| json!({"name": event.get("name"), "timeUnixNano": time(event, "timestamp"), "attributes": pairs(event.get("attributes"))}))
         .collect();
@@ -32,7 +34,7 @@ pub(super) fn of_span(span: &Map<String, Value>) -> Option<Value> {
         .collect();
     let status = span.get("status");
     let status = json!({
-        "code": status.map_or(span.get("status_code"), |status| status.get("status_code")).and_then(Value::as_str).map_or(0, status_number),
+        "code": status.map_or(span.get("status_code"), |status| status.get("status_code")).and_then(Value::as_str).map_or(0, |word| status_number(&word.to_ascii_uppercase())),
         "message": status.map_or(span.get("status_message"), |status| status.get("description")),
     });
     let is_phoenix = span.contains_key("span_kind");

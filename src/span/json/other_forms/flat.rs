@@ -1,0 +1,125 @@
+//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter and of CloudWatch's `aws/spans`,
+//! and what test suites and programs write of `ReadableSpan`s in their own way. Every field has the spelling of one of these.
+
+use serde_json::{Map, Value, json};
+
+use super::pieces::{hex_id, kind_number, list, moment, pairs, status_number};
+
+/// Whether an object has the ids of a span and its start.
+pub(super) fn is_span(value: &Value) -> bool {
+    let Some(map) = value.as_object() else { return false };
+    [&TRACE_ID[..], &SPAN_ID, &NAME].iter().all(|keys| get(map, keys).is_some()) && get(map, &START).is_some()
+}
+
+const TRACE_ID: [&str; 4] = ["trace_id", "traceId", "traceID", "TraceId"];
+const SPAN_ID: [&str; 4] = ["span_id", "spanId", "spanID", "SpanId"];
+const PARENT: [&str; 7] = [
+    "parent_span_id",
+    "parentSpanId",
+    "parentSpanID",
+    "ParentSpanId",
+    "parent_id",
+    "parentId",
+    "ParentId",
+];
+const NAME: [&str; 4] = ["name", "span_name", "spanName", "SpanName"];
+const START: [&str; 6] = [
+    "start_time",
+    "startTime",
+    "startTimeUnixNano",
+    "start_time_unix_nano",
+    "startTimeUnixMs",
+    "Timestamp",
+];
+const END: [&str; 5] = ["end_time", "endTime", "endTimeUnixNano", "end_time_unix_nano", "endTimeUnixMs"];
+/// In nanoseconds.
+const DURATION: [&str; 5] = ["duration_ns", "durationNano", "duration_nano", "durationNs", "Duration"];
+const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
+const ATTRIBUTES: [&str; 4] = ["attributes", "span_attributes", "spanAttributes", "SpanAttributes"];
+const RESOURCE: [&str; 3] = ["resource_attributes", "resourceAttributes", "ResourceAttributes"];
+const EVENTS: [&str; 3] = ["events", "span_events", "Events"];
+const STATUS_CODE: [&str; 3] = ["status_code", "statusCode", "StatusCode"];
+const STATUS_MESSAGE: [&str; 3] = ["status_message", "statusMessage", "StatusMessage"];
+
+/// The span as `ResourceSpans`.
+pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
+    let map = value.as_object().filter(|_| is_span(value))?;
+    let text = |keys: &[&str]| get(map, keys).and_then(Value::as_str);
+    let start = moment(get(map, &START)?)?;
+    let took = || get(map, &DURATION).and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
+    let end = get(map, &END).and_then(moment);
+    let end = end.or_else(|| Some((start.parse::<u64>().ok()?.checked_add(took()?)?).to_string()));
+    let status = map.get("status");
+    let of_status = |names: &[&str]| status.and_then(Value::as_object).and_then(|status| get(status, names));
+    let code = of_status(&["code", "status_code", "statusCode"])
+        .or_else(|| get(map, &STATUS_CODE))
+        .or(status.filter(|status| status.is_string()));
+    let message = of_status(&["message", "description"]).or_else(|| get(map, &STATUS_MESSAGE));
+    let scope = ["scope", "instrumentation_scope", "instrumentationScope"].iter().find_map(|name| map.get(*name));
+    let scope = json!({
+        "name": scope.and_then(|scope| scope.get("name")).or_else(|| map.get("ScopeName")).or(scope.filter(|scope| scope.is_string())),
+        "version": scope.and_then(|scope| scope.get("version")).or_else(|| map.get("ScopeVersion")),
+    });
+    let resource = map.get("resource").map(|resource| resource.get("attributes").unwrap_or(resource));
+    let mut resource = attributes(resource.or_else(|| get(map, &RESOURCE)));
+    if let Some(service) = map.get("ServiceName").or_else(|| map.get("service_name"))
+        && resource.is_empty()
+    {
+        resource = pairs(Some(&json!({ "service.name": service })));
+    }
+    let events = EVENTS.iter().find(|name| map.contains_key(**name));
+    let events: Vec<Value> = events.into_iter().flat_map(|name| list(value, name)).filter_map(event).collect();
+    Some(vec![json!({
+        "resource": {"attributes": resource},
+        "scopeSpans": [{"scope": scope, "spans": [{
+            "traceId": hex_id(get(map, &TRACE_ID)?, 32)?,
+            "spanId": hex_id(get(map, &SPAN_ID)?, 16)?,
+            "parentSpanId": get(map, &PARENT).and_then(|id| hex_id(id, 16)),
+            "name": text(&NAME),
+            "kind": get(map, &KIND).map_or(0, kind),
+            "startTimeUnixNano": start,
+            "endTimeUnixNano": end,
+            "attributes": attributes(get(map, &ATTRIBUTES)),
+            "events": events,
+            "status": {"code": code.map_or(0, status_code), "message": message},
+        }]}],
+    })])
+}
+
+fn get<'m>(map: &'m Map<String, Value>, keys: &[&str]) -> Option<&'m Value> {
+    let is_said = |value: &&Value| !value.is_null() && value.as_str() != Some("");
+    keys.iter().find_map(|key| map.get(*key).filter(is_said))
+}
+
+/// A map, JSON text of one, or OTLP's own list.
+fn attributes(value: Option<&Value>) -> Vec<Value> {
+    match value {
+        Some(Value::Array(list)) if list.iter().all(|pair| pair.get("key").is_some()) => list.clone(),
+        Some(Value::String(text)) => serde_json::from_str::<Value>(text).map(|map| pairs(Some(&map))).unwrap_or_default(),
+        other => pairs(other),
+    }
+}
+
+fn event(event: &Value) -> Option<Value> {
+    let map = event.as_object()?;
+    let name = get(map, &["name", "event_name", "Name", "body.name"]);
+    let time = get(map, &["timeUnixNano", "time_unix_nano", "timestamp", "time", "Timestamp"]).and_then(moment);
+    let own = get(map, &["attributes", "Attributes"]);
+    // Bodies of log records that were joined to their span.
+    let body = map.get("body").filter(|body| !body.is_null()).map(|body| json!({ "body": body }));
+    let mut all = attributes(own);
+    all.extend(pairs(body.as_ref()));
+    Some(json!({"name": name, "timeUnixNano": time, "attributes": all}))
+}
+
+/// `2`, `ERROR`, `STATUS_CODE_ERROR`, `StatusCode.ERROR`.
+fn status_code(value: &Value) -> u64 {
+    let word = || value.as_str()?.rsplit(['_', '.']).next().map(str::to_ascii_uppercase);
+    value.as_u64().unwrap_or_else(|| word().map_or(0, |word| status_number(&word).into()))
+}
+
+/// `1`, `INTERNAL`, `SPAN_KIND_INTERNAL`, `SpanKind.INTERNAL`.
+fn kind(value: &Value) -> u64 {
+    let word = || value.as_str()?.rsplit(['_', '.']).next();
+    value.as_u64().unwrap_or_else(|| word().map_or(0, |word| kind_number(word).into()))
+}
