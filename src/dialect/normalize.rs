@@ -118,6 +118,17 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     members.filter(|members| !members.is_empty()).map(Value::Object)
 }
 
+/// `code.function.parameters.NAME.type` and `.value` (opentelemetry-instrumentation-google-genai 1.0) as members of each name.
+fn parameters_of_code(map: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut out = Map::new();
+    for (key, value) in map {
+        let (name, member) = key.strip_prefix("code.function.parameters.")?.rsplit_once('.')?;
+        let parameter = out.entry(name).or_insert_with(|| Value::Object(Map::new()));
+        let _ = parameter.as_object_mut()?.insert(member.to_owned(), value.clone());
+    }
+    Some(out)
+}
+
 /// Arguments of a tool without the client's wrapping, and the call's id if the wrapping has it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     let value = super::messages::parse_deep(value);
@@ -126,6 +137,9 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         _ => value,
     };
     let Value::Object(map) = &value else { return (value, None) };
+    if let Some(arguments) = parameters_of_code(map).as_ref().and_then(typed_arguments) {
+        return (arguments, None);
+    }
     if let Some(arguments) = typed_arguments(map) {
         return (arguments, None);
     }

@@ -193,7 +193,7 @@ fn is_own(key: &str) -> bool {
 }
 
 /// Words of a key whose value is about an input or output, but is none: `ai.settings.output`, `task.expected_output`.
-const ASIDE: [&str; 13] = [
+const ASIDE: [&str; 14] = [
     "cache",
     "cached",
     "config",
@@ -204,6 +204,7 @@ const ASIDE: [&str; 13] = [
     "metadata",
     "min",
     "options",
+    "scope",
     "setting",
     "settings",
     "tag",

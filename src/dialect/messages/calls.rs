@@ -22,6 +22,11 @@ pub(super) fn is_bare(map: &Map<String, Value>) -> bool {
         && !has_any(map, &["role", "type", "content", "result", "tool_output", "tool_result"])
 }
 
+/// Whether an object is the result of a call by its members: `{call_id, output}` (Monocle).
+pub(super) fn is_bare_result(map: &Map<String, Value>) -> bool {
+    map.len() == 2 && map.get("call_id").is_some_and(Value::is_string) && map.get("output").is_some_and(Value::is_string)
+}
+
 /// Reads a list of calls: native, or JSON text of one.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
     match list {

@@ -57,6 +57,11 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     if calls::is_bare(map) {
         return message("assistant", "tool_calls", Value::Array(vec![Value::Object(map.clone())]));
     }
+    if calls::is_bare_result(map) {
+        let content = ("content".to_owned(), map.get("output").cloned().unwrap_or_default());
+        let id = ("tool_call_id".to_owned(), map.get("call_id").cloned().unwrap_or_default());
+        return Some(Map::from_iter([("role".to_owned(), Value::from("tool")), id, content]));
+    }
     let mut members = map.iter();
     let ((name, value), None) = (members.next()?, members.next()) else {
         return None;
@@ -67,6 +72,10 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
         "tools" | "assistant" | "ai" if are_calls => message("assistant", "tool_calls", value.clone()),
         "system" | "user" | "human" | "assistant" | "ai" | "tool" if value.is_string() || value.is_array() => {
             message(name, "content", value.clone())
+        }
+        // Gemini's word for its side; alone, it may also be the model's name.
+        "model" if value.as_str().is_some_and(|text| text.contains([' ', '\n']) || text.ends_with(['.', '!', '?'])) => {
+            message("assistant", "content", value.clone())
         }
         _ => None,
     }

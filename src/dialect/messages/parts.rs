@@ -255,13 +255,16 @@ pub(super) fn written(text: &str) -> Option<Piece> {
     let Some(Value::Object(map)) = mend::parse(text).or_else(printed) else {
         return None;
     };
+    if calls::is_bare(&map) {
+        return calls::of_object(&map).map(Piece::Call);
+    }
     let has = |keys: &[&str]| keys.iter().all(|key| map.get(*key).is_some());
     let known = match map.get("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
         "output_text" => has(&["text", "annotations"]),
         "reasoning" => has(&["id", "summary"]),
-        "tool_use" => has(&["id", "name", "input"]),
+        "tool_use" => has(&["id", "name", "input"]) || has(&["toolUseId", "name", "input"]),
         "function_call" => has(&["call_id", "name", "arguments"]),
         "function_call_output" => has(&["call_id", "output"]),
         "tool_result" => has(&["tool_use_id", "content"]),
