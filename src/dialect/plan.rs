@@ -198,7 +198,7 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign || is_of_nobody && !rule.has_words();
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        let may_be = suffixed.is_of_operation || rule.field.is_content();
+                        let may_be = suffixed.is_of_operation || rule.field.is_content() || is_of_scope(key, &span.scope.name);
                         looks.push(look.with_foreign(foreign && may_be || !foreign && unclaimed && rule.field.is_known_by_shape()));
                     }
                     continue;
@@ -240,6 +240,13 @@ impl Plan {
             of_kinds: [const { [const { OnceLock::new() }; Kind::ALL.len()] }; 2],
         }
     }
+}
+
+/// Whether the first part of a key names the instrumented package, as the scope does: `crewai.task.agent` of
+/// `opentelemetry.instrumentation.crewai`.
+fn is_of_scope(key: &str, scope: &str) -> bool {
+    let head = key.split(['.', ':']).next().unwrap_or(key);
+    scope.split(['.', '/', '-', '_', '@']).any(|part| part.eq_ignore_ascii_case(head))
 }
 
 impl KindPlan {

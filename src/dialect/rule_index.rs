@@ -73,12 +73,17 @@ impl RuleIndex {
         let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
         let [plain, indexed] = &self.suffixes;
         let suffixes = if before.is_some() { indexed } else { plain };
-        let found = words::endings(&all).filter(|_| !is_own(key)).find_map(|ending| Some((ending, suffixes.get(ending)?)));
+        let found = words::endings(&all)
+            .filter(|_| !is_own(key))
+            .find_map(|ending| Some((ending, suffixes.get(ending)?)));
         let (ending, list) = found.map_or(("", &[][..]), |(ending, list)| (ending, list.as_slice()));
         let words = all.strip_suffix(ending).unwrap_or_default().trim_end_matches('.');
         let is_aside = !list.is_empty() && words.split('.').any(|word| ASIDE.contains(&word));
         let is_inherited = words.split('.').any(|word| INHERITED.contains(&word));
-        let is_of_operation = words.rsplit('.').next().is_none_or(|word| word.is_empty() || OF_OPERATIONS.contains(&word));
+        let is_of_operation = words
+            .rsplit('.')
+            .next()
+            .is_none_or(|word| word.is_empty() || OF_OPERATIONS.contains(&word));
         Suffixed {
             rules: self
                 .numbered(list)
@@ -140,10 +145,11 @@ pub(super) struct Suffixed<R> {
 }
 
 /// Words for operations, and what they are made of.
-const OF_OPERATIONS: [&str; 26] = [
+const OF_OPERATIONS: [&str; 30] = [
     "agent",
     "ai",
     "call",
+    "chain",
     "chat",
     "completion",
     "function",
@@ -152,6 +158,7 @@ const OF_OPERATIONS: [&str; 26] = [
     "inference",
     "input",
     "llm",
+    "ls",
     "message",
     "model",
     "operation",
@@ -163,10 +170,12 @@ const OF_OPERATIONS: [&str; 26] = [
     "session",
     "span",
     "step",
+    "task",
     "token",
     "tokens",
     "tool",
     "usage",
+    "workflow",
 ];
 
 /// Heads of keys that only clients of agents write, whatever their span is.
@@ -212,7 +221,7 @@ const ASIDE: [&str; 14] = [
 
 /// Words of keys that a span has from those around it: they do not tell what the span itself is. LangChain's `ls_model_type`
 /// gets to every span below through OpenLLMetry's association properties.
-const INHERITED: [&str; 3] = ["association", "baggage", "ls"];
+const INHERITED: [&str; 2] = ["baggage", "ls"];
 
 /// Keys of one word for input or output.
 const BARE: [&str; 14] = [

@@ -130,6 +130,18 @@ impl<'a> OperationBuilder<'a> {
         };
         match read {
             Some(list) => self.messages(direction, list),
+            // The old keys have the prompt or the answer as text, and a model may answer with an object.
+            None if matches!(rule.key, "gen_ai.prompt" | "gen_ai.completion") && value.is_object() => {
+                let whole = match direction {
+                    Direction::Input => &mut self.operation.input,
+                    Direction::Output => &mut self.operation.output,
+                };
+                let is_free = whole.is_none();
+                if is_free {
+                    *whole = value.clone().into();
+                }
+                is_free
+            }
             None => false,
         }
     }

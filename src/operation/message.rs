@@ -51,6 +51,8 @@ impl Role {
             ("ai", Role::Assistant),
             ("model", Role::Assistant),
             ("function", Role::Tool),
+            // Pi's.
+            ("toolResult", Role::Tool),
         ];
         let known = KNOWN.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         known.map_or_else(|| Self::Other(word.to_owned()), |(_, role)| role.clone())

@@ -5,6 +5,7 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent describe one call, and
 //! before everything that looks at model calls.
 
+mod inner_tools;
 mod known;
 mod messages;
 mod prompts;
@@ -31,10 +32,7 @@ use crate::trace::Finding;
 pub(super) fn add(nodes: &mut Nodes) {
     let known = Described::of(nodes);
     known.no_agents(nodes);
-    let mut new: Vec<NewCall> = Vec::new();
-    for call in nodes.of_kind(Kind::Llm) {
-        exchange(nodes, call, &mut new);
-    }
+    let mut new = exchanges(nodes);
     for (agent, calls) in known.own_calls.enumerate() {
         if !may_describe_calls(nodes.kind(agent)) {
             continue;
@@ -53,10 +51,20 @@ pub(super) fn add(nodes: &mut Nodes) {
             new.extend(recorded);
         }
     }
-    if !new.is_empty() {
-        insert(nodes, new);
-    }
+    insert(nodes, new);
+    inner_tools::show(nodes);
+    let new = exchanges(nodes);
+    insert(nodes, new);
     prompts::settle(nodes);
+}
+
+/// The calls before the last one of each exchange that is recorded as the output of one call.
+fn exchanges(nodes: &mut Nodes) -> Vec<NewCall> {
+    let mut new = Vec::new();
+    for call in nodes.of_kind(Kind::Llm) {
+        exchange(nodes, call, &mut new);
+    }
+    new
 }
 
 /// A call that another span describes.
@@ -276,6 +284,9 @@ fn complete(nodes: &mut Nodes, agent: NodeId, (calls, tools): (&[NodeId], &[Node
 
 /// Puts new nodes among the others, by start: after the agent that describes them, before the call that does.
 fn insert(nodes: &mut Nodes, mut new: Vec<NewCall>) {
+    if new.is_empty() {
+        return;
+    }
     new.sort_by_key(|recorded| (recorded.node.start, recorded.by, recorded.node.agent_turn));
     let count = nodes.list.len();
     let mut places: IdVec<NodeId, Option<NodeId>> = IdVec::filled(None, count);

@@ -339,6 +339,15 @@ fn tools_twice(readings: &mut Readings) {
             let (Some(a), Some(b)) = (readings.get(*first), readings.get(*second)) else {
                 continue;
             };
+            if are_halves(a, b) {
+                let (end, failure) = (b.end, b.operation.failure.clone());
+                merge(readings, *second, *first);
+                if let Some(node) = readings.get_mut(*first) {
+                    node.operation.failure = failure;
+                    node.end = node.end.max(end);
+                }
+                continue;
+            }
             if a.instrumentation() == b.instrumentation() || !same_tool(a, b) || !same_arguments(a, b) {
                 continue;
             }
@@ -349,6 +358,17 @@ fn tools_twice(readings: &mut Readings) {
             }
         }
     }
+}
+
+/// Whether a tool's call and its result are an event each (Pipecat's realtime services): one has the arguments, the other, which comes
+/// later, has the result.
+fn are_halves(call: &Node, result: &Node) -> bool {
+    let (Some(asked), Some(got)) = (&call.operation.tool, &result.operation.tool) else {
+        return false;
+    };
+    let is_asked = asked.arguments.is_some() && asked.result.is_none() && call.operation.failure.is_none();
+    let is_got = got.arguments.is_none() && got.result.is_some();
+    is_asked && is_got && asked.name == got.name && call.start <= result.start
 }
 
 fn same_tool(inner: &Node, outer: &Node) -> bool {

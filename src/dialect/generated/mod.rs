@@ -99,6 +99,8 @@ mod nemo_agent_toolkit;
 #[rustfmt::skip]
 mod netra;
 #[rustfmt::skip]
+mod openclaw;
+#[rustfmt::skip]
 mod openinference;
 #[rustfmt::skip]
 mod openinference_beeai;
@@ -214,6 +216,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     monocle::RULES,
     nemo_agent_toolkit::RULES,
     netra::RULES,
+    openclaw::RULES,
     openinference::RULES,
     openinference_beeai::RULES,
     openinference_google_adk::RULES,

@@ -219,7 +219,9 @@ fn pair_of_role(items: &[Value]) -> Option<Message> {
 fn open_alone(item: &Value) -> Option<Value> {
     let text = item.as_str().filter(|text| text.starts_with('{'))?;
     let opened: Value = serde_json::from_str(text).ok()?;
-    let is_alone = opened.as_object().is_some_and(|map| map.len() == 1 || calls::is_bare(map) || calls::is_bare_result(map));
+    let is_alone = opened
+        .as_object()
+        .is_some_and(|map| map.len() == 1 || calls::is_bare(map) || calls::is_bare_result(map));
     is_alone.then_some(opened)
 }
 

@@ -74,7 +74,11 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
             message(name, "content", value.clone())
         }
         // Gemini's word for its side; alone, it may also be the model's name.
-        "model" if value.as_str().is_some_and(|text| text.contains([' ', '\n']) || text.ends_with(['.', '!', '?'])) => {
+        "model"
+            if value
+                .as_str()
+                .is_some_and(|text| text.contains([' ', '\n']) || text.ends_with(['.', '!', '?'])) =>
+        {
             message("assistant", "content", value.clone())
         }
         _ => None,

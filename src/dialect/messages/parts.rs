@@ -156,7 +156,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             thought(thought_text(inner), inner)
         }
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
-        | "ToolCall" | "ToolCallBlock" => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
+        | "ToolCall" | "toolCall" | "ToolCallBlock" => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if server_tools::is_call_item(kind) => server_tools::item(kind, map).map_or(Piece::Nothing, Piece::Call),
         "tool_call_response"
         | "ToolCallResult"

@@ -23,7 +23,11 @@ pub(super) fn assemble(events: &[&Map<String, Value>]) -> Option<Map<String, Val
     if let Some(end) = end {
         return Some(end.clone());
     }
-    let mut out = events.iter().find_map(|event| object(event, "response")).cloned().unwrap_or_default();
+    let mut out = events
+        .iter()
+        .find_map(|event| object(event, "response"))
+        .cloned()
+        .unwrap_or_default();
     let mut items: BTreeMap<u64, Value> = BTreeMap::new();
     let mut texts: BTreeMap<u64, Map<String, Value>> = BTreeMap::new();
     for event in events {

@@ -143,7 +143,11 @@ fn texts_of_events() {
     assert_eq!(read(&format!("data:{one}\r\ndata:{two}")), whole, "no empty lines");
     assert_eq!(read(&format!("{one}\n{two}\n")), whole, "an object a line");
     let (begin, end) = one.split_at(11);
-    assert_eq!(read(&format!("data: {begin}\ndata: {end}\n\ndata: {two}\n\n")), whole, "two lines of data");
+    assert_eq!(
+        read(&format!("data: {begin}\ndata: {end}\n\ndata: {two}\n\n")),
+        whole,
+        "two lines of data"
+    );
     let cut = two.get(..20).unwrap_or_default();
     assert_eq!(read(&format!("data: {one}\n\ndata: {cut}")), (json!("I lo"), true));
     assert_eq!(read("data: the lake is cold"), (Value::Null, false));

@@ -57,7 +57,10 @@ pub(super) fn output(value: &Value) -> (Message, bool) {
 fn has_failed_by_its_head(text: &str) -> bool {
     // `Chunk ID`, `Wall time`, `Process exited with code 1`, `Original token count`, `Output:` in some order.
     let head = text.lines().take(6).take_while(|line| *line != "Output:" && *line != "Output");
-    let codes = head.filter_map(|line| line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code ")));
+    let codes = head.filter_map(|line| {
+        line.strip_prefix("Exit code: ")
+            .or_else(|| line.strip_prefix("Process exited with code "))
+    });
     let is_head = text.lines().take(8).any(|line| matches!(line, "Output:" | "Output"));
     is_head && codes.filter_map(|code| code.trim().parse::<i64>().ok()).any(|code| code != 0)
 }

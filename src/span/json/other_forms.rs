@@ -28,7 +28,9 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     } else if let Some(runs) = map.get("runs") {
         each(runs, langsmith::of_run)?
     } else if let Some(list @ Value::Array(spans)) = map.get("spans")
-        && spans.first().is_some_and(|span| span.get("context").is_some() || flat::is_span(span))
+        && spans
+            .first()
+            .is_some_and(|span| span.get("context").is_some() || flat::is_span(span))
         && !map.contains_key("processes")
     {
         each(list, of_span_or_trace)?
@@ -150,7 +152,10 @@ mod tests {
         for exported in [row, plain, python] {
             let spans = spans(&exported);
             let [one] = spans.as_slice() else { panic!("one span") };
-            assert_eq!((one.span_id.to_string().as_str(), one.parent, one.name.as_str()), (span, None, "chat"));
+            assert_eq!(
+                (one.span_id.to_string().as_str(), one.parent, one.name.as_str()),
+                (span, None, "chat")
+            );
             assert_eq!((one.start.0 % 1_000_000, one.end.0 - one.start.0), (1_000, 5_000));
             assert_eq!((one.status.is_error(), one.status.message.as_str()), (true, "no"));
             assert_eq!((one.scope.name.as_str(), one.attributes.text("n")), ("my.chat", Some("9")));

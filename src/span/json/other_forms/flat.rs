@@ -55,7 +55,9 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
         .or_else(|| get(map, &STATUS_CODE))
         .or(status.filter(|status| status.is_string()));
     let message = of_status(&["message", "description"]).or_else(|| get(map, &STATUS_MESSAGE));
-    let scope = ["scope", "instrumentation_scope", "instrumentationScope"].iter().find_map(|name| map.get(*name));
+    let scope = ["scope", "instrumentation_scope", "instrumentationScope"]
+        .iter()
+        .find_map(|name| map.get(*name));
     let scope = json!({
         "name": scope.and_then(|scope| scope.get("name")).or_else(|| map.get("ScopeName")).or(scope.filter(|scope| scope.is_string())),
         "version": scope.and_then(|scope| scope.get("version")).or_else(|| map.get("ScopeVersion")),
@@ -115,7 +117,9 @@ fn event(event: &Value) -> Option<Value> {
 /// `2`, `ERROR`, `STATUS_CODE_ERROR`, `StatusCode.ERROR`.
 fn status_code(value: &Value) -> u64 {
     let word = || value.as_str()?.rsplit(['_', '.']).next().map(str::to_ascii_uppercase);
-    value.as_u64().unwrap_or_else(|| word().map_or(0, |word| status_number(&word).into()))
+    value
+        .as_u64()
+        .unwrap_or_else(|| word().map_or(0, |word| status_number(&word).into()))
 }
 
 /// `1`, `INTERNAL`, `SPAN_KIND_INTERNAL`, `SpanKind.INTERNAL`.

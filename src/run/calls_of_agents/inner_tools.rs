@@ -1,0 +1,149 @@
+//! Tools that ran while one model call went on, which has nothing but the final answer.
+//!
+//! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything, records
+//! one call with the words that came last. A tool that ended before these words cannot have followed them.
+
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, Message, Role, ToolCall, ToolCallId, ToolUse};
+use crate::run::id::NodeId;
+use crate::run::node::Nodes;
+use crate::span::SpanId;
+use crate::trace::{Finding, FindingKind};
+
+/// Puts the calls of such tools, and their results, before the answer of the model call.
+pub(super) fn show(nodes: &mut Nodes) {
+    let tools = nodes.of_kind(Kind::Tool);
+    if tools.is_empty() {
+        return;
+    }
+    let calls = nodes.of_kind(Kind::Llm);
+    let shown = Shown::of(nodes, &calls);
+    let mut only_call: HashMap<NodeId, Option<NodeId>> = HashMap::default();
+    for call in &calls {
+        if let Some(parent) = nodes.parent(*call) {
+            let only = only_call.entry(parent).or_insert(Some(*call));
+            *only = only.filter(|known| known == call);
+        }
+    }
+    let above = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    let mut by_call: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
+    for tool in tools {
+        let own = above.known(tool).filter(|up| nodes.kind(*up) == Kind::Llm);
+        let beside = || nodes.parent(tool).and_then(|parent| only_call.get(&parent).copied().flatten());
+        let Some(call) = own.or_else(beside) else { continue };
+        if is_inside(nodes, tool, call, &shown) {
+            by_call.entry(call).or_default().push(tool);
+        }
+    }
+    for call in calls {
+        let Some(tools) = by_call.remove(&call) else { continue };
+        let (exchange, spans) = exchange(nodes, &tools);
+        let answer = nodes.get_mut(call).and_then(|node| node.operation.output_messages.as_mut());
+        if let Some(answer) = answer.filter(|list| is_answer(list)) {
+            let _ = answer.splice(0..0, exchange);
+            nodes.findings.extend(spans.into_iter().map(finding));
+        }
+    }
+}
+
+/// The calls that messages of any model call show.
+#[derive(Default)]
+struct Shown {
+    ids: HashSet<String>,
+    names: HashSet<String>,
+    /// The tools of calls without an id.
+    names_without_id: HashSet<String>,
+    /// Whether there is a result that says of which call it is in no way.
+    has_nameless_result: bool,
+}
+
+impl Shown {
+    fn of(nodes: &Nodes, calls: &[NodeId]) -> Self {
+        let mut out = Self::default();
+        for operation in calls.iter().filter_map(|call| Some(&nodes.get(*call)?.operation)) {
+            let said = operation.output_messages.iter().flatten();
+            for message in said.chain(operation.input_messages.as_deref().unwrap_or_default()) {
+                for call in &message.tool_calls {
+                    match call.recorded_id() {
+                        Some(id) => add(&mut out.ids, id),
+                        None => add(&mut out.names_without_id, &call.name),
+                    }
+                    add(&mut out.names, &call.name);
+                }
+                match (&message.tool_call_id, &message.name) {
+                    _ if message.role != Role::Tool => {}
+                    (Some(id), _) => add(&mut out.ids, id),
+                    (None, Some(name)) => add(&mut out.names_without_id, name),
+                    (None, None) => out.has_nameless_result = true,
+                }
+            }
+        }
+        out
+    }
+
+    fn may_have(&self, tool: &ToolUse) -> bool {
+        let is_named = |names: &HashSet<String>| tool.name.as_ref().is_some_and(|name| names.contains(name));
+        self.has_nameless_result
+            || is_named(&self.names_without_id)
+            || match &tool.call_id {
+                Some(id) => self.ids.contains(id),
+                None => is_named(&self.names),
+            }
+    }
+}
+
+fn add(to: &mut HashSet<String>, text: &str) {
+    if !to.contains(text) {
+        let _ = to.insert(text.to_owned());
+    }
+}
+
+/// Whether a message list is an answer in words alone.
+fn is_answer(list: &[Message]) -> bool {
+    matches!(list, [answer] if answer.role == Role::Assistant && answer.has_words() && answer.tool_calls.is_empty())
+}
+
+/// Whether a tool that no message shows ran while the call went on.
+fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &Shown) -> bool {
+    let (Some(tool), Some(call)) = (nodes.get(tool), nodes.get(call)) else {
+        return false;
+    };
+    let Some(used) = tool.operation.tool.as_deref().filter(|used| used.name.is_some()) else {
+        return false;
+    };
+    let ended = tool.end.zip(call.end).is_some_and(|(tool, call)| tool <= call);
+    call.agent_turn.is_none() && !shown.may_have(used) && ended && tool.start > call.start
+}
+
+/// The turn that asked for the tools, and their results. One after the other is how most clients run what was asked for at once.
+fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
+    let mut asking = Message {
+        role: Role::Assistant,
+        ..Message::default()
+    };
+    let (mut results, mut spans) = (Vec::new(), Vec::new());
+    for tool in tools.iter().filter_map(|tool| nodes.get(*tool)) {
+        let Some(used) = tool.operation.tool.as_deref() else { continue };
+        asking.tool_calls.push(ToolCall {
+            id: used.call_id.clone().map(ToolCallId::Recorded),
+            name: used.name.clone().unwrap_or_default(),
+            arguments: used.arguments.clone(),
+            ..ToolCall::default()
+        });
+        results.push(Message {
+            role: Role::Tool,
+            name: used.name.clone(),
+            tool_call_id: used.call_id.clone(),
+            result: used.result.clone().map(Into::into),
+            ..Message::default()
+        });
+        spans.push(tool.span_id);
+    }
+    results.insert(0, asking);
+    (results, spans)
+}
+
+fn finding(tool: SpanId) -> Finding {
+    let detail = "it ran while a model call went on that has only its last words: a turn before these is taken for the one that asked";
+    Finding::new(Some(tool), FindingKind::AmbiguousCall, detail)
+}
