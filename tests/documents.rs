@@ -19,6 +19,7 @@ mod options;
 mod runs;
 mod session_files;
 mod session_variations;
+mod session_versions;
 mod sessions;
 mod unknown_dialects;
 mod way_back;

@@ -195,7 +195,7 @@ fn sub_agents_between_the_lines_of_a_session_are_found_by_their_prompts() {
 }
 
 /// What happened in a session of any client whose lines are given as they are.
-fn told_by(name: &str, lines: &[serde_json::Value]) -> Vec<serde_json::Value> {
+pub(crate) fn told_by(name: &str, lines: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join(name);
     let written: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -209,7 +209,7 @@ fn told_by(name: &str, lines: &[serde_json::Value]) -> Vec<serde_json::Value> {
 }
 
 /// The question of a run.
-fn question(document: &serde_json::Value) -> &str {
+pub(crate) fn question(document: &serde_json::Value) -> &str {
     let steps = document["steps"].as_array().expect("steps");
     let asked = steps.iter().find(|step| step["step_type"] == "user_input");
     asked.and_then(|step| step["content"].as_str()).unwrap_or_default()

@@ -1,6 +1,6 @@
 //! When the arguments of two calls mean the same.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.
 pub(super) fn same_value(a: &Value, b: &Value) -> bool {
@@ -30,7 +30,7 @@ pub(super) enum Fit {
 }
 
 pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
-    let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    let empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
     match (tool, call) {
         (None, None) => Fit::Same,
         (None, Some(call)) | (Some(call), None) => {
@@ -45,8 +45,9 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
                 return Fit::Same;
             }
             match (tool, call) {
+                (tool, Value::Object(named)) if fit_by_position(tool, named) => Fit::Part,
                 (Value::Object(x), Value::Object(y)) => {
-                    let part = |small: &serde_json::Map<String, Value>, large: &serde_json::Map<String, Value>| {
+                    let part = |small: &Map<String, Value>, large: &Map<String, Value>| {
                         !small.is_empty()
                             && small
                                 .iter()
@@ -72,6 +73,35 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
     }
 }
 
+/// Whether arguments without names, as Python has them (`["Rome"]`, `{"args": ["Rome"], "kwargs": {}}`), have the values of the named ones.
+fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
+    let none = Map::new();
+    let (positional, by_name) = match tool {
+        Value::Array(items) => (items, &none),
+        Value::Object(map) => match (map.get("args"), map.get("kwargs"), map.len()) {
+            (Some(Value::Array(items)), Some(Value::Object(by_name)), 2) => (items, by_name),
+            (Some(Value::Array(items)), None | Some(Value::Null), 1 | 2) => (items, &none),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let in_order = named
+        .iter()
+        .filter(|(name, _)| !by_name.contains_key(*name))
+        .map(|(_, value)| value);
+    // Names may have been sorted. Few tools have more arguments than this.
+    let is_among = |item: &Value| named.values().take(MOST).any(|value| same_value(item, value));
+    let fits = positional.iter().zip(in_order).all(|(one, other)| same_value(one, other)) || positional.iter().take(MOST).all(is_among);
+    !positional.is_empty()
+        && positional.len() + by_name.len() <= named.len()
+        && fits
+        && by_name
+            .iter()
+            .all(|(name, value)| named.get(name).is_some_and(|other| same_value(value, other)))
+}
+
+const MOST: usize = 16;
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -84,5 +114,9 @@ mod tests {
         assert_eq!(fit(Some(&json!({"b": 1.0, "a": 2})), Some(&json!({"a": 2, "b": 1}))), Fit::Same);
         assert_eq!(fit(Some(&json!({"a": 1})), Some(&json!({"a": 2}))), Fit::Other);
         assert_eq!(fit(None, Some(&json!({"a": 2}))), Fit::Unknown);
+        let call = json!({"hotel": "B", "nights": 2});
+        assert_eq!(fit(Some(&json!(["B", 2])), Some(&call)), Fit::Part);
+        assert_eq!(fit(Some(&json!({"args": ["B"], "kwargs": {"nights": 2}})), Some(&call)), Fit::Part);
+        assert_eq!(fit(Some(&json!(["C", 2])), Some(&call)), Fit::Other);
     }
 }

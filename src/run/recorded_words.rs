@@ -18,16 +18,28 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
                 output,
                 input_messages,
                 output_messages,
+                raw_response,
                 ..
             } = &mut *node.operation;
             if output_messages.is_none() {
                 *output_messages = words(output, Direction::Output);
+            }
+            // A response whose answer is blank: all tokens went into thoughts that nobody may read.
+            if output_messages.is_none() && raw_response.is_none() && is_blank_response(output) {
+                *raw_response = std::mem::take(output).get().cloned();
             }
             if input_messages.is_none() {
                 *input_messages = words(input, Direction::Input).map(Into::into);
             }
         }
     }
+}
+
+fn is_blank_response(recorded: &Recorded) -> bool {
+    let Some(value @ Value::Object(members)) = recorded.get() else {
+        return false;
+    };
+    members.contains_key("choices") && messages::is_read(value, Direction::Output)
 }
 
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.

@@ -122,6 +122,9 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     if kind == "session.start" && has("data") {
         return Some((Client::CopilotCli, get::text(value, "/data/sessionId")));
     }
+    if super::claude_code::printed::is_line(value) {
+        return Some((Client::ClaudeCode, get::text(value, "/session_id")));
+    }
     // Before it had an envelope.
     if kind.is_empty() && has("id") && has("timestamp") && has("instructions") {
         return Some((Client::Codex, get::text(value, "/id")));

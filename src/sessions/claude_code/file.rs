@@ -52,6 +52,11 @@ impl File {
         self.others.get_mut(index)
     }
 
+    /// The name of the file is not that of its session.
+    pub(super) fn is_of(&mut self, session: &str) {
+        session.clone_into(&mut self.own.thread.id);
+    }
+
     pub(super) fn finish(self) -> impl Iterator<Item = Thread> {
         std::iter::once(self.own).chain(self.others).map(Reader::finish)
     }

@@ -5,6 +5,7 @@
 
 mod agents;
 mod file;
+pub(super) mod printed;
 mod reader;
 mod request;
 mod thread;
@@ -17,6 +18,7 @@ use super::lines;
 use super::recording::Recorded;
 use agents::Agents;
 use file::File;
+use printed::Printed;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
@@ -27,7 +29,15 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
     for path in mains.into_iter().chain(subs) {
         let mut file = File::new(path);
-        let left = lines::each(path, limit, |line| file.line(&line, &mut agents))?;
+        let mut printed = Printed::default();
+        let left = lines::each(path, limit, |line| {
+            if let Some(line) = printed.line(line) {
+                file.line(&line, &mut agents);
+            }
+        })?;
+        if let Some(session) = printed.session() {
+            file.is_of(session);
+        }
         out.left.push((path.clone(), left));
         threads.extend(file.finish().map(|thread| (path, thread)));
     }

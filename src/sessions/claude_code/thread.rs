@@ -49,6 +49,9 @@ impl Reader {
             if let Some(id) = get::text(line, "/agentId") {
                 id.clone_into(&mut thread.id);
             }
+            if let Some(call) = get::text(line, "/parent_tool_use_id") {
+                thread.under = Some(Under::Call(call.to_owned()));
+            }
         }
         match get::text(line, "/type").unwrap_or_default() {
             "user" => user::line(self, line, agents),
