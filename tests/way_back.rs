@@ -1193,6 +1193,10 @@ const BESIDE: &[(&str, &str)] = &[
         "a handoff's target is its state, and not the arguments of a call",
     ),
     (
+        "made-told-in-odd-places/5b8efff798038103d269000000930003.contextforge.json",
+        "a tool that a call dispatched is below it, and so came before its last words",
+    ),
+    (
         "made-told-in-odd-places/5b8efff798038103d269000000930004.atif.json",
         "a handoff's target is its state, and not the arguments of a call",
     ),

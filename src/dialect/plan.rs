@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use super::conditions::Conditions;
 use super::framework::Framework;
 use super::rule::{Codec, Condition, Field, Rule};
-use super::rule_index::RuleIndex;
+use super::rule_index::{RuleIndex, head};
 use crate::hash::{HashMap, HashSet, Keyed};
 use crate::operation::Kind;
 use crate::span::Span;
@@ -172,6 +172,7 @@ impl Plan {
         // A key that no dialect reads on such a span, whether or not one has keys that begin like it.
         let keyed = places.iter().filter_map(|place| Some((*place, keys.get(*place)?)));
         let keyed: Vec<(usize, &String, bool)> = keyed.map(|(place, key)| (place, key, !conditions.claim(key))).collect();
+        let heads_of_agents = heads_of_agents(rules, &keyed);
         let is_of_nobody = keyed.iter().all(|(.., unclaimed)| *unclaimed);
         for (place, key, unclaimed) in keyed {
             for (index, rule) in rules.exact(key) {
@@ -198,7 +199,10 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign || is_of_nobody && !rule.has_words();
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        let may_be = suffixed.is_of_operation || rule.field.is_content() || is_of_scope(key, &span.scope.name);
+                        let may_be = suffixed.is_of_operation
+                            || rule.field.is_content()
+                            || is_of_scope(key, &span.scope.name)
+                            || heads_of_agents.contains(head(key));
                         looks.push(look.with_foreign(foreign && may_be || !foreign && unclaimed && rule.field.is_known_by_shape()));
                     }
                     continue;
@@ -242,10 +246,23 @@ impl Plan {
     }
 }
 
+/// First parts of keys that no dialect has, where another key with it names a model, a tool or what was said: `acme.prompt_tokens` counts
+/// tokens of a model call beside `acme.request.model`.
+fn heads_of_agents<'k>(rules: &RuleIndex, keyed: &[(usize, &'k String, bool)]) -> HashSet<&'k str> {
+    let marks = |key: &str| {
+        let mut found = rules.suffixed(key).rules;
+        found.any(|(_, rule)| {
+            rule.field.is_content() || matches!(rule.field, Field::ModelRequested | Field::ModelResponse | Field::ToolName)
+        })
+    };
+    let foreign = keyed.iter().map(|(_, key, _)| *key).filter(|key| !rules.knows_head(key));
+    foreign.filter(|key| marks(key)).map(|key| head(key)).collect()
+}
+
 /// Whether the first part of a key names the instrumented package, as the scope does: `crewai.task.agent` of
 /// `opentelemetry.instrumentation.crewai`.
 fn is_of_scope(key: &str, scope: &str) -> bool {
-    let head = key.split(['.', ':']).next().unwrap_or(key);
+    let head = head(key);
     scope.split(['.', '/', '-', '_', '@']).any(|part| part.eq_ignore_ascii_case(head))
 }
 

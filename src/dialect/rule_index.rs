@@ -270,6 +270,6 @@ const GENERAL: [&str; 24] = [
 ];
 
 /// The part of a key before the first dot or colon: every rule for a prefix is filed under it.
-fn head(key: &str) -> &str {
+pub(super) fn head(key: &str) -> &str {
     key.split(['.', ':']).next().unwrap_or(key)
 }

@@ -25,7 +25,9 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
                 *output_messages = words(output, Direction::Output);
             }
             // A response whose answer is blank: all tokens went into thoughts that nobody may read.
-            if output_messages.is_none() && raw_response.is_none() && is_blank_response(output) {
+            let is_silent = output_messages.as_ref().is_none_or(|list| list.iter().all(Message::is_blank));
+            let is_body = raw_response.as_ref().is_none_or(|raw| output.get() == Some(raw));
+            if is_silent && is_body && is_blank_response(output) {
                 *raw_response = std::mem::take(output).get().cloned();
             }
             if input_messages.is_none() {

@@ -1,7 +1,7 @@
 //! Tools that ran while one model call went on, which has nothing but the final answer.
 //!
 //! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything, records
-//! one call with the words that came last. A tool that ended before these words cannot have followed them.
+//! one call with the words that came last, and the tools below it. A tool that ended before these words cannot have followed them.
 
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall, ToolCallId, ToolUse};
@@ -18,19 +18,12 @@ pub(super) fn show(nodes: &mut Nodes) {
     }
     let calls = nodes.of_kind(Kind::Llm);
     let shown = Shown::of(nodes, &calls);
-    let mut only_call: HashMap<NodeId, Option<NodeId>> = HashMap::default();
-    for call in &calls {
-        if let Some(parent) = nodes.parent(*call) {
-            let only = only_call.entry(parent).or_insert(Some(*call));
-            *only = only.filter(|known| known == call);
-        }
-    }
     let above = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     let mut by_call: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
     for tool in tools {
-        let own = above.known(tool).filter(|up| nodes.kind(*up) == Kind::Llm);
-        let beside = || nodes.parent(tool).and_then(|parent| only_call.get(&parent).copied().flatten());
-        let Some(call) = own.or_else(beside) else { continue };
+        let Some(call) = above.known(tool).filter(|up| nodes.kind(*up) == Kind::Llm) else {
+            continue;
+        };
         if is_inside(nodes, tool, call, &shown) {
             by_call.entry(call).or_default().push(tool);
         }

@@ -46,7 +46,7 @@ impl<'s> Conversation<'s> {
             self.text_arguments |= is_text;
             self.seen += 1;
             if message.role == Role::Tool {
-                self.result(&item, message);
+                self.result(&item, message)?;
                 continue;
             }
             let is_given = is_given || self.is_no_target(&item);
@@ -86,11 +86,9 @@ impl<'s> Conversation<'s> {
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits.
-    fn result(&mut self, at: &At<'_>, mut message: Message) {
+    fn result(&mut self, at: &At<'_>, mut message: Message) -> Result<()> {
         let Some(open) = self.dialogue.answered(message.tool_call_id.as_deref()) else {
-            let detail = "no call before it waits for this result: the model was given it all the same";
-            self.builder.note(&at.path, NoteKind::ByPosition, detail);
-            return self.dialogue.hear(message, at);
+            return Err(at.refuse("no call before it waits for this result"));
         };
         if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
             self.builder.note(
@@ -103,7 +101,7 @@ impl<'s> Conversation<'s> {
         message.tool_call_id = message.tool_call_id.or_else(|| call_id.clone());
         message.name.get_or_insert_with(|| open.call.name.clone());
         if message.content() == NO_RESULT {
-            return;
+            return Ok(());
         }
         let text = message.content();
         let opened = serde_json::from_str::<Value>(&text).ok();
@@ -115,6 +113,7 @@ impl<'s> Conversation<'s> {
         };
         let id = self.builder.id_at(None, at);
         self.dialogue.result(id, &open, message, answer, self.builder);
+        Ok(())
     }
 
     /// The row is written as `prompt` and `completion`.
