@@ -9,6 +9,7 @@ mod bedrock;
 mod chat;
 mod gemini;
 mod ollama;
+mod piece;
 mod responses;
 
 use serde_json::{Map, Value};
@@ -18,8 +19,7 @@ use super::mend::{self, Mended};
 /// The response that a list of chunks or events spells; `None` for any other value.
 pub(super) fn response(value: &Value) -> Option<Value> {
     let items = value.as_array()?;
-    let pieces: Vec<&Map<String, Value>> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
-    let first = pieces.first()?;
+    let first = items.first()?.as_object()?;
     let assemble = if first.contains_key("choices") {
         chat::assemble
     } else if first.contains_key("candidates") {
@@ -35,6 +35,7 @@ pub(super) fn response(value: &Value) -> Option<Value> {
     } else {
         return None;
     };
+    let pieces: Vec<&Map<String, Value>> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
     assemble(&pieces).map(Value::Object)
 }
 
@@ -76,46 +77,6 @@ pub(super) fn response_of_text(text: &str, mended: &mut Mended) -> Option<Value>
         mended.cut = true;
     }
     Some(whole)
-}
-
-/// Appends a piece of text to a member.
-fn append(to: &mut Map<String, Value>, key: &str, piece: &str) {
-    match to.get_mut(key) {
-        Some(Value::String(text)) => text.push_str(piece),
-        _ => {
-            let _ = to.insert(key.to_owned(), piece.into());
-        }
-    }
-}
-
-/// Sets the members that a later piece has; its nulls are no values.
-fn update(to: &mut Map<String, Value>, from: &Map<String, Value>) {
-    for (key, value) in from {
-        if !value.is_null() || !to.contains_key(key) {
-            let _ = to.insert(key.clone(), value.clone());
-        }
-    }
-}
-
-/// Arguments that came in pieces, as their value if they are whole.
-fn arguments(text: &str) -> Value {
-    if text.is_empty() {
-        return Value::Object(Map::new());
-    }
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
-}
-
-/// The number of a choice, a block or an item.
-fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
-    map.get(key).and_then(Value::as_u64)
-}
-
-fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    map.get(key).and_then(Value::as_str)
-}
-
-fn object<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Map<String, Value>> {
-    map.get(key).and_then(Value::as_object)
 }
 
 #[cfg(test)]

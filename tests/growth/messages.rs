@@ -132,5 +132,10 @@ fn events_of_one_answer() {
 
 #[test]
 fn broken_events_of_one_answer() {
-    grows_evenly(|count| (stream(&"data: {\"choices\":\n".repeat(count)), Vec::new()));
+    grows_evenly(|count| {
+        (
+            stream(&"data: {\"choices\":\n".repeat(usize::try_from(count).unwrap_or_default())),
+            Vec::new(),
+        )
+    });
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{append, arguments, number, object, text, update};
+use super::piece::{append, arguments, number, object, text, update};
 
 /// Whether an object is such an event.
 pub(super) fn is_event(event: &Map<String, Value>) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{append, arguments, number, object, text, update};
+use super::piece::{append, arguments, number, object, text, update};
 
 const EVENTS: [&str; 6] = [
     "messageStart",

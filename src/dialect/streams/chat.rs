@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{append, number, text, update};
+use super::piece::{append, number, text, update};
 use crate::hash::HashMap;
 
 /// What a chunk has a piece of; other members of a delta are whole.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{number, object, update};
+use super::piece::{number, object, update};
 
 /// The response of the chunks; `None` for one response.
 pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Value>> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{append, object, text, update};
+use super::piece::{append, object, text, update};
 
 /// The response of the chunks; `None` for one response.
 pub(super) fn assemble(chunks: &[&Map<String, Value>]) -> Option<Map<String, Value>> {

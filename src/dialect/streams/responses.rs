@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{append, number, object, text};
+use super::piece::{append, number, object, text};
 
 /// Whether an object is such an event.
 pub(super) fn is_event(event: &Map<String, Value>) -> bool {
