@@ -248,7 +248,8 @@ mod tests {
         );
         let row = json!({"id": "a", "trace_id": "3e28", "type": "GENERATION", "start_time": "2026-09-21 14:13:20.000", "parent_observation_id": "z"});
         let mut sent = observation("a", "GENERATION", None);
-        sent["metadata"] = json!({"attributes": r#"{"gen_ai.tool.name": "w"}"#, "scope": {"name": "my.chat", "version": "1"}, "other": 1});
+        let metadata = json!({"attributes": r#"{"gen_ai.tool.name": "w"}"#, "scope": {"name": "my.chat", "version": "1"}, "other": 1});
+        let _ = sent.as_object_mut().expect("an object").insert("metadata".to_owned(), metadata);
         let sent = self::spans(&json!({"data": [sent]}));
         assert_eq!(sent.first().map(|span| span.scope.name.as_str()), Some("my.chat"));
         let attributes = sent.first().map(|span| &span.attributes);

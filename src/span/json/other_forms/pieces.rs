@@ -104,14 +104,14 @@ pub(super) fn moment(value: &Value) -> Option<String> {
     Some(whole.saturating_mul(unit(whole)).to_string())
 }
 
-/// How many nanoseconds the unit of a time has.
+/// How many nanoseconds the unit of a time has: that of seconds, milliseconds, microseconds or nanoseconds with this many digits.
 fn unit(time: u64) -> u64 {
-    match time {
-        ..100_000_000_000 => 1_000_000_000,
-        ..100_000_000_000_000 => 1_000_000,
-        ..100_000_000_000_000_000 => 1_000,
-        _ => 1,
-    }
+    const UNITS: [(u64, u64); 3] = [
+        (100_000_000_000, 1_000_000_000),
+        (100_000_000_000_000, 1_000_000),
+        (100_000_000_000_000_000, 1_000),
+    ];
+    UNITS.iter().find(|(end, _)| time < *end).map_or(1, |(_, nanos)| *nanos)
 }
 
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
