@@ -387,15 +387,17 @@ fn parameters(at: &At<'_>) -> Result<Map<String, Value>> {
     Ok(out)
 }
 
-/// Inspect counts what a cache took or gave beside the input.
+/// Inspect counts what a cache took or gave beside the input; before 0.3.185 in it, for some providers, as its total shows.
 fn usage(counts: Option<&Value>) -> TokenCount {
     let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
     let (read, write) = (count("input_tokens_cache_read"), count("input_tokens_cache_write"));
     let cached = read.unwrap_or(0).saturating_add(write.unwrap_or(0));
+    let (input, output, total) = (count("input_tokens"), count("output_tokens"), count("total_tokens"));
+    let is_in_it = total.is_some() && total == input.zip(output).map(|(input, output)| input.saturating_add(output));
     TokenCount {
-        input: count("input_tokens").map(|input| input.saturating_add(cached)),
-        output: count("output_tokens"),
-        total: count("total_tokens"),
+        input: input.map(|input| if is_in_it { input } else { input.saturating_add(cached) }),
+        output,
+        total,
         cache_read: read,
         cache_write: write,
         reasoning: count("reasoning_tokens"),
@@ -422,4 +424,24 @@ pub(super) fn judgement(name: Option<&str>, score: &Value) -> Option<Evaluation>
         explanation: text(score.get("explanation")),
         annotator_kind: text(score.pointer("/metadata/annotator_kind")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_shows_whether_the_input_has_what_the_cache_gave() {
+        let input = |total: u64| {
+            usage(Some(
+                &json!({"input_tokens": 6, "output_tokens": 5, "total_tokens": total, "input_tokens_cache_read": 4}),
+            ))
+            .input
+        };
+        assert_eq!((input(15), input(11)), (Some(10), Some(6)));
+        assert_eq!(
+            usage(Some(&json!({"input_tokens": 6, "input_tokens_cache_read": 4}))).input,
+            Some(10)
+        );
+    }
 }
