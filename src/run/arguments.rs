@@ -89,9 +89,10 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
         .iter()
         .filter(|(name, _)| !by_name.contains_key(*name))
         .map(|(_, value)| value);
-    // Names may have been sorted. Few tools have more arguments than this.
+    // Names may have been sorted.
     let is_among = |item: &Value| named.values().take(MOST).any(|value| same_value(item, value));
-    let fits = positional.iter().zip(in_order).all(|(one, other)| same_value(one, other)) || positional.iter().take(MOST).all(is_among);
+    let fits = positional.iter().zip(in_order).all(|(one, other)| same_value(one, other))
+        || positional.len() <= MOST && positional.iter().all(is_among);
     !positional.is_empty()
         && positional.len() + by_name.len() <= named.len()
         && fits
@@ -100,6 +101,7 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
             .all(|(name, value)| named.get(name).is_some_and(|other| same_value(value, other)))
 }
 
+/// So many arguments are looked for in another order than theirs.
 const MOST: usize = 16;
 
 #[cfg(test)]

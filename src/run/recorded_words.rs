@@ -41,7 +41,7 @@ fn is_blank_response(recorded: &Recorded) -> bool {
     let Some(value @ Value::Object(members)) = recorded.get() else {
         return false;
     };
-    members.contains_key("choices") && messages::is_read(value, Direction::Output)
+    members.contains_key("choices") && messages::is_read(value, Direction::Output) && messages::read(value, Direction::Output).is_none()
 }
 
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.

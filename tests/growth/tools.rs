@@ -270,3 +270,22 @@ fn sub_agents_of_one_name() {
         })
     });
 }
+
+#[test]
+fn tools_below_one_call_with_its_last_words() {
+    grows_evenly(|count| {
+        let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": "done"}]}]).to_string();
+        let mut spans = vec![span(0, None, &[CHAT, ("gen_ai.output.messages", &answer)])];
+        spans.extend((1..count).map(|number| {
+            let arguments = json!({ "n": number }).to_string();
+            let ran = [
+                TOOL,
+                ("gen_ai.tool.name", "t"),
+                ("gen_ai.tool.call.arguments", &arguments),
+                ("gen_ai.tool.call.result", "r"),
+            ];
+            span(number, Some(0), &ran)
+        }));
+        (spans, Vec::new())
+    });
+}

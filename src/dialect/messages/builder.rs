@@ -71,7 +71,7 @@ impl Builder {
                     list.into_iter().for_each(|call| self.call(call));
                 }
                 None => match parts::printed_blocks(text) {
-                    Some(blocks) => self.tool_content(&Value::Array(blocks)),
+                    Some(blocks) => parts::set_result(&mut self.message, &Value::Array(blocks)),
                     None => self.message.parts.push(Part::Text(text.to_owned())),
                 },
             }

@@ -7,7 +7,7 @@ use super::direction::Direction;
 use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
-use super::{calls, classes, parts, server_tools};
+use super::{calls, classes, parts, responses, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::operation::{Message, Role};
@@ -282,13 +282,13 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     {
         return with_system(map, any(input, context));
     }
-    if is_empty_response(map) {
+    if responses::is_empty(map) {
         return Some(Vec::new());
     }
     if let Some(Value::Array(choices)) = map.get("choices") {
         let messages = numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
         // All tokens may have gone into thoughts that nobody may read.
-        return messages.or_else(|| is_whole_response(map).then(Vec::new));
+        return messages.or_else(|| responses::is_whole(map).then(Vec::new));
     }
     if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
@@ -320,12 +320,18 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         && !map.contains_key("role")
     {
         let messages = any(output, context.output()).map(|messages| answers(messages, false));
-        return messages.or_else(|| is_whole_response(map).then(Vec::new));
+        return messages.or_else(|| responses::is_whole(map).then(Vec::new));
     }
     if direction == Direction::Output
-        && let Some(messages) = of_response(map, context)
+        && let Some(messages) = responses::texts(map)
     {
         return Some(messages);
+    }
+    // Bedrock's Converse.
+    if direction == Direction::Output
+        && let Some(message @ Value::Object(_)) = map.get("output").and_then(|output| output.get("message"))
+    {
+        return any(message, context);
     }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
@@ -374,39 +380,6 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     None
 }
 
-/// The answers in a response of an API with members of its own: Bedrock's Converse, and models of Amazon, Meta, Mistral and AI21
-/// behind Bedrock; watsonx; Hugging Face; Ollama's `/api/generate`; Vertex AI's predictions.
-fn of_response(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
-    if let Some(message @ Value::Object(_)) = map.get("output").and_then(|output| output.get("message")) {
-        return any(message, context);
-    }
-    let texts = |list: &str, pointer: &str| -> Option<Vec<Message>> {
-        let items = map.get(list)?.as_array()?;
-        let text = |item: &Value| Some(of_text(item.pointer(pointer)?.as_str()?, Direction::Output));
-        items.iter().all(|item| text(item).is_some()).then(|| numbered(items, text))?
-    };
-    let lists = [
-        ("results", "/outputText"),
-        ("results", "/generated_text"),
-        ("outputs", "/text"),
-        ("completions", "/data/text"),
-        ("predictions", "/content"),
-    ];
-    if let Some(messages) = lists.iter().find_map(|(list, pointer)| texts(list, pointer)) {
-        return Some(messages);
-    }
-    let is_generated = |key: &str| match key {
-        "generation" => map.contains_key("generation_token_count") || map.contains_key("stop_reason"),
-        "response" => map.contains_key("done"),
-        _ => true,
-    };
-    ["generation", "response", "generated_text"]
-        .into_iter()
-        .filter(|key| is_generated(key))
-        .find_map(|key| map.get(key)?.as_str())
-        .map(|text| of_text(text, Direction::Output))
-}
-
 /// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.
 fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     let args = map.get("args")?.as_array()?;
@@ -422,26 +395,6 @@ fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Messag
         _ => None,
     };
     among.or_else(named).or_else(only)
-}
-
-/// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.
-fn is_empty_response(map: &Map<String, Value>) -> bool {
-    let is_empty = |key: &str| map.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
-    let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
-    is_empty("choices") && has_any(&["model", "usage", "object"])
-        || is_empty("candidates")
-            && has_any(&[
-                "promptFeedback",
-                "prompt_feedback",
-                "usageMetadata",
-                "usage_metadata",
-                "modelVersion",
-            ])
-}
-
-/// Whether an object with choices or output is a response of OpenAI's APIs, be what it has blank.
-fn is_whole_response(map: &Map<String, Value>) -> bool {
-    ["model", "usage", "object"].iter().any(|key| map.contains_key(*key))
 }
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {

@@ -12,10 +12,12 @@ mod classes;
 mod containers;
 mod direction;
 mod flattened;
+mod media;
 mod member;
 mod object;
 mod parts;
 mod python_repr;
+mod responses;
 mod server_tools;
 mod system;
 

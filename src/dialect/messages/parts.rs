@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use super::media::media;
 use super::member::{first, has_any, text};
 use super::{calls, server_tools};
 use crate::dialect::{mend, python};
-use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// What one block is.
@@ -86,7 +86,7 @@ pub(super) fn is_block(value: &Value) -> bool {
 
 /// Content blocks as Python prints a list of them, dictionaries or objects: `[{'type': 'text', ..}]`, `[TextContent(type='text', ..)]`.
 pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
-    let begins = ["[{'type': '", "[TextContent(type='", "[TextBlock(", "[{\"type\": '"];
+    let begins = ["[{'type': '", "[TextContent(type='", "[TextBlock("];
     let start = text.trim_start();
     if !begins.iter().any(|begin| start.starts_with(begin)) {
         return None;
@@ -177,7 +177,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             transcript(map).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
         }
         "image_url" | "image" | "input_image" | "input_audio" | "output_audio" | "audio" | "video" | "document" | "file" | "input_file"
-        | "blob" | "uri" | "image-data" | "media" => media(kind, map),
+        | "blob" | "uri" | "image-data" | "media" => Piece::Part(media(kind, map).into()),
         _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
     }
 }
@@ -219,11 +219,9 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         ("media", "image"),
     ] {
         if let Some(Value::Object(inner)) = map.get(key) {
-            let mut piece = media(modality, inner);
-            if let Piece::Part(Part::Media(media)) = &mut piece {
-                media.raw = Value::Object(map.clone());
-            }
-            return piece;
+            let mut found = media(modality, inner);
+            found.raw = Value::Object(map.clone());
+            return Piece::Part(found.into());
         }
     }
     if let Some(Value::String(content)) = map.get("content") {
@@ -416,62 +414,4 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
 pub(in crate::dialect) fn json_block(items: &[Value]) -> Option<&Value> {
     let [Value::Object(only)] = items else { return None };
     only.get("json").filter(|_| only.len() == 1)
-}
-
-fn media(kind: &str, map: &Map<String, Value>) -> Piece {
-    let mut media = Media {
-        raw: Value::Object(map.clone()),
-        ..Media::default()
-    };
-    media.modality = text(map, &["modality"]).unwrap_or_else(|| {
-        if kind.contains("image") {
-            "image"
-        } else if kind.contains("audio") {
-            "audio"
-        } else if kind.contains("video") {
-            "video"
-        } else if kind == "document" {
-            "document"
-        } else {
-            "file"
-        }
-        .to_owned()
-    });
-    collect_media(&Value::Object(map.clone()), &mut media, 0);
-    if let Some(mime) = &media.mime_type
-        && media.modality == "file"
-        && let Some((major, _)) = mime.split_once('/')
-        && matches!(major, "image" | "audio" | "video")
-    {
-        major.clone_into(&mut media.modality);
-    }
-    Piece::Part(media.into())
-}
-
-/// Finds the URL, the bytes and the type wherever the client nests them.
-fn collect_media(value: &Value, media: &mut Media, depth: usize) {
-    match value {
-        Value::Object(map) if depth < 5 => {
-            for (key, inner) in map {
-                match (key.as_str(), inner) {
-                    ("url" | "uri" | "fileUri" | "file_uri" | "image_url", Value::String(url)) => {
-                        let _ = media.uri.get_or_insert_with(|| url.clone());
-                    }
-                    ("mime_type" | "mimeType" | "media_type" | "mediaType" | "contentType", Value::String(mime)) => {
-                        let _ = media.mime_type.get_or_insert_with(|| mime.clone());
-                    }
-                    ("data" | "content" | "base64" | "bytes" | "image", Value::String(data)) => {
-                        if data.starts_with("data:") || data.starts_with("http") {
-                            let _ = media.uri.get_or_insert_with(|| data.clone());
-                        } else {
-                            let _ = media.base64.get_or_insert_with(|| data.clone());
-                        }
-                    }
-                    (_, inner @ Value::Object(_)) => collect_media(inner, media, depth + 1),
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
-    }
 }

@@ -3,8 +3,9 @@
 //! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything, records
 //! one call with the words that came last, and the tools below it. A tool that ended before these words cannot have followed them.
 
+use super::unseen_calls::call_and_result;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Message, Role, ToolCall, ToolCallId, ToolUse};
+use crate::operation::{Kind, Message, Role, ToolUse};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 use crate::span::SpanId;
@@ -12,18 +13,17 @@ use crate::trace::{Finding, FindingKind};
 
 /// Puts the calls of such tools, and their results, before the answer of the model call.
 pub(super) fn show(nodes: &mut Nodes) {
-    let tools = nodes.of_kind(Kind::Tool);
-    if tools.is_empty() {
+    let above = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    let call_above = |tool: &NodeId| above.known(*tool).filter(|up| nodes.kind(*up) == Kind::Llm);
+    let tools = nodes.of_kind(Kind::Tool).into_iter();
+    let below: Vec<(NodeId, NodeId)> = tools.filter_map(|tool| Some((tool, call_above(&tool)?))).collect();
+    if below.is_empty() {
         return;
     }
     let calls = nodes.of_kind(Kind::Llm);
     let shown = Shown::of(nodes, &calls);
-    let above = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     let mut by_call: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
-    for tool in tools {
-        let Some(call) = above.known(tool).filter(|up| nodes.kind(*up) == Kind::Llm) else {
-            continue;
-        };
+    for (tool, call) in below {
         if is_inside(nodes, tool, call, &shown) {
             by_call.entry(call).or_default().push(tool);
         }
@@ -108,7 +108,7 @@ fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &Shown) -> bool {
     call.agent_turn.is_none() && !shown.may_have(used) && ended && tool.start > call.start
 }
 
-/// The turn that asked for the tools, and their results. One after the other is how most clients run what was asked for at once.
+/// One turn that asked for all the tools, and their results: most clients run one after the other what was asked for at once.
 fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
     let mut asking = Message {
         role: Role::Assistant,
@@ -117,19 +117,9 @@ fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
     let (mut results, mut spans) = (Vec::new(), Vec::new());
     for tool in tools.iter().filter_map(|tool| nodes.get(*tool)) {
         let Some(used) = tool.operation.tool.as_deref() else { continue };
-        asking.tool_calls.push(ToolCall {
-            id: used.call_id.clone().map(ToolCallId::Recorded),
-            name: used.name.clone().unwrap_or_default(),
-            arguments: used.arguments.clone(),
-            ..ToolCall::default()
-        });
-        results.push(Message {
-            role: Role::Tool,
-            name: used.name.clone(),
-            tool_call_id: used.call_id.clone(),
-            result: used.result.clone().map(Into::into),
-            ..Message::default()
-        });
+        let (call, result) = call_and_result(used);
+        asking.tool_calls.push(call);
+        results.extend(result);
         spans.push(tool.span_id);
     }
     results.insert(0, asking);

@@ -1,7 +1,7 @@
 //! Calls that no model's output shows, of an agent whose span has only its answer.
 
 use crate::hash::HashSet;
-use crate::operation::{Message, Role, ToolCall, ToolCallId};
+use crate::operation::{Message, Role, ToolCall, ToolCallId, ToolUse};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 use crate::span::SpanId;
@@ -23,29 +23,36 @@ pub(super) fn round(nodes: &Nodes, history: &[Message], rounds: &[Round], tools:
     let mut known: HashSet<&str> = asked.filter_map(|call| call.id.as_deref()).collect();
     for tool in tools.iter().filter_map(|tool| nodes.get(*tool)) {
         let Some(used) = tool.operation.tool.as_deref() else { continue };
-        let (Some(id), Some(name)) = (&used.call_id, &used.name) else {
+        let Some(id) = used.call_id.as_deref().filter(|_| used.name.is_some()) else {
             continue;
         };
         if !known.insert(id) {
             continue;
         }
-        asking.tool_calls.push(ToolCall {
-            id: Some(ToolCallId::Recorded(id.clone())),
-            name: name.clone(),
-            arguments: used.arguments.clone(),
-            ..ToolCall::default()
-        });
-        if let Some(result) = &used.result {
-            results.push(Message {
-                role: Role::Tool,
-                tool_call_id: Some(id.clone()),
-                result: Some(result.clone().into()),
-                ..Message::default()
-            });
-        }
+        let (call, result) = call_and_result(used);
+        asking.tool_calls.push(call);
+        results.extend(result);
         spans.push(tool.span_id);
     }
     (!spans.is_empty()).then_some(((Some(asking), results), spans))
+}
+
+/// The call that a tool ran for, and its result, as messages have them.
+pub(super) fn call_and_result(used: &ToolUse) -> (ToolCall, Option<Message>) {
+    let call = ToolCall {
+        id: used.call_id.clone().map(ToolCallId::Recorded),
+        name: used.name.clone().unwrap_or_default(),
+        arguments: used.arguments.clone(),
+        ..ToolCall::default()
+    };
+    let result = used.result.as_ref().map(|result| Message {
+        role: Role::Tool,
+        name: used.name.clone().filter(|_| used.call_id.is_none()),
+        tool_call_id: used.call_id.clone(),
+        result: Some(result.clone().into()),
+        ..Message::default()
+    });
+    (call, result)
 }
 
 pub(super) fn finding(tool: SpanId) -> Finding {

@@ -34,13 +34,14 @@ impl Printed {
         self.session.as_deref()
     }
 
-    /// The line as a session file has it; `None` for what only the stream has: its parts, its progress, its sums.
+    /// The line as a session file has it; `None` for what repeats others: parts of messages, progress.
     pub(super) fn line(&mut self, line: Value) -> Option<Value> {
         if line.get("session_id").is_none() || line.get("sessionId").is_some() {
             return Some(line);
         }
         if !is_line(&line) {
-            return None;
+            // What the run cost, and how it ended.
+            return (get::text(&line, "/type") == Some("result")).then_some(line);
         }
         if get::text(&line, "/type") == Some("system") {
             for (to, from) in [

@@ -62,6 +62,7 @@ impl Reader {
             "api-request-blob" => self.requests.blob(line),
             "api-request" => self.requests.request(line),
             "cost-state" => self.facts("cost_state", without_ids(line)),
+            "result" => self.facts("result", without_ids(line)),
             kind if SKIPPED.contains(&kind) => {}
             kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
         }

@@ -142,7 +142,9 @@ mod tests {
         let (trace, span) = ("d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "d100000000000001");
         let row = json!({"Timestamp": "2026-09-21 14:13:20.000001", "TraceId": trace, "SpanId": span, "ParentSpanId": "", "SpanName": "chat",
             "SpanKind": "Client", "ServiceName": "svc", "ResourceAttributes": {}, "ScopeName": "my.chat", "SpanAttributes": {"n": "9"},
-            "Duration": 5_000, "StatusCode": "Error", "StatusMessage": "no"});
+            "Duration": 5_000, "StatusCode": "Error", "StatusMessage": "no", "TraceState": "a=b"});
+        let others = spans(&row);
+        assert_eq!(others.first().and_then(|span| span.attributes.text("row.TraceState")), Some("a=b"));
         let plain = json!({"trace_id": trace, "span_id": span, "parent_span_id": null, "name": "chat", "start_time": 1_790_000_000_000_001_000_u64,
             "end_time": 1_790_000_000_000_006_000_u64, "attributes": {"n": "9"}, "scope": {"name": "my.chat"}, "resource": {"attributes": {"service.name": "svc"}},
             "status": {"code": "ERROR", "message": "no"}, "span_events": [{"event_name": "first", "attributes": {"a": 1}}]});

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{hex_id, kind_number, list, moment, pairs, status_number};
+use super::pieces::{Attributes, hex_id, kind_number, list, moment, pairs, status_number, with_rest};
 
 /// Whether an object has the ids of a span and its start.
 pub(super) fn is_span(value: &Value) -> bool {
@@ -41,7 +41,49 @@ const EVENTS: [&str; 3] = ["events", "span_events", "Events"];
 const STATUS_CODE: [&str; 3] = ["status_code", "statusCode", "StatusCode"];
 const STATUS_MESSAGE: [&str; 3] = ["status_message", "statusMessage", "StatusMessage"];
 
-/// The span as `ResourceSpans`.
+/// All of these, and what is read beside them.
+const READ: [&[&str]; 13] = [
+    &TRACE_ID,
+    &SPAN_ID,
+    &PARENT,
+    &NAME,
+    &START,
+    &END,
+    &DURATION,
+    &KIND,
+    &ATTRIBUTES,
+    &RESOURCE,
+    &EVENTS,
+    &STATUS_CODE,
+    &STATUS_MESSAGE,
+];
+const BESIDE: [&str; 9] = [
+    "status",
+    "scope",
+    "instrumentation_scope",
+    "instrumentationScope",
+    "ScopeName",
+    "ScopeVersion",
+    "resource",
+    "ServiceName",
+    "service_name",
+];
+const OF_EVENT: [&str; 12] = [
+    "name",
+    "event_name",
+    "Name",
+    "body.name",
+    "timeUnixNano",
+    "time_unix_nano",
+    "timestamp",
+    "time",
+    "Timestamp",
+    "attributes",
+    "Attributes",
+    "body",
+];
+
+/// The span as `ResourceSpans`. Other fields of the row are attributes.
 pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     let map = value.as_object().filter(|_| is_span(value))?;
     let text = |keys: &[&str]| get(map, keys).and_then(Value::as_str);
@@ -69,6 +111,9 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     {
         resource = pairs(Some(&json!({ "service.name": service })));
     }
+    let mut own = Attributes(attributes(get(map, &ATTRIBUTES)));
+    let is_read = |name: &str| READ.iter().any(|keys| keys.contains(&name)) || BESIDE.contains(&name);
+    with_rest(value, is_read, "row.", &mut own);
     let events = EVENTS.iter().find(|name| map.contains_key(**name));
     let events: Vec<Value> = events.into_iter().flat_map(|name| list(value, name)).filter_map(event).collect();
     Some(vec![json!({
@@ -81,7 +126,7 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
             "kind": get(map, &KIND).map_or(0, kind),
             "startTimeUnixNano": start,
             "endTimeUnixNano": end,
-            "attributes": attributes(get(map, &ATTRIBUTES)),
+            "attributes": own.0,
             "events": events,
             "status": {"code": code.map_or(0, status_code), "message": message},
         }]}],
@@ -97,7 +142,10 @@ fn get<'m>(map: &'m Map<String, Value>, keys: &[&str]) -> Option<&'m Value> {
 fn attributes(value: Option<&Value>) -> Vec<Value> {
     match value {
         Some(Value::Array(list)) if list.iter().all(|pair| pair.get("key").is_some()) => list.clone(),
-        Some(Value::String(text)) => serde_json::from_str::<Value>(text).map(|map| pairs(Some(&map))).unwrap_or_default(),
+        Some(text @ Value::String(json)) => match serde_json::from_str::<Value>(json) {
+            Ok(map @ Value::Object(_)) => pairs(Some(&map)),
+            _ => pairs(Some(&json!({ "attributes": text }))),
+        },
         other => pairs(other),
     }
 }
@@ -109,9 +157,10 @@ fn event(event: &Value) -> Option<Value> {
     let own = get(map, &["attributes", "Attributes"]);
     // Bodies of log records that were joined to their span.
     let body = map.get("body").filter(|body| !body.is_null()).map(|body| json!({ "body": body }));
-    let mut all = attributes(own);
-    all.extend(pairs(body.as_ref()));
-    Some(json!({"name": name, "timeUnixNano": time, "attributes": all}))
+    let mut all = Attributes(attributes(own));
+    all.0.extend(pairs(body.as_ref()));
+    with_rest(event, |name| OF_EVENT.contains(&name), "row.", &mut all);
+    Some(json!({"name": name, "timeUnixNano": time, "attributes": all.0}))
 }
 
 /// `2`, `ERROR`, `STATUS_CODE_ERROR`, `StatusCode.ERROR`.

@@ -196,7 +196,8 @@ fn of_observation(value: &Value) -> Option<Value> {
         "status": {"code": if is_error { status_number("ERROR") } else { 0 }, "message": text("statusMessage").filter(|_| is_error)},
     });
     let scope = sent.scope.unwrap_or_else(|| json!({ "name": SCOPE }));
-    Some(json!({"scope": {"name": scope.get("name"), "version": scope.get("version")}, "spans": [span]}))
+    let scope = json!({"name": scope.get("name"), "version": scope.get("version"), "attributes": pairs(scope.get("attributes"))});
+    Some(json!({"scope": scope, "spans": [span]}))
 }
 
 /// What Langfuse keeps in the metadata of an observation that came by OTLP. It takes some attributes out, and gives their values as its

@@ -1,0 +1,54 @@
+//! Responses of providers' APIs that have members of their own in place of messages.
+
+use serde_json::{Map, Value};
+
+use super::answers::numbered;
+use crate::operation::{Message, Role};
+
+/// The answers in such a response: of Amazon's, Meta's, Mistral's and AI21's models behind Bedrock, of watsonx, Hugging Face, Ollama's
+/// `/api/generate` and Vertex AI.
+pub(super) fn texts(map: &Map<String, Value>) -> Option<Vec<Message>> {
+    const LISTS: [(&str, &str); 5] = [
+        ("results", "/outputText"),
+        ("results", "/generated_text"),
+        ("outputs", "/text"),
+        ("completions", "/data/text"),
+        ("predictions", "/content"),
+    ];
+    let answer = |text: &str| vec![Message::text(Role::Assistant, text)];
+    let listed = LISTS.iter().find_map(|(list, pointer)| {
+        let items = map.get(*list)?.as_array()?;
+        let text = |item: &Value| Some(answer(item.pointer(pointer)?.as_str()?));
+        items.iter().all(|item| text(item).is_some()).then(|| numbered(items, text))?
+    });
+    let alone = || {
+        let is_answer = |key: &&str| match *key {
+            "generation" => map.contains_key("generation_token_count") || map.contains_key("stop_reason"),
+            "response" => map.contains_key("done"),
+            _ => true,
+        };
+        let mut keys = ["generation", "response", "generated_text"].into_iter().filter(is_answer);
+        keys.find_map(|key| map.get(key)?.as_str()).map(answer)
+    };
+    listed.or_else(alone)
+}
+
+/// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.
+pub(super) fn is_empty(map: &Map<String, Value>) -> bool {
+    let is_empty = |key: &str| map.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
+    is_empty("choices") && has_any(&["model", "usage", "object"])
+        || is_empty("candidates")
+            && has_any(&[
+                "promptFeedback",
+                "prompt_feedback",
+                "usageMetadata",
+                "usage_metadata",
+                "modelVersion",
+            ])
+}
+
+/// Whether an object with choices or output is a response of OpenAI's APIs, be what it has blank.
+pub(super) fn is_whole(map: &Map<String, Value>) -> bool {
+    ["model", "usage", "object"].iter().any(|key| map.contains_key(*key))
+}
