@@ -14,7 +14,7 @@ use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
-use crate::sessions::join;
+use crate::sessions::{join, logs};
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -68,7 +68,7 @@ impl Convert {
         let mut sessions = batch.sessions();
         let Batch {
             mut spans,
-            mut logs,
+            logs: mut records,
             problems,
             documents,
             ..
@@ -87,12 +87,13 @@ impl Convert {
                 .note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
         let clean = problems.is_empty();
+        writer.redact(&mut spans, &mut records)?;
+        writer.redact(&mut sessions, &mut Vec::new())?;
+        spans.extend(logs::of_records(&records, &vocabulary.sessions_of(&spans)));
         if spans.is_empty() && sessions.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
         }
-        writer.redact(&mut spans, &mut logs)?;
-        writer.redact(&mut sessions, &mut Vec::new())?;
-        let mut runs = vocabulary.runs(spans, logs);
+        let mut runs = vocabulary.runs(spans, records);
         if !sessions.is_empty() {
             let joined = join(sessions, &runs, vocabulary.registry());
             runs.retain(|run| !joined.traces.contains(&run.trace_id));

@@ -1,6 +1,8 @@
 //! Converts spans to runs, by the built-in dialects and a user's own keys.
 
 use std::borrow::Cow;
+#[cfg(feature = "server")]
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::dialect::Registry;
@@ -42,6 +44,15 @@ impl Vocabulary {
     #[must_use]
     pub fn session_keys(&self) -> Vec<String> {
         self.0.session_keys()
+    }
+
+    /// The sessions that these spans name.
+    #[cfg(feature = "server")]
+    pub(crate) fn sessions_of(&self, spans: &[Span]) -> HashSet<String> {
+        let keys = self.session_keys();
+        let places = spans.iter().flat_map(|span| [&span.attributes, &span.resource.attributes]);
+        let named = places.filter_map(|place| keys.iter().find_map(|key| place.text(key)));
+        named.map(str::to_owned).collect()
     }
 
     /// The runs of these spans, one a trace. Blocks that were written one by one are a conversation.

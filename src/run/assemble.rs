@@ -11,7 +11,7 @@ use super::{
     readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
-use crate::span::{LogRecord, SESSION_SCOPE, Span, TraceId};
+use crate::span::{LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -27,6 +27,11 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
     let is_of_session = |span: &Span| span.scope.name == SESSION_SCOPE;
     for (spans, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_session)) {
         spans.retain(is_of_session);
+        logs.clear();
+    }
+    // What these spans were made of.
+    let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
+    for (_, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_logs)) {
         logs.clear();
     }
     let links: Vec<linked_evaluations::Judged> = traces.values().flat_map(|(spans, _)| linked_evaluations::links(spans)).collect();

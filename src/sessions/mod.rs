@@ -19,6 +19,7 @@ mod group;
 mod ids;
 mod join;
 mod lines;
+pub(crate) mod logs;
 mod note;
 mod opencode;
 mod parts;

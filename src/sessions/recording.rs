@@ -134,7 +134,11 @@ pub(super) struct ToolResult {
     pub(super) message: Option<Message>,
     /// The tool that it worked inside of, by its call.
     pub(super) inside: Option<String>,
+    /// It gave a result that is not recorded.
+    pub(super) content_unknown: bool,
     pub(super) is_error: bool,
+    /// Why it failed, where that is not what the model was given.
+    pub(super) error: Option<String>,
     pub(super) mcp_server: Option<String>,
     pub(super) facts: Map<String, Value>,
 }

@@ -54,15 +54,16 @@ impl Builder {
             draft.start = result.start.or(draft.start);
             draft.end = result.end.or(draft.end);
             let operation = &mut draft.operation;
-            if let Some(message) = &result.message {
+            if result.message.is_some() || result.content_unknown {
                 operation.unmapped.shift_remove(&format!("{PREFIX}no_result"));
                 if let Some(tool) = operation.tool.as_mut() {
-                    tool.result = Some(message.result_value());
+                    tool.result = result.message.as_ref().map(Message::result_value);
                     tool.mcp_server = result.mcp_server.take().or(tool.mcp_server.take());
                 }
             }
             if result.is_error {
-                let text = result.message.as_ref().map(Message::content).filter(|text| !text.is_empty());
+                let given = result.message.as_ref().map(Message::content).filter(|text| !text.is_empty());
+                let text = result.error.take().or(given);
                 operation.failure = Some(failure(text.unwrap_or_else(|| "the tool failed".to_owned())));
             }
             add_facts(operation, result.facts);

@@ -1,0 +1,62 @@
+//! Log records of coding agents as spans, where the client exports no spans: the default of Claude Code, Codex and Gemini CLI.
+//!
+//! A record is written when something has happened. A session's records become agents with prompts, model calls and tools in order of
+//! time, as session files do, and spans by the same way. Ids derive from the session's own and from times, so records that come again,
+//! or more of a session, give the same spans. The conventions are each client's documentation of its telemetry.
+
+mod agents;
+mod claude_code;
+mod codex;
+mod gemini_cli;
+mod record;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use agents::Agents;
+use record::Record;
+
+use super::client::Client;
+use super::spans;
+use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::span::{LOGS_SCOPE, LogRecord, Scope, Span};
+
+/// The session of a coding agent that a log record belongs to.
+pub(crate) fn session_of(record: &LogRecord) -> Option<String> {
+    record::session_of(record).map(|(_, session)| session)
+}
+
+/// The spans of the sessions that records are of, but for those of `exported`: they have spans of their exporter.
+pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> Vec<Span> {
+    let mut sessions: BTreeMap<(Client, String), Vec<Record>> = BTreeMap::new();
+    for record in records {
+        if let Some(key) = record::session_of(record).filter(|(_, session)| !exported.contains(session)) {
+            sessions.entry(key).or_default().push(Record::of(record));
+        }
+    }
+    let writer = AttributeWriter::new(Vocabulary::GenAi);
+    let scope = Arc::new(Scope {
+        name: LOGS_SCOPE.to_owned(),
+        ..Scope::default()
+    });
+    let mut out = Vec::new();
+    for ((client, session), mut records) in sessions {
+        records.sort_by_cached_key(|record| (record.at, record.sequence, format!("{record:?}")));
+        records.dedup_by(|a, b| a == b);
+        let mut agents = Agents::new(session, match client {
+            // A tool of Codex runs before the response is complete.
+            Client::Codex => |call| call.start.or(call.end),
+            _ => |call| call.end,
+        });
+        match client {
+            Client::ClaudeCode => claude_code::read(&records, &mut agents),
+            Client::Codex => codex::read(&records, &mut agents),
+            Client::GeminiCli | Client::QwenCode => gemini_cli::read(client, &records, &mut agents),
+            Client::CopilotCli | Client::OpenCode | Client::Pi => {}
+        }
+        let mut spans = spans::of(client, agents.threads(), &writer, &|_| false);
+        spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
+        out.append(&mut spans);
+    }
+    out
+}

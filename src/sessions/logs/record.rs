@@ -1,0 +1,139 @@
+//! One log record of a coding agent: its event, when it ended, and its attributes.
+
+use serde_json::{Map, Value};
+
+use crate::sessions::client::Client;
+use crate::span::{LogRecord, UnixNanos};
+use crate::withheld::is_withheld;
+
+/// A log record that a client wrote of a session.
+#[derive(Debug, PartialEq)]
+pub(super) struct Record {
+    /// The event, without the client's name.
+    pub(super) event: String,
+    pub(super) at: UnixNanos,
+    /// Its place in the session, where the client counts.
+    pub(super) sequence: u64,
+    /// The client's version.
+    pub(super) version: Option<String>,
+    attributes: Map<String, Value>,
+}
+
+/// What the event names of each client begin with.
+const EVENTS: [(&str, Client); 4] = [
+    ("claude_code.", Client::ClaudeCode),
+    ("codex.", Client::Codex),
+    ("gemini_cli.", Client::GeminiCli),
+    ("qwen-code.", Client::QwenCode),
+];
+
+/// Attributes that name the session.
+const SESSION: [&str; 2] = ["session.id", "conversation.id"];
+
+/// Attributes that each record of a session repeats, and those that are read from the record itself.
+const COMMON: [&str; 8] = [
+    "event.name",
+    "event.timestamp",
+    "event.sequence",
+    "session.id",
+    "conversation.id",
+    "installation.id",
+    "app.version",
+    "terminal.type",
+];
+
+/// The client and the session of a record; `None` if it is not of a session of a coding agent.
+pub(super) fn session_of(record: &LogRecord) -> Option<(Client, String)> {
+    let name = record.name();
+    let (_, client) = EVENTS.iter().find(|(prefix, _)| name.starts_with(prefix))?;
+    let places = [&record.attributes, &record.resource.attributes];
+    let mut ids = places
+        .into_iter()
+        .flat_map(|place| SESSION.iter().filter_map(|key| place.text(key)));
+    Some((*client, ids.find(|id| !id.is_empty())?.to_owned()))
+}
+
+impl Record {
+    pub(super) fn of(record: &LogRecord) -> Self {
+        let name = record.name();
+        let event = name.split_once('.').map_or(name, |(_, event)| event).to_owned();
+        let attributes: Map<String, Value> = record
+            .attributes
+            .iter()
+            .map(|(key, value)| (key.clone(), value.to_json()))
+            .filter(|(_, value)| !value.is_null())
+            .collect();
+        let version = record.attributes.text("app.version").or_else(|| record.resource.attributes.text("service.version"));
+        let mut out = Self {
+            event,
+            at: record.when(),
+            sequence: 0,
+            version: version.map(str::to_owned),
+            attributes,
+        };
+        out.sequence = out.count("event.sequence").unwrap_or_default();
+        out
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.attributes.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn owned(&self, key: &str) -> Option<String> {
+        self.text(key).map(str::to_owned)
+    }
+
+    /// What was said, unless the client left it out.
+    pub(super) fn words(&self, key: &str) -> Option<&str> {
+        self.text(key).filter(|text| !is_withheld(text))
+    }
+
+    /// A count; Claude Code 2.0 and Codex write numbers as text.
+    pub(super) fn count(&self, key: &str) -> Option<u64> {
+        match self.attributes.get(key)? {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_u64(),
+        }
+    }
+
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.attributes.get(key)? {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_f64(),
+        }
+        .filter(|number: &f64| number.is_finite())
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        match self.attributes.get(key)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// A value that is text in JSON, or the text where it is none.
+    pub(super) fn json(&self, key: &str) -> Option<Value> {
+        let text = self.words(key)?;
+        Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+    }
+
+    /// When it began: clients write a record at the end.
+    pub(super) fn start(&self) -> Option<UnixNanos> {
+        let millis = self.number("duration_ms")?;
+        (millis >= 0.0).then(|| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and it saturates")]
+            UnixNanos(self.at.0.saturating_sub((millis * 1e6) as u64))
+        })
+    }
+
+    /// The attributes that are not among these.
+    pub(super) fn facts(&self, read: &[&str]) -> Map<String, Value> {
+        let rest = self.attributes.iter().filter(|(key, value)| {
+            let is_read = read.contains(&key.as_str()) || COMMON.contains(&key.as_str());
+            !is_read && !key.starts_with("user.") && value.as_str() != Some("")
+        });
+        rest.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}
