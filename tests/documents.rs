@@ -15,6 +15,7 @@ mod exports;
 mod formats;
 mod import;
 mod limits;
+mod log_sessions;
 mod options;
 mod runs;
 mod session_files;

@@ -14,6 +14,7 @@ use super::out::{self, Style, Table, shown, styled};
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use crate::run::Run;
+use crate::sessions::logs;
 use crate::store::{Filter, Order};
 use crate::view::compare::{self, Change, Comparison, Difference, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole};
 use crate::view::text::{dollars, elapsed, many};
@@ -108,7 +109,10 @@ impl Compare {
                 path.display()
             )));
         }
-        let mut runs = files.vocabulary()?.runs(batch.spans, batch.logs);
+        let vocabulary = files.vocabulary()?;
+        let mut spans = batch.spans;
+        spans.extend(logs::of_records(&batch.logs, &vocabulary.sessions_of(&spans)));
+        let mut runs = vocabulary.runs(spans, batch.logs);
         runs.retain(Run::has_agent_work);
         Ok(runs)
     }

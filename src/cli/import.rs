@@ -26,7 +26,7 @@ use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled};
 use crate::otlp;
 use crate::redact::Rules;
-use crate::sessions::Watch;
+use crate::sessions::{Watch, logs};
 use crate::span::{Signal, Span, TraceId, UnixNanos};
 use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
@@ -110,12 +110,14 @@ impl Import {
                 source,
             })?;
         }
-        if !batch.logs.is_empty() {
+        let of_logs = logs::of_records(&batch.logs, &self.files.vocabulary()?.sessions_of(&batch.spans));
+        if !batch.logs.is_empty() && of_logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
         let count = counted.get();
         let mut receipt = Receipt::default();
-        let spans = std::mem::take(&mut batch.spans);
+        let mut spans = std::mem::take(&mut batch.spans);
+        spans.extend(of_logs);
         if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
             append(&opened, spans, &mut receipt)?;

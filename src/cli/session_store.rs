@@ -1,18 +1,16 @@
 //! Stores sessions: the spans of their files, joined with what an exporter sent of the same sessions.
 
 use std::cell::RefCell;
-use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 
 use super::failure::Failure;
 use crate::documents::Vocabulary;
-use crate::hash::{HashMap, HashSet};
-use crate::otlp;
+use crate::hash::HashSet;
 use crate::redact::Rules;
 use crate::run::Run;
-use crate::sessions::{is_of_session, join, told_in};
-use crate::span::{Signal, Span, SpanId, TraceId};
-use crate::store::{Chunk, Filter, Receipt, Store};
+use crate::sessions::{is_of_session, join, replaced};
+use crate::span::{Span, TraceId};
+use crate::store::{Filter, Receipt, SpanChunks, Store};
 
 /// A store that takes sessions.
 pub(super) struct SessionStore {
@@ -20,20 +18,16 @@ pub(super) struct SessionStore {
     vocabulary: Vocabulary,
     /// What must not be stored, as it is in force.
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
-    /// What each span was when it was stored last.
-    seen: RefCell<HashMap<(TraceId, SpanId), u64>>,
+    chunks: RefCell<SpanChunks>,
 }
-
-/// So many spans are remembered; then they are asked of the store again.
-const REMEMBERED: usize = 200_000;
 
 impl SessionStore {
     pub(super) fn new(store: Arc<dyn Store>, vocabulary: Vocabulary, rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static) -> Self {
         Self {
             store,
+            chunks: RefCell::new(SpanChunks::new(vocabulary.session_keys())),
             vocabulary,
             rules: Box::new(rules),
-            seen: RefCell::default(),
         }
     }
 
@@ -50,43 +44,24 @@ impl SessionStore {
             let joined = join(spans, &runs, self.vocabulary.registry());
             spans = joined.spans;
             let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
-            let replaced = runs
+            let others = runs
                 .iter()
                 .filter(|run| joined.traces.contains(&run.trace_id) && !own.contains(&run.trace_id));
-            let marks: Vec<Span> = replaced.filter_map(told_in).collect();
+            let mark = |run: &Run| Some(replaced(run.trace_id, run.session_id.as_deref()?, run.started_at));
+            let marks: Vec<Span> = others.filter_map(mark).collect();
             spans.extend(marks);
         }
-        // A span a chunk: the same span gives the same bytes, whatever else the session has by then.
-        let mut chunks = Vec::with_capacity(spans.len());
-        for span in &spans {
-            let bytes = otlp::encode::traces(std::slice::from_ref(span));
-            if !self.is_new(span, &bytes) {
-                total.duplicates += 1;
-                continue;
-            }
-            let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
-            chunks.extend(Chunk::of_request(scan, bytes).into_iter().map(Chunk::packed));
-        }
+        let made = self.chunks.borrow_mut().of(&spans);
+        let (chunks, known) = made.map_err(|fault| Failure::usage(fault.to_string()))?;
+        total.duplicates += known;
         if chunks.is_empty() {
             return Ok(());
         }
-        let receipt = self.store.append(chunks).inspect_err(|_| self.seen.borrow_mut().clear())?;
+        let receipt = self.store.append(chunks).inspect_err(|_| self.chunks.borrow_mut().forget())?;
         total.stored += receipt.stored;
         total.duplicates += receipt.duplicates;
         total.deleted += receipt.deleted;
         Ok(())
-    }
-
-    /// Whether a span differs from what was stored last.
-    fn is_new(&self, span: &Span, bytes: &[u8]) -> bool {
-        let mut seen = self.seen.borrow_mut();
-        if seen.len() >= REMEMBERED {
-            seen.clear();
-        }
-        let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
-        let hash = hasher.finish();
-        seen.insert((span.trace_id, span.span_id), hash) != Some(hash)
     }
 
     /// What exporters sent of the sessions of these spans.

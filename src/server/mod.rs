@@ -29,6 +29,7 @@ mod cookie;
 mod gate;
 mod hosts;
 mod listen;
+mod log_sessions;
 mod login;
 mod metrics;
 mod mount;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
+use super::log_sessions::LogSessions;
 use crate::access::Project;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
@@ -23,6 +24,7 @@ pub(super) struct ProjectServices {
     pub(super) name: Project,
     /// What is beside the store.
     pub(super) directory: PathBuf,
+    pub(super) log_sessions: LogSessions,
     pub(super) store: Arc<dyn Store>,
     pub(super) receiver: Arc<Receiver>,
     pub(super) web: Arc<Web>,
@@ -134,6 +136,7 @@ impl Projects {
         let first = ProjectServices {
             name: project.clone(),
             directory: config.store_options(&project).directory,
+            log_sessions: LogSessions::start(&project, &store, config.vocabulary.session_keys()),
             store,
             receiver,
             web: Arc::new(web),
@@ -195,6 +198,7 @@ impl Projects {
                     .beside(Arc::<dyn Store>::clone(&store))
                     .keeping_metrics(keeps_metrics),
             ),
+            log_sessions: LogSessions::start(project, &store, self.vocabulary.session_keys()),
             store,
             web: Arc::new(web),
         };
@@ -227,6 +231,7 @@ impl Projects {
     pub(super) fn close(&self) {
         let others = std::mem::take(&mut *self.others.write().unwrap_or_else(PoisonError::into_inner));
         for project in others.values().chain([&self.first]) {
+            project.log_sessions.stop();
             project.web.stop_search();
             project.store.close();
         }

@@ -260,18 +260,17 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     }
 }
 
-/// A span for a trace that an exporter sent of a session: with it the run is read from the session's own spans.
-pub(crate) fn told_in(exported: &Run) -> Option<Span> {
-    let session = exported.session_id.as_deref()?;
-    let id = ids::span(exported.trace_id, "told_in", session);
-    let mut span = Span::new(exported.trace_id, id, "told by session files");
+/// A span for a trace in whose place other spans of the session are read: with it the trace gives no run.
+pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
+    let id = ids::span(trace, "replaced", session);
+    let mut span = Span::new(trace, id, "replaced by other spans of the session");
     span.scope = drafts::scope();
-    (span.start, span.end) = (exported.started_at, exported.started_at);
+    (span.start, span.end) = (at, at);
     span.attributes = AttributeWriter::new(Vocabulary::GenAi).write(&Operation {
         session_id: Some(session.to_owned()),
         ..Operation::default()
     });
-    Some(span)
+    span
 }
 
 /// A call that only the exporter has: a compaction, a title, an attempt; or one that the file does not have yet, which is a call like

@@ -192,6 +192,13 @@ pub trait Read: Send + Sync + Debug {
         Ok(logs)
     }
 
+    /// The log records without a trace that name a session.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read.
+    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error>;
+
     /// What was deleted on request of a trace or a session.
     ///
     /// # Errors

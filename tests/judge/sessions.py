@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Does a converter read session files of coding agents as they happened?
 
-    sessions.py --bin PROGRAM [--from session|otlp|both] [--min F] CASE_DIR...
+    sessions.py --bin PROGRAM [--from session|otlp|both|logs] [--min F] CASE_DIR...
 
 For each case runs `PROGRAM convert --to atif --losses /dev/null INPUT...` (INPUT: the folder `session/` below the case, its OTLP bodies
-`0*.bin`, or both), and compares all ATIF documents with the case's meta.json: texts, reasoning, tool calls with arguments, results with their
+`0*.bin`, both, or its log records alone), and compares all ATIF documents with the case's meta.json: texts, reasoning, tool calls with arguments, results with their
 error flags, agents with the calls that started them and their answers, questions, the final answer, sums of tokens, number of model calls.
 Prints the misses of each case (`told/asked+beyond the truth`), a line a client, and recall and precision last. Exit status 1 where one of
 them is below `--min`. Only what the files hold (`observable_in_*`) is asked. A call that broke off may be told or not. Standard library only.
@@ -51,7 +51,7 @@ def covers(have,want):
 
 def score(m,F,source):
     """Facts by kind: [told, asked, told beyond the truth]. Only what the files hold is asked."""
-    seen=[m['observable_in_'+k] for k in (('session','otlp') if source=='both' else (source,)) if m.get('observable_in_'+k)]
+    seen=[m['observable_in_'+k] for k in (('session','otlp') if source=='both' else ('otlp',) if source=='logs' else (source,)) if m.get('observable_in_'+k)]
     holds=lambda get: any(get(o) for o in seen)
     of_call={c['n']:[next((x for x in o['llm_calls'] if x['n']==c['n']),{}) for o in seen] for c in m['llm_calls']}
     broken=lambda c: c.get('cut') or c.get('response') and len(c['response']['text'] or '')>600
@@ -121,13 +121,14 @@ def score(m,F,source):
 def read(program, case, source):
     inputs=[]
     if source in("session","both"): inputs.append(os.path.join(case,"session"))
+    if source=="logs": inputs+=sorted(glob.glob(os.path.join(case,"0*.logs.bin")))
     if source in("otlp","both"): inputs+=sorted(glob.glob(os.path.join(case,"0*.bin")))
     p=subprocess.run([program,"convert","--to","atif","--losses","/dev/null",*inputs],capture_output=True,text=True,timeout=120)
     documents=[json.loads(l) for l in p.stdout.splitlines() if l.startswith("{")]
     return documents, "" if documents else (p.stderr.strip().splitlines() or ["no message"])[-1][:160]
 
 def main():
-    a=argparse.ArgumentParser(); a.add_argument("--bin",required=True); a.add_argument("--from",dest="source",default="session",choices=["session","otlp","both"])
+    a=argparse.ArgumentParser(); a.add_argument("--bin",required=True); a.add_argument("--from",dest="source",default="session",choices=["session","otlp","both","logs"])
     a.add_argument("--min",type=float,default=0); a.add_argument("cases",nargs="+"); o=a.parse_args()
     table=collections.defaultdict(lambda: collections.defaultdict(lambda:[0,0,0])); total=[0,0,0]
     for case in sorted(c.rstrip("/") for c in o.cases if os.path.exists(os.path.join(c,"meta.json"))):

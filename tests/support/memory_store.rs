@@ -297,6 +297,16 @@ impl Read for Memory {
         Ok(Some(stored))
     }
 
+    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+        let kept = self.kept();
+        let of_session = kept
+            .all()
+            .filter(|(_, chunk)| matches!(&chunk.part.key, Key::Session(named) if **named == *session));
+        Ok(of_session
+            .flat_map(|(_, chunk)| decode::logs(&chunk.message).expect("records").items)
+            .collect())
+    }
+
     fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
         for (_, chunk) in self.kept().of(trace_id) {
             each(chunk.kind, &chunk.message)?;

@@ -225,10 +225,20 @@ impl Agents {
 
     /// The threads, each in order of time.
     pub(super) fn threads(self) -> Vec<Thread> {
-        let Self { session, list, mut unknown, .. } = self;
+        let Self {
+            session,
+            list,
+            mut unknown,
+            ..
+        } = self;
         let mut thread = |agent: Agent| {
             let mut events = agent.others;
-            events.extend(agent.calls.into_iter().map(|call| (call.end.unwrap_or_default(), Event::Call(Box::new(call)))));
+            events.extend(
+                agent
+                    .calls
+                    .into_iter()
+                    .map(|call| (call.end.unwrap_or_default(), Event::Call(Box::new(call)))),
+            );
             // At one instant: a prompt, its model call, the results of tools.
             let rank = |event: &Event| match event {
                 Event::Prompt(_) => 0,
@@ -249,6 +259,9 @@ impl Agents {
                 ..Thread::default()
             }
         };
-        list.into_iter().map(&mut thread).filter(|thread| !thread.events.is_empty()).collect()
+        list.into_iter()
+            .map(&mut thread)
+            .filter(|thread| !thread.events.is_empty())
+            .collect()
     }
 }

@@ -102,9 +102,11 @@ fn call(record: &Record, agents: &mut Agents) {
     agents.describe(key, name, record.text("prompt.id"), record);
     let (read, written) = (record.count("cache_read_tokens"), record.count("cache_creation_tokens"));
     // The input is without what a cache has.
-    let input = record
-        .count("input_tokens")
-        .map(|input| input.saturating_add(read.unwrap_or_default()).saturating_add(written.unwrap_or_default()));
+    let input = record.count("input_tokens").map(|input| {
+        input
+            .saturating_add(read.unwrap_or_default())
+            .saturating_add(written.unwrap_or_default())
+    });
     let millis = record.number("ttft_ms");
     let call = Call {
         start: record.start(),

@@ -159,7 +159,10 @@ fn call(client: Client, record: &Record) -> Call {
     };
     if let Some(text) = record.words("response_text") {
         let chunks: Option<Value> = serde_json::from_str(text).ok();
-        match chunks.as_ref().filter(|chunks| chunks.is_array() || chunks.get("candidates").is_some()) {
+        match chunks
+            .as_ref()
+            .filter(|chunks| chunks.is_array() || chunks.get("candidates").is_some())
+        {
             Some(chunks) => add_chunks(&mut call, chunks),
             None => call.output = Some(Message::text(Role::Assistant, text)),
         }
@@ -242,14 +245,16 @@ fn tool(record: &Record, agents: &mut Agents, results: &mut Results, asked: &mut
         agents.started_by(agent, call_id.clone());
     }
     let given = name.as_deref().and_then(|name| results.take(name));
-    let message = given.map(|given| match given.get("output").or_else(|| given.get("error")).and_then(Value::as_str) {
-        Some(text) => Message::text(Role::Tool, text),
-        None => Message {
-            role: Role::Tool,
-            result: Some(Box::new(given)),
-            ..Message::default()
+    let message = given.map(
+        |given| match given.get("output").or_else(|| given.get("error")).and_then(Value::as_str) {
+            Some(text) => Message::text(Role::Tool, text),
+            None => Message {
+                role: Role::Tool,
+                result: Some(Box::new(given)),
+                ..Message::default()
+            },
         },
-    });
+    );
     let result = ToolResult {
         call_id,
         arguments,

@@ -26,6 +26,13 @@ pub(crate) fn session_of(record: &LogRecord) -> Option<String> {
     record::session_of(record).map(|(_, session)| session)
 }
 
+/// Whether a message of log records may be of such sessions: the names of their events are in it.
+pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
+    record::EVENTS
+        .iter()
+        .any(|(prefix, _)| memchr::memmem::find(message, prefix.as_bytes()).is_some())
+}
+
 /// The spans of the sessions that records are of, but for those of `exported`: they have spans of their exporter.
 pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> Vec<Span> {
     let mut sessions: BTreeMap<(Client, String), Vec<Record>> = BTreeMap::new();
@@ -43,11 +50,14 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> V
     for ((client, session), mut records) in sessions {
         records.sort_by_cached_key(|record| (record.at, record.sequence, format!("{record:?}")));
         records.dedup_by(|a, b| a == b);
-        let mut agents = Agents::new(session, match client {
-            // A tool of Codex runs before the response is complete.
-            Client::Codex => |call| call.start.or(call.end),
-            _ => |call| call.end,
-        });
+        let mut agents = Agents::new(
+            session,
+            match client {
+                // A tool of Codex runs before the response is complete.
+                Client::Codex => |call| call.start.or(call.end),
+                _ => |call| call.end,
+            },
+        );
         match client {
             Client::ClaudeCode => claude_code::read(&records, &mut agents),
             Client::Codex => codex::read(&records, &mut agents),

@@ -20,7 +20,7 @@ pub(super) struct Record {
 }
 
 /// What the event names of each client begin with.
-const EVENTS: [(&str, Client); 4] = [
+pub(super) const EVENTS: [(&str, Client); 4] = [
     ("claude_code.", Client::ClaudeCode),
     ("codex.", Client::Codex),
     ("gemini_cli.", Client::GeminiCli),
@@ -63,7 +63,10 @@ impl Record {
             .map(|(key, value)| (key.clone(), value.to_json()))
             .filter(|(_, value)| !value.is_null())
             .collect();
-        let version = record.attributes.text("app.version").or_else(|| record.resource.attributes.text("service.version"));
+        let version = record
+            .attributes
+            .text("app.version")
+            .or_else(|| record.resource.attributes.text("service.version"));
         let mut out = Self {
             event,
             at: record.when(),
@@ -123,7 +126,11 @@ impl Record {
     pub(super) fn start(&self) -> Option<UnixNanos> {
         let millis = self.number("duration_ms")?;
         (millis >= 0.0).then(|| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and it saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "not negative, and it saturates"
+            )]
             UnixNanos(self.at.0.saturating_sub((millis * 1e6) as u64))
         })
     }

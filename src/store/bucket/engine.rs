@@ -211,6 +211,12 @@ impl Read for Bucket {
         Ok(stored.logs)
     }
 
+    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+        let mut stored = Stored::default();
+        self.add_loose(&mut stored, session, 0..=u64::MAX, &mut |_, _| Ok(()))?;
+        Ok(stored.logs)
+    }
+
     fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
         let views = Arc::clone(&self.views);
         runtime::wait(async move {

@@ -10,7 +10,7 @@ use crate::store::chunk::kind::ChunkKind;
 use crate::store::commit::Job;
 use crate::store::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use crate::store::error::{Error, of_io};
-use crate::store::index;
+use crate::store::index::{self, ChunkLocation};
 use crate::store::lists::{Filter, SessionCursor, SessionRow, TraceRow, Wanted};
 use crate::store::log::Lost;
 use crate::store::losses::Losses;
@@ -98,6 +98,20 @@ impl Read for Local {
             .flat_map(|location| location.chunks)
             .filter(|place| place.kind != ChunkKind::Spans);
         for place in of_logs {
+            self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
+        }
+        Ok(stored.logs)
+    }
+
+    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+        let mut places = self.reader().index(|index| index::loose_of(index.connection(), session))?;
+        places.sort_unstable();
+        let mut stored = Stored::default();
+        for at in places {
+            let place = ChunkLocation {
+                at,
+                kind: ChunkKind::LooseLogs,
+            };
             self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
         }
         Ok(stored.logs)
