@@ -18,7 +18,7 @@ use super::{flat, mend, normalize, streams, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 pub(super) use client_messages::members_read;
-use client_messages::{bracketed_texts, listed_events, message_members, message_of_event, response_members, role_lines, tool_marks};
+use client_messages::{bracketed_texts, listed_events, listed_prompts, message_members, message_of_event, response_members, results_after_calls, role_lines, tool_marks};
 pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
@@ -48,7 +48,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
-            let messages: Vec<Message> = events.iter().flat_map(message_of_event).collect();
+            let messages = results_after_calls(events.iter().flat_map(message_of_event).collect());
             return (!messages.is_empty()).then_some(Decoded::Messages(messages));
         }
         Codec::Flat => {
@@ -258,6 +258,9 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             let Value::Array(items) = json(rule, raw, mended)? else {
                 return None;
             };
+            if rule.field == Field::System {
+                return listed_prompts(items);
+            }
             Some(Value::Array(listed_events(items, rule.field == Field::OutputMessages)))
         }
         Codec::FilledJson => json(rule, raw, mended).filter(|value| match value {

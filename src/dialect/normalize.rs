@@ -118,6 +118,16 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     members.filter(|members| !members.is_empty()).map(Value::Object)
 }
 
+/// Whether arguments have the names of Python's types in place of their values, which were not recorded.
+fn are_types_alone(map: &Map<String, Value>) -> bool {
+    let is_type = |word: &str| matches!(word, "str" | "int" | "float" | "bool" | "list" | "dict" | "tuple" | "NoneType");
+    let is_alone = |member: &Value| match member {
+        Value::Object(member) if member.len() == 1 => member.get("type").and_then(Value::as_str).is_some_and(is_type),
+        _ => false,
+    };
+    !map.is_empty() && map.values().all(is_alone)
+}
+
 /// `code.function.parameters.NAME.type` and `.value` (opentelemetry-instrumentation-google-genai 1.0) as members of each name.
 fn parameters_of_code(map: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut out = Map::new();
@@ -142,6 +152,9 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     }
     if let Some(arguments) = typed_arguments(map) {
         return (arguments, None);
+    }
+    if are_types_alone(map) {
+        return (Value::Null, None);
     }
     // A whole tool call: {name, args, id, type: tool_call}, {callId, name, args}.
     let is_call = map.get("name").is_some_and(Value::is_string) && map.len() <= 6;

@@ -156,6 +156,14 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .or_else(|| facts.call_id.take());
         return response.get("response").cloned();
     }
+    // The same alone (OpenInference on ADK).
+    let of_response = |key: &String| matches!(key.as_str(), "id" | "name" | "response" | "will_continue" | "scheduling" | "parts");
+    if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) = (map.get("id"), map.get("name"), map.get("response"))
+        && map.keys().all(of_response)
+    {
+        facts.call_id = Some(id.clone());
+        return Some(response.clone());
+    }
     // OTel GenAI: a message with one tool_call_response.
     if let Some(Value::Array(parts)) = map.get("parts")
         && let [Value::Object(part)] = parts.as_slice()
@@ -190,6 +198,9 @@ mod tests {
         let printed = unwrap("CallToolResult(meta=None, content=[TextContent(type='text', text='no', annotations=None, meta=None)], structuredContent=None, isError=True)".into());
         assert_eq!((printed.value, printed.is_error), (Value::from("no"), true));
         assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
+        let response = serde_json::json!({"id": "adk-1", "name": "get_time", "response": {"result": "12:00"}});
+        let out = unwrap(response);
+        assert_eq!((out.value, out.call_id.as_deref()), (serde_json::json!({"result": "12:00"}), Some("adk-1")));
         assert_eq!(unwrap(serde_json::json!({"a": [1]})).value, serde_json::json!({"a": [1]}));
     }
 }

@@ -11,23 +11,25 @@ use crate::operation::{Kind, Message, Role, ToolCall, ToolCallId};
 
 /// Gives each call to the model call that asked for it, in the order in which the tools began.
 pub(super) fn give_to_calls(nodes: &mut Nodes) {
-    let tools = nodes.list.iter().filter(|node| node.kind() == Kind::Tool);
-    let asked: Vec<(String, ToolCall)> = tools
-        .filter_map(|tool| Some((tool.beside.asked_by.clone()?, call_of(tool)?)))
-        .collect();
-    if asked.is_empty() {
-        return;
-    }
-    let askers = askers(nodes);
+    let tools = nodes.of_kind(Kind::Tool);
+    let names_one = |tool: &NodeId| nodes.get(*tool).is_some_and(|tool| tool.beside.asked_by.is_some());
+    let askers = if tools.iter().any(names_one) {
+        askers(nodes)
+    } else {
+        HashMap::default()
+    };
     let mut by_asker: HashMap<NodeId, Vec<ToolCall>> = HashMap::default();
     let mut order = Vec::new();
-    for (asker, call) in asked {
-        let Some(by) = askers.get(asker.trim_start_matches("0x")) else {
-            continue;
+    for tool in tools {
+        let Some(node) = nodes.get(tool) else { continue };
+        let by = match &node.beside.asked_by {
+            Some(asker) => askers.get(asker.trim_start_matches("0x")).copied(),
+            None => call_before(nodes, tool),
         };
-        let calls = by_asker.entry(*by).or_default();
+        let (Some(by), Some(call)) = (by, call_of(node)) else { continue };
+        let calls = by_asker.entry(by).or_default();
         if calls.is_empty() {
-            order.push(*by);
+            order.push(by);
         }
         calls.push(call);
     }
@@ -48,6 +50,19 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
         let is_new = |call: &ToolCall| !recorded.may_have(call) && (call.id.is_none() || seen.insert(call.id.clone()));
         message.tool_calls.extend(calls.into_iter().filter(is_new));
     }
+}
+
+/// The model call that a tool is below, if the tool began once it had ended and its answer shows no calls: a client that hangs tools
+/// below the call that asked for them need not record what it asked for (Arize's tracing of Claude Code).
+fn call_before(nodes: &Nodes, tool: NodeId) -> Option<NodeId> {
+    let above = nodes.parent(tool)?;
+    let (call, tool) = (nodes.get(above)?, nodes.get(tool)?);
+    let has_calls = || {
+        let mut output = call.operation.output_messages.iter().flatten();
+        output.any(|message| !message.tool_calls.is_empty())
+    };
+    let is_after = call.kind() == Kind::Llm && call.end.is_some_and(|end| end <= tool.start);
+    (is_after && !has_calls()).then_some(above)
 }
 
 /// The model calls by what tools call them: their response id, the ids of their spans.
@@ -116,6 +131,38 @@ mod tests {
             ..ToolUse::default()
         }));
         tool
+    }
+
+    #[test]
+    fn a_tool_below_a_call_that_has_ended_was_asked_for_by_it() {
+        let [mut after, mut inside, mut shown] = [(3, "a"), (4, "b"), (6, "c")].map(|(number, id)| tool(number, id, ""));
+        for tool in [&mut after, &mut inside, &mut shown] {
+            tool.beside.asked_by = None;
+        }
+        inside.start.0 = after.start.0;
+        let (ended, mut around, mut silent) = (reading(1, Kind::Llm, 1..10), reading(2, Kind::Llm, 1..40), reading(5, Kind::Llm, 1..10));
+        around.operation.output_messages = Some(vec![Message::text(Role::Assistant, "done")]);
+        let mut message = Message::text(Role::Assistant, "");
+        message.tool_calls.push(ToolCall {
+            id: Some(ToolCallId::Recorded("z".to_owned())),
+            name: "other".to_owned(),
+            ..ToolCall::default()
+        });
+        silent.operation.output_messages = Some(vec![message]);
+        let mut nodes = nodes([
+            (ended, None),
+            (around, None),
+            (after, Some(0)),
+            (inside, Some(1)),
+            (silent, None),
+            (shown, Some(4)),
+        ]);
+        give_to_calls(&mut nodes);
+        let calls = nodes.of_kind(Kind::Llm).into_iter().map(|call| {
+            let output = nodes.get(call).and_then(|node| node.operation.output_messages.as_ref());
+            output.map_or(0, |output| output.iter().map(|message| message.tool_calls.len()).sum::<usize>())
+        });
+        assert_eq!(calls.collect::<Vec<_>>(), [1, 0, 1]);
     }
 
     #[test]

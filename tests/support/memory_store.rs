@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use spanbridge::otlp::decode;
 use spanbridge::otlp::scan::{Key, Part};
-use spanbridge::span::TraceId;
+use spanbridge::span::{LogRecord, TraceId};
 use spanbridge::store::{
     Administer, Append, Arrival, ArrivalLimits, Arrivals, Beside, Chunk, ChunkKind, Deleted, DeletedBefore, EachChunk, Error, Filter,
     Maintained, OnAppended, Order, Position, Read, Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Unwanted, Usage,

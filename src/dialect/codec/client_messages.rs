@@ -8,8 +8,28 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
+use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
+
+/// Puts a result after the message that asks for it, as far as ids name it: Azure's clients list results first.
+pub(super) fn results_after_calls(messages: Vec<Message>) -> Vec<Message> {
+    let mut asked: HashMap<&str, usize> = HashMap::default();
+    for (place, message) in messages.iter().enumerate() {
+        for id in message.tool_calls.iter().filter_map(ToolCall::recorded_id) {
+            let _ = asked.entry(id).or_insert(place);
+        }
+    }
+    let place_of = |(place, message): (usize, &Message)| {
+        let asker = message.tool_call_id.as_deref().and_then(|id| asked.get(id));
+        asker.map_or(place, |asker| place.max(*asker))
+    };
+    let places: Vec<usize> = messages.iter().enumerate().map(place_of).collect();
+    let mut placed: Vec<(usize, Message)> = places.into_iter().zip(messages).collect();
+    // A stable sort, and what asks is not a result: it comes before what was moved to its place.
+    placed.sort_by_key(|(place, message)| (*place, message.tool_call_id.is_some()));
+    placed.into_iter().map(|(_, message)| message).collect()
+}
 
 /// `gen_ai.user.message` and its kin: role in the name, body or attributes the message.
 pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
@@ -95,6 +115,14 @@ pub(super) fn listed_events(items: Vec<Value>, out: bool) -> Vec<Value> {
     let last = items.iter().rposition(|item| !is_said(item)).map_or(0, |at| at + 1);
     let said = items.split_off(last);
     if out { said } else { items }
+}
+
+/// Of old events in one list the system prompts.
+pub(super) fn listed_prompts(items: Vec<Value>) -> Option<Value> {
+    let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
+    let is_prompt = |item: &Value| matches!(name(item).as_deref(), Some("gen_ai.system.message" | "gen_ai.developer.message"));
+    let prompts: Vec<Value> = items.into_iter().filter(is_prompt).collect();
+    (!prompts.is_empty()).then_some(Value::Array(prompts))
 }
 
 /// The names that a codec of members reads; `None`: it is no such codec, or it reads all of them.

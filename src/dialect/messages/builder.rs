@@ -118,6 +118,15 @@ impl Builder {
             parts::Piece::Call(call) => self.call(call),
             parts::Piece::Result(result) => {
                 let Some(result) = self.answered(result) else { return };
+                // What a user says after results is said after them.
+                if self.message.role == Role::User && !self.message.is_blank() {
+                    let rest = Message {
+                        role: Role::User,
+                        name: self.message.name.clone(),
+                        ..Message::default()
+                    };
+                    self.results.push(std::mem::replace(&mut self.message, rest));
+                }
                 if self.message.is_blank() {
                     self.results_first = true;
                 }

@@ -73,6 +73,13 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
             ..arguments::call(id(map), name, arguments_of(function))
         });
     }
+    // A tool of the provider's own has its kind for a name: {id, type: bing_grounding, bing_grounding: {..}}.
+    if let Some(kind) = text(map, &["type"])
+        && let Some(arguments @ Value::Object(_)) = map.get(&kind)
+        && let Some(id) = id(map)
+    {
+        return Some(arguments::call(Some(id), kind, Some(arguments)));
+    }
     let name = text(map, NAMES).or_else(|| is_nameless(map, map).then(String::new))?;
     Some(arguments::call(id(map), name, arguments_of(map)))
 }

@@ -10,6 +10,13 @@ use crate::dialect::normalize;
 use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
+/// Whether one of two prompts has the words of the other, however they are spaced.
+fn repeats(one: &Message, other: &Message) -> bool {
+    let words = |message: &Message| message.content().split_whitespace().collect::<Vec<_>>().join(" ");
+    let (one, other) = (words(one), words(other));
+    one.contains(&other) || other.contains(&one)
+}
+
 impl OperationBuilder<'_> {
     /// The operation, with what several fields mean together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
@@ -27,9 +34,13 @@ impl OperationBuilder<'_> {
         let takes_prompt = operation.input_messages.is_some() || matches!(operation.kind, Kind::Llm | Kind::Agent | Kind::Chain);
         if let Some(system) = self.system.filter(|_| takes_prompt) {
             let list = operation.input_messages.get_or_insert_default();
-            if !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer)) {
+            let is_prompt = |message: &Message| matches!(message.role, Role::System | Role::Developer);
+            // Instructions beside the prompt among the messages come after it (pydantic-ai).
+            let is_more = operation.kind == Kind::Llm && !list.iter().any(|message| is_prompt(message) && repeats(message, &system));
+            if is_more || !list.iter().any(is_prompt) {
                 let mut all = std::mem::take(list).into_vec();
-                all.insert(0, system);
+                let place = all.iter().take_while(|message| is_prompt(message)).count();
+                all.insert(place, system);
                 *list = all.into();
             }
         }

@@ -186,7 +186,11 @@ impl OperationBuilder<'_> {
         if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
             return false;
         }
+        let was_null = value.is_null();
         let (arguments, id) = normalize::arguments(std::mem::take(value));
+        if arguments.is_null() && !was_null {
+            return true;
+        }
         if tool.call_id.is_none() {
             tool.call_id = id;
         }

@@ -1,14 +1,16 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone.
+//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone.
 
 mod flat;
 mod go;
 mod jaeger;
+mod javascript;
 mod langfuse;
 mod langsmith;
 mod mlflow;
 mod pieces;
 mod python;
+mod tree;
 mod zipkin;
 
 use serde_json::{Value, json};
@@ -19,7 +21,7 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
     let resource_spans: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?
-    } else if let Some(request) = map.get("trace").or_else(|| map.get("result")) {
+    } else if let Some(request) = map.get("trace").or_else(|| map.get("result")).filter(|_| !map.contains_key("spans")) {
         // Tempo's second API, Jaeger's third.
         let is_request = request.get("resourceSpans").is_some();
         return is_request.then(|| request.clone());
@@ -27,13 +29,12 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
         vec![value.clone()]
     } else if let Some(runs) = map.get("runs") {
         each(runs, langsmith::of_run)?
-    } else if let Some(list @ Value::Array(spans)) = map.get("spans")
+    } else if let Some(spans) = tree::spans(map).filter(|_| !map.contains_key("processes"))
         && spans
             .first()
-            .is_some_and(|span| span.get("context").is_some() || flat::is_span(span))
-        && !map.contains_key("processes")
+            .is_some_and(|span| span.get("context").is_some() || flat::is_span(span) || javascript::is_span(span))
     {
-        each(list, of_span_or_trace)?
+        each(&Value::Array(spans), of_span_or_trace)?
     } else {
         match map.get("data") {
             Some(list @ Value::Array(_)) => each(list, of_span_or_trace)?,
@@ -53,6 +54,7 @@ fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
         _ if zipkin::is_span(value) => zipkin::of_span(value),
         _ if langsmith::is_run(value) => langsmith::of_run(value),
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
+        _ if javascript::is_span(value) => javascript::of_span(value),
         _ if flat::is_span(value) => flat::of_span(value),
         _ => jaeger::of_trace(value),
     }
@@ -162,6 +164,51 @@ mod tests {
             assert_eq!((one.status.is_error(), one.status.message.as_str()), (true, "no"));
             assert_eq!((one.scope.name.as_str(), one.attributes.text("n")), ("my.chat", Some("9")));
             assert_eq!(one.resource.attributes.text("service.name"), Some("svc"));
+        }
+    }
+
+    #[test]
+    fn spans_of_the_javascript_sdk_as_json() {
+        let (trace, span) = ("d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "d100000000000001");
+        let exported = json!({"_spanContext": {"traceId": trace, "spanId": span, "traceFlags": 1}, "parentSpanContext": {"spanId": "d100000000000002"},
+            "name": "chat", "kind": 2, "startTime": [1_790_000_000, 1_000], "endTime": [1_790_000_000, 6_000], "_ended": true, "_duration": [0, 5_000],
+            "_droppedLinksCount": 3, "status": {"code": 2, "message": "no"}, "attributes": {"n": "9"}, "instrumentationScope": {"name": "my.chat"},
+            "events": [{"name": "first", "time": [1_790_000_000, 2_000], "attributes": {"a": 1}}],
+            "links": [{"context": {"traceId": trace, "spanId": "d100000000000003"}, "attributes": {}}],
+            "resource": {"_rawAttributes": [["service.name", "svc"]], "_memoizedAttributes": {}}});
+        let spans = spans(&exported);
+        let [one] = spans.as_slice() else { panic!("one span") };
+        assert_eq!((one.start.0 % 1_000_000, one.end.0 - one.start.0, one.links.len()), (1_000, 5_000, 1));
+        assert_eq!(one.parent.map(|id| id.to_string()).as_deref(), Some("d100000000000002"));
+        assert_eq!((one.kind as i32, one.scope.name.as_str(), one.status.message.as_str()), (3, "my.chat", "no"));
+        assert_eq!(one.resource.attributes.text("service.name"), Some("svc"));
+        assert_eq!(one.events.first().map(|event| event.time.0 % 1_000_000), Some(2_000));
+        let dropped = one.attributes.text("row._droppedLinksCount");
+        assert_eq!((one.attributes.text("n"), dropped), (Some("9"), Some("3")), "what nothing reads stays");
+    }
+
+    #[test]
+    fn spans_within_spans_and_of_a_trace_that_is_named_once() {
+        let (trace, root, child) = ("d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "d100000000000001", "d100000000000002");
+        let start = "2026-09-21T14:13:20Z";
+        let inner = json!({"span_id": child, "parent_span_id": root, "span_name": "chat", "timestamp": start, "duration": "PT1S",
+            "span_attributes": {"gen_ai": {"request": {"model": "m"}}}, "child_spans": []});
+        let outer = json!({"span_id": root, "parent_span_id": null, "span_name": "main", "timestamp": start, "duration": "PT2S", "child_spans": [inner]});
+        let of_map = |id: &str, parent: Option<&str>| {
+            json!({"spanId": id, "traceId": trace, "parentSpanId": parent, "displayName": "chat", "startTime": 1_790_000_000_000_u64,
+                "endTime": 1_790_000_001_000_u64, "attributes": {"gen_ai.request.model": "m"}})
+        };
+        let named_once = json!({"trace": {"trace_id": trace}, "spans": [
+            {"span_id": root, "span_name": "main", "start_time": start, "end_time": start},
+            {"span_id": child, "parent_span_id": root, "span_name": "chat", "start_time": start, "end_time": "2026-09-21T14:13:21Z",
+                "span_attributes": {"gen_ai": {"request": {"model": "m"}}}}]});
+        let stored = json!({"spans": {"b": of_map(child, Some(root)), "a": of_map(root, None)}});
+        for exported in [json!({"trace_id": trace, "spans": [outer]}), named_once, stored] {
+            let spans = spans(&exported);
+            let inner = spans.iter().find(|span| span.span_id.to_string() == child).expect("the child");
+            assert_eq!((spans.len(), inner.trace_id.to_string().as_str(), inner.name.as_str()), (2, trace, "chat"));
+            assert_eq!(inner.parent.map(|id| id.to_string()).as_deref(), Some(root));
+            assert_eq!((inner.end.0 - inner.start.0, inner.attributes.text("gen_ai.request.model")), (1_000_000_000, Some("m")));
         }
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{Attributes, hex_id, kind_number, list, moment, pairs, status_number, with_rest};
+use super::pieces::{Attributes, flatten, hex_id, kind_number, list, moment, pairs, status_number, with_rest};
 
 /// Whether an object has the ids of a span and its start.
 pub(super) fn is_span(value: &Value) -> bool {
@@ -22,18 +22,27 @@ const PARENT: [&str; 7] = [
     "parentId",
     "ParentId",
 ];
-const NAME: [&str; 4] = ["name", "span_name", "spanName", "SpanName"];
-const START: [&str; 6] = [
+const NAME: [&str; 5] = ["name", "span_name", "spanName", "SpanName", "displayName"];
+const START: [&str; 7] = [
     "start_time",
     "startTime",
     "startTimeUnixNano",
     "start_time_unix_nano",
     "startTimeUnixMs",
     "Timestamp",
+    "timestamp",
 ];
 const END: [&str; 5] = ["end_time", "endTime", "endTimeUnixNano", "end_time_unix_nano", "endTimeUnixMs"];
-/// In nanoseconds.
-const DURATION: [&str; 5] = ["duration_ns", "durationNano", "duration_nano", "durationNs", "Duration"];
+/// In nanoseconds, or in ISO 8601.
+const DURATION: [&str; 7] = [
+    "duration_ns",
+    "durationNano",
+    "duration_nano",
+    "durationNs",
+    "durationInNanos",
+    "Duration",
+    "duration",
+];
 const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
 const ATTRIBUTES: [&str; 4] = ["attributes", "span_attributes", "spanAttributes", "SpanAttributes"];
 const RESOURCE: [&str; 3] = ["resource_attributes", "resourceAttributes", "ResourceAttributes"];
@@ -57,11 +66,12 @@ const READ: [&[&str]; 13] = [
     &STATUS_CODE,
     &STATUS_MESSAGE,
 ];
-const BESIDE: [&str; 9] = [
+const BESIDE: [&str; 10] = [
     "status",
     "scope",
     "instrumentation_scope",
     "instrumentationScope",
+    "instrumentationLibrary",
     "ScopeName",
     "ScopeVersion",
     "resource",
@@ -88,7 +98,7 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     let map = value.as_object().filter(|_| is_span(value))?;
     let text = |keys: &[&str]| get(map, keys).and_then(Value::as_str);
     let start = moment(get(map, &START)?)?;
-    let took = || get(map, &DURATION).and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
+    let took = || get(map, &DURATION).and_then(duration);
     let end = get(map, &END).and_then(moment);
     let end = end.or_else(|| Some((start.parse::<u64>().ok()?.checked_add(took()?)?).to_string()));
     let status = map.get("status");
@@ -97,7 +107,7 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
         .or_else(|| get(map, &STATUS_CODE))
         .or(status.filter(|status| status.is_string()));
     let message = of_status(&["message", "description"]).or_else(|| get(map, &STATUS_MESSAGE));
-    let scope = ["scope", "instrumentation_scope", "instrumentationScope"]
+    let scope = ["scope", "instrumentation_scope", "instrumentationScope", "instrumentationLibrary"]
         .iter()
         .find_map(|name| map.get(*name));
     let scope = json!({
@@ -142,12 +152,31 @@ fn get<'m>(map: &'m Map<String, Value>, keys: &[&str]) -> Option<&'m Value> {
 fn attributes(value: Option<&Value>) -> Vec<Value> {
     match value {
         Some(Value::Array(list)) if list.iter().all(|pair| pair.get("key").is_some()) => list.clone(),
+        Some(Value::Object(map)) if is_nested(map) => {
+            let mut out = Vec::new();
+            flatten("", map, &mut out);
+            out
+        }
         Some(text @ Value::String(json)) => match serde_json::from_str::<Value>(json) {
             Ok(map @ Value::Object(_)) => pairs(Some(&map)),
             _ => pairs(Some(&json!({ "attributes": text }))),
         },
         other => pairs(other),
     }
+}
+
+/// Whether attributes are in one another by the parts of their keys.
+fn is_nested(map: &Map<String, Value>) -> bool {
+    map.values().any(Value::is_object) && !map.keys().any(|key| key.contains(['.', ':']))
+}
+
+/// Nanoseconds of a number of them, or of a duration in ISO 8601.
+fn duration(value: &Value) -> Option<u64> {
+    let of_text = |text: &str| {
+        let number = text.parse::<u64>().ok();
+        number.or_else(|| u64::try_from(text.parse::<jiff::SignedDuration>().ok()?.as_nanos()).ok())
+    };
+    value.as_u64().or_else(|| of_text(value.as_str()?))
 }
 
 fn event(event: &Value) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! Attributes, ids, times and status of OTLP/JSON, from what other forms have.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::span::json::derived_ids::derived;
 
@@ -92,6 +92,11 @@ pub(super) fn moment(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
+        // Seconds and nanoseconds, as the SDK of JavaScript has it.
+        Value::Array(parts) => {
+            let [seconds, nanos] = [parts.first()?.as_u64()?, parts.get(1)?.as_u64()?];
+            return Some(seconds.saturating_mul(1_000_000_000).saturating_add(nanos).to_string());
+        }
         _ => return None,
     };
     let Ok(whole) = text.parse::<u64>() else {
@@ -151,5 +156,29 @@ pub(super) fn any(value: &Value) -> Value {
         Value::String(text) => json!({"stringValue": text}),
         Value::Array(items) => json!({"arrayValue": {"values": items.iter().map(any).collect::<Vec<_>>()}}),
         Value::Object(_) => json!({"kvlistValue": {"values": pairs(Some(value))}}),
+    }
+}
+
+/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
+/// the like was sent as one JSON text, which reads the same in both forms.
+pub(super) fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
+    for (key, value) in map {
+        let key = if prefix.is_empty() {
+            key.clone()
+        } else {
+            format!("{prefix}.{key}")
+        };
+        match value {
+            Value::Object(_) if key == "metadata" => out.push(pair(&key, any(&value.to_string().into()))),
+            Value::Object(inner) => flatten(&key, inner, out),
+            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(inner) = item.as_object() {
+                        flatten(&format!("{key}.{index}"), inner, out);
+                    }
+                }
+            }
+            _ => out.push(pair(&key, any(value))),
+        }
     }
 }

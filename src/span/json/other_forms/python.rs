@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{any, hex_id, kind_number, list, moment, pair, pairs, status_number};
+use super::pieces::{any, flatten, hex_id, kind_number, list, moment, pair, pairs, status_number};
 
 /// What `ReadableSpan.to_json` of the Python SDK writes, which its `ConsoleSpanExporter` prints; and a span of Phoenix, which has the
 /// status beside it and may have attributes in one another.
@@ -90,28 +90,4 @@ pub(super) fn of_row(row: &Map<String, Value>) -> Map<String, Value> {
     span.insert("context".to_owned(), context.into());
     span.insert("attributes".to_owned(), attributes.into());
     span
-}
-
-/// Attributes in one another by the keys that they were sent with: `llm.input_messages.0.message.role`. What is below `metadata` and
-/// the like was sent as one JSON text, which reads the same in both forms.
-fn flatten(prefix: &str, map: &Map<String, Value>, out: &mut Vec<Value>) {
-    for (key, value) in map {
-        let key = if prefix.is_empty() {
-            key.clone()
-        } else {
-            format!("{prefix}.{key}")
-        };
-        match value {
-            Value::Object(_) if key == "metadata" => out.push(pair(&key, any(&value.to_string().into()))),
-            Value::Object(inner) => flatten(&key, inner, out),
-            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
-                for (index, item) in items.iter().enumerate() {
-                    if let Some(inner) = item.as_object() {
-                        flatten(&format!("{key}.{index}"), inner, out);
-                    }
-                }
-            }
-            _ => out.push(pair(&key, any(value))),
-        }
-    }
 }
