@@ -18,7 +18,10 @@ use super::{flat, mend, normalize, streams, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 pub(super) use client_messages::members_read;
-use client_messages::{bracketed_texts, listed_events, listed_prompts, message_members, message_of_event, response_members, results_after_calls, role_lines, tool_marks};
+use client_messages::{
+    bracketed_texts, listed_events, listed_prompts, message_members, message_of_event, response_members, results_after_calls, role_lines,
+    tool_marks,
+};
 pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
@@ -107,12 +110,16 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                 return of_whole(rule, of_stream(&whole, mended).unwrap_or(whole));
             };
             if opened.value.is_none() {
+                let mut said = Mended::default();
                 let whole = match json_text(raw) {
-                    Some(text) => mend::parse_noting(text, ends(rule), mended)
+                    Some(text) => mend::parse_noting(text, ends(rule), &mut said)
                         .or_else(|| super::python::printed(text))
                         .unwrap_or_else(|| text.into()),
-                    None => json(rule, raw, mended)?,
+                    None => json(rule, raw, &mut said)?,
                 };
+                opened.is_cut = said.cut;
+                said.cut &= !is_result_as_given(rule, &whole);
+                mended.add(said);
                 let whole = of_stream(&whole, mended).unwrap_or(whole);
                 if !whole.is_object() && !whole.is_array() {
                     // Other text may be read otherwise by a rule with another codec.
@@ -121,6 +128,12 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                 opened.value = Some(whole);
             }
             let whole = opened.value.as_ref()?;
+            if opened.is_cut
+                && let Some(text) = json_text(raw)
+                && is_result_as_given(rule, whole)
+            {
+                return useful(rule, text.into());
+            }
             if !rule.paths.is_empty() {
                 at_paths(rule, whole)?.clone()
             } else if opened.askers == 0 {
@@ -132,6 +145,12 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
         _ => return of_whole(rule, value(rule, raw, mended)?),
     };
     useful(rule, value)
+}
+
+/// Whether a text that only begins like JSON is the result that the model was given, with nothing cut off and no end made up: it is
+/// no wrapping of a client that lost its end.
+fn is_result_as_given(rule: &Rule, opened: &Value) -> bool {
+    rule.field == Field::ToolResult && rule.paths.is_empty() && !super::result::is_wrapped(opened)
 }
 
 /// Whether something is lost when this rule decodes nothing from its place. Unknown words are no loss, nor

@@ -48,7 +48,7 @@ impl Mended {
         .map(move |(_, what)| format!("{key} {what}"))
     }
 
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.cut |= other.cut;
         self.non_finite |= other.non_finite;
         self.large_integer |= other.large_integer;

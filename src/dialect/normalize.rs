@@ -51,7 +51,10 @@ pub(super) fn open_json_noting(text: &str, ends: Ends, mended: &mut Mended) -> V
 
 /// One word for why a model stopped; `None` for "unknown".
 pub(super) fn finish_reason(word: &str) -> Option<String> {
-    let lower = word.trim().trim_matches('"').to_ascii_lowercase();
+    // Of several, as one text or as a list in JSON or Python, the first: it is that of the first answer.
+    let first = word.trim().trim_start_matches(['[', '(']).split(',').next().unwrap_or_default();
+    let is_around = |char: char| char.is_whitespace() || matches!(char, '"' | '\'' | ']' | ')');
+    let lower = first.trim_matches(is_around).to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or(&lower);
     Some(match last {
         "" | "unknown" | "none" | "null" => return None,

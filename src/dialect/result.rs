@@ -35,6 +35,11 @@ pub(super) fn unwrap(value: Value) -> Unwrapped {
     out
 }
 
+/// Whether a value is a client's wrapping of a result.
+pub(super) fn is_wrapped(value: &Value) -> bool {
+    step(value, &mut Unwrapped::default()).is_some()
+}
+
 fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
     match value {
         Value::Object(map) => object(map, facts),
@@ -54,7 +59,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             }
             let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
             match (texts, items.as_slice()) {
-                (Some(texts), [_, ..]) => Some(Value::String(texts.concat())),
+                (Some(texts), [_, ..]) => Some(Value::String(joined(&texts))),
                 (None, [Value::Object(only)]) => {
                     // A list of one LangChain tool message, or one wrapped response.
                     object(only, facts)
@@ -64,6 +69,18 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// Blocks of a result: each is a thing of its own.
+fn joined(texts: &[&str]) -> String {
+    let mut out = String::new();
+    for text in texts {
+        if !out.is_empty() && !out.ends_with(char::is_whitespace) && !text.starts_with(char::is_whitespace) {
+            out.push('\n');
+        }
+        out.push_str(text);
+    }
+    out
 }
 
 /// What Python prints of a tool's result that has blocks of content: MCP's, AgentScope's.
@@ -192,7 +209,7 @@ mod tests {
             unwrap(serde_json::json!({"content": [{"type": "text", "text": "5"}], "isError": false})).value,
             Value::from("5")
         );
-        assert_eq!(unwrap(serde_json::json!([{"text": "a"}, {"text": "b"}])).value, Value::from("ab"));
+        assert_eq!(unwrap(serde_json::json!([{"text": "a"}, {"text": "b"}])).value, Value::from("a\nb"));
         let printed = unwrap("ToolResponse(content=[{'type': 'text', 'text': '18C'}], metadata=None, stream=False, id='7')".into());
         assert_eq!((printed.value, printed.is_error), (Value::from("18C"), false));
         let printed = unwrap("CallToolResult(meta=None, content=[TextContent(type='text', text='no', annotations=None, meta=None)], structuredContent=None, isError=True)".into());
@@ -200,7 +217,10 @@ mod tests {
         assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
         let response = serde_json::json!({"id": "adk-1", "name": "get_time", "response": {"result": "12:00"}});
         let out = unwrap(response);
-        assert_eq!((out.value, out.call_id.as_deref()), (serde_json::json!({"result": "12:00"}), Some("adk-1")));
+        assert_eq!(
+            (out.value, out.call_id.as_deref()),
+            (serde_json::json!({"result": "12:00"}), Some("adk-1"))
+        );
         assert_eq!(unwrap(serde_json::json!({"a": [1]})).value, serde_json::json!({"a": [1]}));
     }
 }

@@ -8,6 +8,8 @@ use super::plan::{KindPlan, Look};
 #[derive(Debug, Clone)]
 pub(super) struct Opened {
     pub(super) value: Option<Value>,
+    /// Whether the text lacks its end.
+    pub(super) is_cut: bool,
     /// How many rules may still ask for it.
     pub(super) askers: usize,
 }
@@ -27,6 +29,7 @@ impl Texts {
         let texts = plan.texts.iter().map(|text| {
             let opened = Opened {
                 value: None,
+                is_cut: false,
                 askers: text.askers,
             };
             (text.place, opened)

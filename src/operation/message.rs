@@ -215,7 +215,7 @@ impl Message {
         self.joined_text().into_owned()
     }
 
-    /// All text parts as one text. Adjacent prompts are not joined to one line.
+    /// All text parts as one text. Adjacent prompts, and blocks of a result, are not joined to one line.
     pub(crate) fn joined_text(&self) -> Cow<'_, str> {
         let mut texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -225,11 +225,16 @@ impl Message {
         match texts.next() {
             None => first.into(),
             Some(second) => {
-                let is_prompt = matches!(self.role, Role::System | Role::Developer);
+                // Prompts are paragraphs, and what a tool gives in several blocks is several things.
+                let between = match self.role {
+                    Role::System | Role::Developer => "\n\n",
+                    Role::Tool => "\n",
+                    _ => "",
+                };
                 let mut joined = first.to_owned();
                 for next in [second].into_iter().chain(texts) {
-                    if is_prompt && !joined.ends_with(char::is_whitespace) && !next.starts_with(char::is_whitespace) {
-                        joined.push_str("\n\n");
+                    if !joined.is_empty() && !joined.ends_with(char::is_whitespace) && !next.starts_with(char::is_whitespace) {
+                        joined.push_str(between);
                     }
                     joined.push_str(next);
                 }

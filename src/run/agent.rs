@@ -51,9 +51,10 @@ pub(super) fn info(
         .and_then(|step| step.operation.agent.name.clone())
         .or_else(|| topmost_name(steps, scopes))
         .or_else(|| {
-            // A node of a graph is no agent, be it named as one.
+            // A node of a graph is no agent, be it named as one, nor is an agent that a tool started.
             let is_node = |step: &Step| step.operation.kind == Kind::Chain && step.operation.graph_node == step.operation.agent.name;
-            let mut named = steps.iter().filter(|step| !is_node(step));
+            let is_of_tool = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.called_by.is_some());
+            let mut named = steps.iter().filter(|step| !is_node(step) && !is_of_tool(step));
             named.find_map(|step| step.operation.agent.name.clone())
         })
         .or_else(|| steps.iter().find_map(|step| step.operation.workflow.clone()))
@@ -62,6 +63,7 @@ pub(super) fn info(
                 .filter(|step| step.operation.kind == Kind::Chain)
                 .map(|step| step.operation.name.clone())
         })
+        .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
         .or_else(|| service.map(str::to_owned));
     let first = |of: fn(&Agent) -> &Option<String>| {
         let agents = || steps.iter().filter(|step| step.operation.kind == Kind::Agent);
@@ -84,7 +86,7 @@ pub(super) fn info(
     }
 }
 
-/// The name of the topmost agent that has one; agents that only check others come last.
+/// The name of the topmost agent that has one and that no tool started; agents that only check others come last.
 fn topmost_name(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<String> {
     let mut agents_above: IdVec<StepId, usize> = IdVec::with_capacity(steps.len());
     let mut named = Vec::new();
@@ -92,8 +94,10 @@ fn topmost_name(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> 
         let above = step.parent.and_then(|parent| agents_above.get(parent)).copied().unwrap_or(0);
         let is_agent = step.operation.kind == Kind::Agent;
         agents_above.push(above + usize::from(is_agent));
-        if is_agent && let Some(name) = &step.operation.agent.name {
-            let is_auxiliary = scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
+        let scope = scopes.get(step.scope);
+        let is_started = scope.is_some_and(|scope| scope.called_by.is_some());
+        if let Some(name) = step.operation.agent.name.as_ref().filter(|_| is_agent && !is_started) {
+            let is_auxiliary = scope.is_some_and(|scope| scope.is_auxiliary);
             named.push(((is_auxiliary, above, at), name));
         }
     }

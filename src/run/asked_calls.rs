@@ -61,7 +61,8 @@ fn call_before(nodes: &Nodes, tool: NodeId) -> Option<NodeId> {
         let mut output = call.operation.output_messages.iter().flatten();
         output.any(|message| !message.tool_calls.is_empty())
     };
-    let is_after = call.kind() == Kind::Llm && call.end.is_some_and(|end| end <= tool.start);
+    // Documents have their tools below calls for other reasons; their spans have no scope.
+    let is_after = call.kind() == Kind::Llm && !call.instrumentation().is_empty() && call.end.is_some_and(|end| end <= tool.start);
     (is_after && !has_calls()).then_some(above)
 }
 
@@ -118,9 +119,12 @@ impl ShownCalls {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::operation::ToolUse;
     use crate::run::testing::{nodes, reading};
+    use crate::span::Scope;
 
     fn tool(number: u64, id: &str, asked_by: &str) -> Node {
         let mut tool = reading(number, Kind::Tool, 12..30);
@@ -140,7 +144,15 @@ mod tests {
             tool.beside.asked_by = None;
         }
         inside.start.0 = after.start.0;
-        let (ended, mut around, mut silent) = (reading(1, Kind::Llm, 1..10), reading(2, Kind::Llm, 1..40), reading(5, Kind::Llm, 1..10));
+        let scope = Arc::new(Scope {
+            name: "client".to_owned(),
+            ..Scope::default()
+        });
+        let [ended, mut around, mut silent] = [(1, 1..10), (2, 1..40), (5, 1..10)].map(|(number, time)| {
+            let mut call = reading(number, Kind::Llm, time);
+            call.scope = Arc::clone(&scope);
+            call
+        });
         around.operation.output_messages = Some(vec![Message::text(Role::Assistant, "done")]);
         let mut message = Message::text(Role::Assistant, "");
         message.tool_calls.push(ToolCall {

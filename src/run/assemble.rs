@@ -6,9 +6,10 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation, conversation_entries,
-    duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, linked_evaluations, nameless_calls, order, question,
-    readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
+    agent_names, agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation,
+    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, linked_evaluations,
+    nameless_calls, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
+    tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -64,6 +65,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     request_models::give_to_calls(&mut nodes);
     agent_results::give_to_tools(&mut nodes);
     asked_calls::give_to_calls(&mut nodes);
+    agent_names::take_constants_away(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     input_limit::limit(&mut nodes);

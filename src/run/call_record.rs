@@ -70,7 +70,15 @@ impl CallRecord<'_> {
         }
         // A framework has its own id for what its client records under the provider's.
         let is_repetition = !self.is_same_kind(outer) && self.answers_alike(outer);
-        other_id && !is_repetition || self.answers_otherwise(outer)
+        other_id && !is_repetition || self.answers_otherwise(outer) || self.ends_otherwise(outer)
+    }
+
+    /// Whether both record how they ended and what they took, and neither is the same.
+    fn ends_otherwise(&self, other: &Self) -> bool {
+        let (one, two) = (&self.operation, &other.operation);
+        let ends = matches!((&one.finish_reason, &two.finish_reason), (Some(one), Some(two)) if one != two);
+        let has_counts = |operation: &Operation| operation.usage.input.is_some() && operation.usage.output.is_some();
+        ends && has_counts(one) && has_counts(two) && one.usage.output != two.usage.output
     }
 
     /// Whether two sibling spans cannot be one call.

@@ -21,6 +21,7 @@
 //! ```
 
 mod agent;
+mod agent_names;
 mod agent_questions;
 mod agent_results;
 mod arguments;

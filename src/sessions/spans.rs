@@ -51,6 +51,14 @@ struct Cursor {
     before: Option<Place>,
 }
 
+impl Cursor {
+    /// A moment after what came last; `None` where that has no time either.
+    fn tick(&mut self) -> Option<UnixNanos> {
+        self.clock = self.clock.map(|clock| UnixNanos(clock.0.saturating_add(1)));
+        self.clock
+    }
+}
+
 /// The spans of the threads of one session. `is_elsewhere`: whether a session, of which this one has copies, is read for itself.
 pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter, is_elsewhere: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let mut builder = Builder {
@@ -340,6 +348,9 @@ impl Builder {
             add_facts(&mut agent.operation, Map::from_iter([("retries".to_owned(), message.into())]));
         }
         let start = call.start.or(cursor.clock.filter(|clock| call.end.is_none_or(|end| *clock <= end)));
+        // A line without times is a moment after the one before: the order of the lines is that of what happened.
+        let has_times = call.start.or(call.end).is_some();
+        let start = if has_times { start } else { cursor.tick() };
         let end = call.end.or(start);
         cursor.clock = end.or(cursor.clock);
         if let Some(message) = &output
@@ -368,7 +379,8 @@ impl Builder {
                 arguments: asked.arguments,
                 ..ToolUse::default()
             };
-            self.tool(thread, tool, &call_id, parent, (end, end), cursor);
+            let at = if has_times { end } else { cursor.tick() };
+            self.tool(thread, tool, &call_id, parent, (at, at), cursor);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::document::json_read::recorded;
 use crate::document::text::compact;
 use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message, Operation, Part};
-use crate::run::{Run, Step};
+use crate::run::{Run, Scope, Step};
 use crate::transcript::calls;
 use crate::withheld::is_withheld;
 
@@ -19,8 +19,29 @@ pub(crate) fn text(value: &Value) -> Text<'_> {
     }
 }
 
-/// What a tool was called with, as the words that its agent was given; `None` where nothing was.
-pub(crate) fn asked_of<'a>(run: &'a Run, step: &'a Step) -> Option<Text<'a>> {
+/// Arguments with which tools ask an agent for something, best first.
+const ASKS: [&str; 9] = [
+    "prompt",
+    "task",
+    "query",
+    "question",
+    "request",
+    "instructions",
+    "instruction",
+    "message",
+    "input",
+];
+
+/// What an agent that a tool started was asked: its own words, else those in the tool's arguments, else all of these; `None` where
+/// nothing was.
+pub(crate) fn asked_of<'a>(run: &'a Run, scope: &'a Scope) -> Option<Text<'a>> {
+    let is_said = |text: &&str| !text.trim().is_empty() && !is_withheld(text);
+    let agent = scope.step.and_then(|step| run.steps.get(step));
+    let own = agent.and_then(|agent| agent.operation.input.get()?.as_str()).filter(is_said);
+    if let Some(own) = own {
+        return Some(own.into());
+    }
+    let step = run.steps.get(scope.called_by?)?;
     let arguments = calls::arguments(run, step).filter(|arguments| match arguments {
         Value::Null => false,
         Value::String(text) => !matches!(text.trim(), "" | "{}" | "[]" | "null") && !is_withheld(text),
@@ -28,7 +49,9 @@ pub(crate) fn asked_of<'a>(run: &'a Run, step: &'a Step) -> Option<Text<'a>> {
         Value::Object(members) => !members.is_empty(),
         _ => true,
     });
-    arguments.map(text)
+    let arguments = arguments?;
+    let asks = ASKS.iter().find_map(|key| arguments.get(key)?.as_str().filter(is_said));
+    Some(asks.map_or_else(|| text(arguments), Into::into))
 }
 
 /// The text parts of a message, joined.

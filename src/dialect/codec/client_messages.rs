@@ -94,7 +94,9 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 
 /// Of old events in one list those that went into the model, or those that came out: the choices, or where a client has none
 /// (Logfire, on the Responses API) the assistant's last message.
-pub(super) fn listed_events(items: Vec<Value>, out: bool) -> Vec<Value> {
+pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
+    // Logfire's place holder for an item that it has no words for.
+    items.retain(|item| item.get("event.name").and_then(Value::as_str) != Some("gen_ai.unknown"));
     let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
     let is_choice = |item: &Value| match name(item) {
         Some(name) => name == "gen_ai.choice",

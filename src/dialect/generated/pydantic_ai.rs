@@ -12,5 +12,6 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "pydantic_ai", key: "gen_ai.agent.call.id", prefix: false, location: Location::Span, field: Field::AgentId, codec: Codec::Text, rank: 2280, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai", key: "pydantic_ai.all_messages", prefix: false, location: Location::Span, field: Field::Input, codec: Codec::Json, rank: 2280, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai", key: "final_result", prefix: false, location: Location::Span, field: Field::Output, codec: Codec::Json, rank: 2280, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "pydantic_ai", key: "pydantic_ai.tool.deferral.name", prefix: false, location: Location::Span, field: Field::FailureFlag, codec: Codec::Text, rank: 3280, when: Condition::ALWAYS, paths: &[], values: &[("ApprovalRequired", "interrupts"), ("CallDeferred", "interrupts")] },
     Rule { dialect: "pydantic_ai", key: "exception.type", prefix: false, location: Location::Event("exception"), field: Field::FailureFlag, codec: Codec::Text, rank: 3280, when: Condition::ALWAYS, paths: &[], values: &[("ApprovalRequired", "interrupts"), ("*.ApprovalRequired", "interrupts"), ("CallDeferred", "interrupts"), ("*.CallDeferred", "interrupts")] },
 ];

@@ -145,8 +145,8 @@ impl<'a> Assembly<'a, '_> {
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
         self.outside_rounds(id, &of_rounds, &exchanges.rest);
-        let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => content::asked_of(run, tool),
+        let mut asked = match scope.called_by {
+            Some(_) => content::asked_of(run, scope),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

@@ -40,8 +40,8 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         let first_new = conversation.interactions.len();
         conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
-        let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => content::asked_of(run, tool),
+        let asked = match scope.called_by {
+            Some(_) => content::asked_of(run, scope),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));

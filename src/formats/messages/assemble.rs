@@ -70,8 +70,8 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
             }
             continue;
         }
-        let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
-            Some(tool) => content::asked_of(run, tool),
+        let asked = match scope.called_by {
+            Some(_) => content::asked_of(run, scope),
             None => run
                 .question
                 .as_ref()

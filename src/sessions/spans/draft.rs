@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::dialect::Continuation;
 use crate::dialect::write::{AttributeWriter, status_and_exception};
-use crate::operation::Operation;
+use crate::operation::{Kind, Operation};
 use crate::sessions::client::Client;
 use crate::sessions::recording::Thread;
 use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
@@ -30,8 +30,25 @@ pub(super) struct Draft {
     pub(super) version: Option<String>,
 }
 
+/// Gives drafts without any time substitutes in their order: documentation and old versions have lines without times.
+fn stand_in(drafts: &mut [Draft]) {
+    let end = drafts.len() as u64 + 1;
+    for (place, draft) in drafts.iter_mut().enumerate() {
+        if draft.start.or(draft.end).is_some() {
+            continue;
+        }
+        let start = place as u64 + 1;
+        let is_around = draft.operation.kind == Kind::Agent;
+        draft.start = Some(UnixNanos(start));
+        draft.end = Some(UnixNanos(if is_around { end } else { start }));
+        draft.start_unknown = false;
+        draft.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start, end".into());
+    }
+}
+
 /// The spans of drafts.
-pub(super) fn write(client: Client, drafts: Vec<Draft>, writer: &AttributeWriter) -> Vec<Span> {
+pub(super) fn write(client: Client, mut drafts: Vec<Draft>, writer: &AttributeWriter) -> Vec<Span> {
+    stand_in(&mut drafts);
     let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
     let scope = scope();
     let write = |draft: Draft| {

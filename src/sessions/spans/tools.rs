@@ -48,7 +48,8 @@ impl Builder {
             let start = result.start.or(cursor.clock);
             self.tool(thread, tool, &result.call_id, parent, (start, result.end), cursor)
         });
-        cursor.clock = result.end.or(cursor.clock);
+        let has_times = result.start.or(result.end).is_some();
+        cursor.clock = if has_times { result.end.or(cursor.clock) } else { cursor.tick() };
         self.extend_agent(cursor, None, result.end);
         if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
             draft.start = result.start.or(draft.start);

@@ -21,7 +21,11 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
     let resource_spans: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?
-    } else if let Some(request) = map.get("trace").or_else(|| map.get("result")).filter(|_| !map.contains_key("spans")) {
+    } else if let Some(request) = map
+        .get("trace")
+        .or_else(|| map.get("result"))
+        .filter(|_| !map.contains_key("spans"))
+    {
         // Tempo's second API, Jaeger's third.
         let is_request = request.get("resourceSpans").is_some();
         return is_request.then(|| request.clone());
@@ -178,13 +182,21 @@ mod tests {
             "resource": {"_rawAttributes": [["service.name", "svc"]], "_memoizedAttributes": {}}});
         let spans = spans(&exported);
         let [one] = spans.as_slice() else { panic!("one span") };
-        assert_eq!((one.start.0 % 1_000_000, one.end.0 - one.start.0, one.links.len()), (1_000, 5_000, 1));
+        assert_eq!(
+            (one.start.0 % 1_000_000, one.end.0 - one.start.0, one.links.len()),
+            (1_000, 5_000, 1)
+        );
         assert_eq!(one.parent.map(|id| id.to_string()).as_deref(), Some("d100000000000002"));
-        assert_eq!((one.kind as i32, one.scope.name.as_str(), one.status.message.as_str()), (3, "my.chat", "no"));
+        assert_eq!((one.kind, one.scope.name.as_str()), (crate::span::SpanKind::Client, "my.chat"));
+        assert_eq!(one.status.message, "no");
         assert_eq!(one.resource.attributes.text("service.name"), Some("svc"));
         assert_eq!(one.events.first().map(|event| event.time.0 % 1_000_000), Some(2_000));
         let dropped = one.attributes.text("row._droppedLinksCount");
-        assert_eq!((one.attributes.text("n"), dropped), (Some("9"), Some("3")), "what nothing reads stays");
+        assert_eq!(
+            (one.attributes.text("n"), dropped),
+            (Some("9"), Some("3")),
+            "what nothing reads stays"
+        );
     }
 
     #[test]
@@ -206,9 +218,15 @@ mod tests {
         for exported in [json!({"trace_id": trace, "spans": [outer]}), named_once, stored] {
             let spans = spans(&exported);
             let inner = spans.iter().find(|span| span.span_id.to_string() == child).expect("the child");
-            assert_eq!((spans.len(), inner.trace_id.to_string().as_str(), inner.name.as_str()), (2, trace, "chat"));
+            assert_eq!(
+                (spans.len(), inner.trace_id.to_string().as_str(), inner.name.as_str()),
+                (2, trace, "chat")
+            );
             assert_eq!(inner.parent.map(|id| id.to_string()).as_deref(), Some(root));
-            assert_eq!((inner.end.0 - inner.start.0, inner.attributes.text("gen_ai.request.model")), (1_000_000_000, Some("m")));
+            assert_eq!(
+                (inner.end.0 - inner.start.0, inner.attributes.text("gen_ai.request.model")),
+                (1_000_000_000, Some("m"))
+            );
         }
     }
 

@@ -44,8 +44,17 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     span.extend(scope.map(|scope| ("instrumentationScope".to_owned(), scope.clone())));
     span.insert("resource".to_owned(), resource(value.get("resource")));
     let mut read = flat::of_span(&Value::Object(span))?;
-    let links: Vec<Value> = value.get("links").and_then(Value::as_array).into_iter().flatten().filter_map(link).collect();
-    if let Some(span) = read.first_mut().and_then(|read| read.pointer_mut("/scopeSpans/0/spans/0")?.as_object_mut()) {
+    let links: Vec<Value> = value
+        .get("links")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(link)
+        .collect();
+    if let Some(span) = read
+        .first_mut()
+        .and_then(|read| read.pointer_mut("/scopeSpans/0/spans/0")?.as_object_mut())
+    {
         span.insert("links".to_owned(), links.into());
     }
     Some(read)
@@ -54,10 +63,14 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
 fn resource(resource: Option<&Value>) -> Value {
     let Some(resource) = resource else { return json!({}) };
     if let Some(Value::Array(list)) = resource.get("_rawAttributes") {
-        let pairs = list.iter().filter_map(|pair| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.clone())));
+        let pairs = list
+            .iter()
+            .filter_map(|pair| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.clone())));
         return json!({ "attributes": pairs.collect::<Map<String, Value>>() });
     }
-    let attributes = ["attributes", "_attributes", "_memoizedAttributes"].iter().find_map(|name| resource.get(*name));
+    let attributes = ["attributes", "_attributes", "_memoizedAttributes"]
+        .iter()
+        .find_map(|name| resource.get(*name));
     json!({ "attributes": attributes.unwrap_or(resource) })
 }
 
