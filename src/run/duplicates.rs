@@ -137,7 +137,8 @@ fn leave_to_response(readings: &mut Readings, inner: ReadingId, outer: ReadingId
     let (exact, estimate) = (&exact.operation, &estimate.operation);
     let is_exact = exact.response_id.is_some() && estimate.response_id.is_none();
     let (one, other) = (&exact.usage, &estimate.usage);
-    let differ = one.input.is_some() && other.input.is_some() && one.output.is_some() && other.output.is_some() && one != other;
+    let counts = |usage: &TokenCount| Some((usage.input?, usage.output?));
+    let differ = matches!((counts(one), counts(other)), (Some(one), Some(other)) if one != other);
     let (has_input, has_cost) = (exact.input_messages.is_some(), exact.cost != Cost::default());
     if !is_exact || !differ {
         return;

@@ -250,6 +250,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn results_come_after_the_messages_that_ask_for_them() {
+        let asks = |ids: &[&str]| {
+            let call = |id: &&str| ToolCall {
+                id: Some(crate::operation::ToolCallId::Recorded((*id).to_owned())),
+                ..ToolCall::default()
+            };
+            let mut message = Message::text(Role::Assistant, ids.join("+"));
+            message.tool_calls = ids.iter().map(call).collect();
+            message
+        };
+        let gives = |id: &str| Message {
+            tool_call_id: Some(id.to_owned()),
+            ..Message::text(Role::Tool, id)
+        };
+        let words = |list: Vec<Message>| results_after_calls(list).iter().map(Message::content).collect::<Vec<_>>().join(" ");
+        assert_eq!(words(vec![gives("a"), gives("b"), asks(&["a", "b"]), gives("c"), asks(&["c"])]), "a+b a b c c");
+        assert_eq!(words(vec![asks(&["a"]), gives("a"), gives("x"), asks(&["b"])]), "a a x b");
+    }
+
+    #[test]
     fn marks_of_tools() {
         let list = serde_json::json!([
             {"role": "user", "content": "Say [tool: x] twice"},

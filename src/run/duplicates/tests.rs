@@ -30,6 +30,28 @@ fn a_call_in_a_call_is_one_call() {
 }
 
 #[test]
+fn what_an_outer_call_estimates_gives_way_to_the_response() {
+    let of = |response: Option<&str>, counts: (u64, u64)| {
+        let mut readings = Readings::default();
+        let mut outer = call(1, 0..90, Some("Here."));
+        (outer.operation.usage.input, outer.operation.usage.output) = (Some(124), Some(399));
+        outer.operation.usage.total = Some(523);
+        let mut inner = call(2, 10..80, Some("Here."));
+        (inner.operation.usage.input, inner.operation.usage.output) = (Some(counts.0), Some(counts.1));
+        inner.operation.response_id = response.map(str::to_owned);
+        let outer = readings.add(outer, None);
+        let _ = readings.add(inner, Some(outer));
+        let nodes = merge_all(readings);
+        let usage = nodes.list.iter().next().map(|node| node.operation.usage);
+        usage.map(|usage| (usage.input, usage.output, usage.total))
+    };
+    let whole = Some((Some(124), Some(399), Some(523)));
+    assert_eq!(of(Some("r"), (39, 7)), Some((Some(39), Some(7), None)));
+    assert_eq!(of(None, (39, 7)), whole, "nothing shows that the inner one is the provider's");
+    assert_eq!(of(Some("r"), (124, 399)), whole, "they agree");
+}
+
+#[test]
 fn a_call_around_several_calls_is_none() {
     let mut readings = Readings::default();
     let outer = readings.add(call(1, 0..90, None), None);
