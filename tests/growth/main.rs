@@ -8,6 +8,7 @@
 mod commands;
 mod imports;
 mod lists;
+mod log_sessions;
 #[path = "../support/long_form.rs"]
 mod long_form;
 mod loose;

@@ -265,7 +265,10 @@ mod tests {
             ..Message::text(Role::Tool, id)
         };
         let words = |list: Vec<Message>| results_after_calls(list).iter().map(Message::content).collect::<Vec<_>>().join(" ");
-        assert_eq!(words(vec![gives("a"), gives("b"), asks(&["a", "b"]), gives("c"), asks(&["c"])]), "a+b a b c c");
+        assert_eq!(
+            words(vec![gives("a"), gives("b"), asks(&["a", "b"]), gives("c"), asks(&["c"])]),
+            "a+b a b c c"
+        );
         assert_eq!(words(vec![asks(&["a"]), gives("a"), gives("x"), asks(&["b"])]), "a a x b");
     }
 
