@@ -2,6 +2,7 @@
 
 mod finish;
 mod lists;
+mod roles;
 mod slot;
 mod value;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::OperationBuilder;
+use super::{OperationBuilder, roles};
 use crate::dialect::beside::Beside;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
@@ -43,6 +43,11 @@ impl OperationBuilder<'_> {
                 all.insert(place, system);
                 *list = all.into();
             }
+        }
+        if let Some(list) = &mut operation.input_messages
+            && list.iter().any(|message| matches!(message.role, Role::Other(_)))
+        {
+            roles::results(list.to_mut());
         }
         if operation.finish_reason.is_none() {
             let said = operation
