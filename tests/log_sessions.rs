@@ -127,3 +127,28 @@ fn a_server_makes_spans_of_log_records() {
         rows.lines().count() == 1 && rows.contains("as spans")
     });
 }
+
+/// Gemini CLI begins a trace with each call and each tool: with its log records they are one run, in a store too.
+#[test]
+fn what_a_client_exports_in_pieces_is_one_run() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases/geminicli-retry");
+    let mut inputs = files(&case);
+    inputs.retain(|file| text(file).ends_with(".bin"));
+    let whole = rows(&inputs);
+    assert_eq!(whole.lines().count(), 1, "{whole}");
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = serving::Serving::start(&directory.path().join("data"));
+    let mut arguments = vec!["send", "--to", &server.http];
+    arguments.extend(inputs.iter().map(|input| text(input)));
+    assert!(spanbridge(&arguments).status.success());
+    let begun = Instant::now();
+    loop {
+        let output = spanbridge(&["export", "--to", "messages", "--server", &server.api]);
+        let stored = String::from_utf8_lossy(&output.stdout).into_owned();
+        if stored == whole {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{stored}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}

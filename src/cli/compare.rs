@@ -111,7 +111,7 @@ impl Compare {
         }
         let vocabulary = files.vocabulary()?;
         let mut spans = batch.spans;
-        spans.extend(logs::of_records(&batch.logs, &vocabulary.sessions_of(&spans)));
+        spans.extend(logs::of_records(&batch.logs, &vocabulary.sessions_of(&spans)).alone);
         let mut runs = vocabulary.runs(spans, batch.logs);
         runs.retain(Run::has_agent_work);
         Ok(runs)

@@ -111,17 +111,18 @@ impl Import {
             })?;
         }
         let of_logs = logs::of_records(&batch.logs, &self.files.vocabulary()?.sessions_of(&batch.spans));
-        if !batch.logs.is_empty() && of_logs.is_empty() {
+        if !batch.logs.is_empty() && of_logs.alone.is_empty() && of_logs.whole.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
         let count = counted.get();
         let mut receipt = Receipt::default();
         let mut spans = std::mem::take(&mut batch.spans);
-        spans.extend(of_logs);
+        spans.extend(of_logs.alone);
         if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
             append(&opened, spans, &mut receipt)?;
             let sessions = opened.sessions(self.files.vocabulary()?);
+            sessions.take(of_logs.whole, &mut receipt)?;
             store_sessions(&mut batch, &sessions, &mut receipt)?;
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::access::Project;
 use crate::otlp;
-use crate::sessions::{logs, replaced};
-use crate::span::{LogRecord, TraceId};
+use crate::sessions::{is_mark, is_of_session, logs, replaced};
+use crate::span::{LogRecord, Span, TraceId};
 use crate::store::{self, ArrivalLimits, ChunkKind, Filter, SpanChunks, Store};
 
 /// Between looks for what came.
@@ -179,11 +179,19 @@ impl Follower {
             ..Filter::default()
         };
         let stored: HashSet<TraceId> = self.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect();
-        let records: Vec<LogRecord> = self.store.read_session_logs(session)?;
-        let mut spans = logs::of_records(&records, &HashSet::new());
+        let mut records: Vec<LogRecord> = self.store.read_session_logs(session)?;
+        let mut spans = logs::of_records(&records, &HashSet::new()).alone;
         let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
-        let has_others = self.traced.contains(session) || stored.iter().any(|trace| !own.contains(trace));
-        if has_others {
+        let others: Vec<TraceId> = stored.iter().copied().filter(|trace| !own.contains(trace)).collect();
+        if let Some(of_pieces) = self.logs_of_pieces(&others)? {
+            // They take the place of what the exporter has in pieces.
+            records.extend(of_pieces);
+            spans = logs::of_records(&records, &HashSet::from([session.to_owned()])).whole;
+            let at = spans.iter().map(|span| span.start).min().unwrap_or_default();
+            if !spans.is_empty() {
+                spans.extend(others.iter().map(|trace| replaced(*trace, session, at)));
+            }
+        } else if !others.is_empty() || self.traced.contains(session) {
             // What was made of records before spans came is evidence.
             spans.retain(|span| span.parent.is_none() && stored.contains(&span.trace_id));
             spans = spans.iter().map(|root| replaced(root.trace_id, session, root.start)).collect();
@@ -194,6 +202,23 @@ impl Follower {
             self.store.append(chunks).inspect_err(|_| self.chunks.forget())?;
         }
         Ok(())
+    }
+}
+
+impl Follower {
+    /// The log records of traces that a client exports in pieces; `None` if there are others, or none.
+    fn logs_of_pieces(&self, traces: &[TraceId]) -> Result<Option<Vec<LogRecord>>, store::Error> {
+        let mut records = Vec::new();
+        for trace in traces {
+            let stored = self.store.read_trace(*trace)?.unwrap_or_default();
+            let is_piece = |span: &Span| logs::IN_PIECES.contains(&span.scope.name.as_str());
+            let is_of_file = |span: &Span| is_of_session(span) && !is_mark(span);
+            if stored.spans.iter().any(is_of_file) || !stored.spans.iter().any(is_piece) {
+                return Ok(None);
+            }
+            records.extend(stored.logs);
+        }
+        Ok((!traces.is_empty()).then_some(records))
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::{ids, spans as drafts};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Operation, Part};
 use crate::run::{Observed, Run};
 use crate::span::{Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
@@ -246,6 +246,7 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     for (key, value) in &from.parameters {
         operation.parameters.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    complete_output(operation, from);
     if let (Some(tool), Some(other)) = (operation.tool.as_mut(), from.tool.as_ref()) {
         tool.arguments = tool.arguments.take().or_else(|| other.arguments.clone());
         tool.result = tool.result.take().or_else(|| other.result.clone());
@@ -260,10 +261,34 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     }
 }
 
+/// Adds the answer, or its thoughts, which log records do not have.
+fn complete_output(operation: &mut Operation, from: &Operation) {
+    let is_thought = |part: &&Part| matches!(part, Part::Reasoning { .. });
+    let Some(other) = from.output_messages.as_ref().and_then(|list| list.first()) else {
+        return;
+    };
+    match operation.output_messages.as_mut().and_then(|list| list.first_mut()) {
+        None => operation.output_messages.clone_from(&from.output_messages),
+        Some(own) if !own.parts.iter().any(|part| is_thought(&part)) => {
+            let thoughts: Vec<Part> = other.parts.iter().filter(is_thought).cloned().collect();
+            own.parts.splice(0..0, thoughts);
+        }
+        Some(_) => {}
+    }
+}
+
+/// The name of a span that marks a trace as replaced.
+const MARK: &str = "replaced by other spans of the session";
+
+/// Whether a span marks a trace as replaced.
+pub(crate) fn is_mark(span: &Span) -> bool {
+    span.name == MARK && drafts::is_of_session(span)
+}
+
 /// A span for a trace in whose place other spans of the session are read: with it the trace gives no run.
 pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
     let id = ids::span(trace, "replaced", session);
-    let mut span = Span::new(trace, id, "replaced by other spans of the session");
+    let mut span = Span::new(trace, id, MARK);
     span.scope = drafts::scope();
     (span.start, span.end) = (at, at);
     span.attributes = AttributeWriter::new(Vocabulary::GenAi).write(&Operation {

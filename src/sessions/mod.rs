@@ -34,7 +34,7 @@ pub(crate) use client::Client;
 pub(crate) use error::SessionError;
 pub(crate) use files::below;
 pub(crate) use group::{Imported, Sessions};
-pub(crate) use join::{join, replaced};
+pub(crate) use join::{is_mark, join, replaced};
 pub(crate) use recognise::recognised;
 pub(crate) use spans::is_of_session;
 pub(crate) use watch::Watch;

@@ -33,11 +33,31 @@ pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
         .any(|(prefix, _)| memchr::memmem::find(message, prefix.as_bytes()).is_some())
 }
 
-/// The spans of the sessions that records are of, but for those of `exported`: they have spans of their exporter.
-pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> Vec<Span> {
+/// The spans of the sessions that log records are of.
+#[derive(Debug, Default)]
+pub(crate) struct FromLogs {
+    /// Of sessions without spans of their exporter.
+    pub(crate) alone: Vec<Span>,
+    /// Of sessions with such spans, where these do not make a run: Gemini CLI begins a trace with each call and each
+    /// tool, and Qwen Code has helpers and sub-agents in others. They are
+    /// spans of a session like those of its file, with which exported spans are joined.
+    pub(crate) whole: Vec<Span>,
+}
+
+/// Whether a client has the spans of a turn in several traces.
+fn is_in_pieces(client: Client) -> bool {
+    matches!(client, Client::GeminiCli | Client::QwenCode)
+}
+
+/// The instrumentation scopes of spans that clients export in pieces.
+pub(crate) const IN_PIECES: [&str; 2] = ["gemini-cli", "qwen-code"];
+
+/// The spans of the sessions that records are of. `exported`: sessions that have spans of their exporter.
+pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> FromLogs {
     let mut sessions: BTreeMap<(Client, String), Vec<Record>> = BTreeMap::new();
     for record in records {
-        if let Some(key) = record::session_of(record).filter(|(_, session)| !exported.contains(session)) {
+        let is_read = |(client, session): &(Client, String)| is_in_pieces(*client) || !exported.contains(session);
+        if let Some(key) = record::session_of(record).filter(is_read) {
             sessions.entry(key).or_default().push(Record::of(record));
         }
     }
@@ -46,10 +66,11 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> V
         name: LOGS_SCOPE.to_owned(),
         ..Scope::default()
     });
-    let mut out = Vec::new();
+    let mut out = FromLogs::default();
     for ((client, session), mut records) in sessions {
         records.sort_by_cached_key(|record| (record.at, record.sequence, format!("{record:?}")));
         records.dedup_by(|a, b| a == b);
+        let is_exported = exported.contains(&session);
         let mut agents = Agents::new(
             session,
             match client {
@@ -65,8 +86,14 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> V
             Client::CopilotCli | Client::OpenCode | Client::Pi => {}
         }
         let mut spans = spans::of(client, agents.threads(), &writer, &|_| false);
+        if is_exported {
+            // Without the calls of models they are no more than the exporter has.
+            let has_calls = spans.iter().any(|span| span.name.starts_with("chat"));
+            out.whole.extend(spans.into_iter().filter(|_| has_calls));
+            continue;
+        }
         spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
-        out.append(&mut spans);
+        out.alone.append(&mut spans);
     }
     out
 }
