@@ -112,7 +112,7 @@ impl Import {
         }
         let of_logs = logs::of_records(&batch.logs, &self.files.vocabulary()?.sessions_of(&batch.spans));
         if !batch.logs.is_empty() && of_logs.alone.is_empty() && of_logs.whole.is_empty() {
-            out::note("the input has log records, which import does not store; send them to a server");
+            out::note("the input has log records that give no run, and import stores no log records; send them to a server");
         }
         let count = counted.get();
         let mut receipt = Receipt::default();
@@ -120,10 +120,13 @@ impl Import {
         spans.extend(of_logs.alone);
         if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
+            let vocabulary = self.files.vocabulary()?;
+            let mut touched = vocabulary.sessions_of(&spans);
             append(&opened, spans, &mut receipt)?;
-            let sessions = opened.sessions(self.files.vocabulary()?);
+            let sessions = opened.sessions(vocabulary);
             sessions.take(of_logs.whole, &mut receipt)?;
-            store_sessions(&mut batch, &sessions, &mut receipt)?;
+            store_sessions(&mut batch, &sessions, &mut receipt, &mut touched)?;
+            sessions.settle(&touched)?;
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;
                 let rows = out::many(count, "row");
@@ -221,9 +224,15 @@ impl Import {
 const BESIDE_A_SERVER: &str = "a server is running; send it the documents: spanbridge send --to http://127.0.0.1:4318 FILE, or \
                                POST them to http://127.0.0.1:4319/api/v1/import/FORMAT (docs: blocks)";
 /// Stores each session as it is read.
-fn store_sessions(batch: &mut Batch<'_>, store: &SessionStore, receipt: &mut Receipt) -> Result<(), Failure> {
+fn store_sessions(
+    batch: &mut Batch<'_>,
+    store: &SessionStore,
+    receipt: &mut Receipt,
+    touched: &mut HashSet<String>,
+) -> Result<(), Failure> {
     let mut failed = None;
     batch.read_sessions(&mut |spans| {
+        touched.extend(store.vocabulary().sessions_of(&spans));
         if failed.is_none() {
             failed = store.take(spans, receipt).err();
         }

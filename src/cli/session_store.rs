@@ -8,6 +8,7 @@ use crate::documents::Vocabulary;
 use crate::hash::HashSet;
 use crate::redact::Rules;
 use crate::run::Run;
+use crate::server::Settling;
 use crate::sessions::{is_of_session, join, replaced};
 use crate::span::{Span, TraceId};
 use crate::store::{Filter, Receipt, SpanChunks, Store};
@@ -29,6 +30,10 @@ impl SessionStore {
             vocabulary,
             rules: Box::new(rules),
         }
+    }
+
+    pub(super) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
     }
 
     /// Stores the spans of a session; of one that has grown, only what is new. What an exporter sent of it stays in the store,
@@ -61,6 +66,21 @@ impl SessionStore {
         total.stored += receipt.stored;
         total.duplicates += receipt.duplicates;
         total.deleted += receipt.deleted;
+        Ok(())
+    }
+
+    /// Marks what was made of log records, where these sessions have other spans now.
+    pub(super) fn settle<'s>(&self, sessions: impl IntoIterator<Item = &'s String>) -> Result<(), Failure> {
+        let mut settling = Settling::default();
+        let mut marks = Vec::new();
+        for session in sessions {
+            marks.extend(settling.marks(&*self.store, session)?);
+        }
+        let made = self.chunks.borrow_mut().of(&marks);
+        let (chunks, _) = made.map_err(|fault| Failure::usage(fault.to_string()))?;
+        if !chunks.is_empty() {
+            self.store.append(chunks)?;
+        }
         Ok(())
     }
 

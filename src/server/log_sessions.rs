@@ -3,6 +3,8 @@
 //! A thread follows what arrives. A session with new records is read as a whole, at most for a part of the time, and its spans are
 //! stored; what is there already is not stored again. A session of which spans came is left to them.
 
+mod settle;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use crate::access::Project;
 use crate::otlp;
-use crate::sessions::{is_mark, is_of_session, logs, replaced};
-use crate::span::{LogRecord, Span, TraceId};
-use crate::store::{self, ArrivalLimits, ChunkKind, Filter, SpanChunks, Store};
+use crate::redact::Rules;
+use crate::sessions::logs;
+use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store};
+pub(crate) use settle::Settling;
 
 /// Between looks for what came.
 const EVERY: Duration = Duration::from_millis(500);
@@ -29,8 +32,11 @@ const AFTER: [Duration; 4] = [
     Duration::from_secs(300),
 ];
 
-/// Reading sessions takes at most this part of the time, however long they are.
+/// Reading one session takes at most a part of the time, however long it is.
 const SHARE: u32 = 4;
+
+/// After so long, others may have come.
+const TURN: Duration = Duration::from_secs(2);
 
 /// Bytes of messages that are read at once.
 const BATCH: usize = 8 << 20;
@@ -50,7 +56,12 @@ pub(super) struct LogSessions {
 
 impl LogSessions {
     /// Starts it; without it log records are stored all the same.
-    pub(super) fn start(project: &Project, store: &Arc<dyn Store>, session_keys: Vec<String>) -> Self {
+    pub(super) fn start(
+        project: &Project,
+        store: &Arc<dyn Store>,
+        session_keys: Vec<String>,
+        rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         if store.watch_end().is_none() {
             return Self::default();
@@ -58,6 +69,8 @@ impl LogSessions {
         let mut follower = Follower {
             store: Arc::clone(store),
             chunks: SpanChunks::new(session_keys),
+            settling: Settling::default(),
+            rules: Box::new(rules),
             sessions: HashMap::new(),
             traced: HashSet::new(),
         };
@@ -83,11 +96,22 @@ impl LogSessions {
     }
 }
 
+/// A session that has new records.
+struct Followed {
+    /// When it is looked at next.
+    due: Instant,
+    /// How often it was looked at since its last record.
+    looks: usize,
+    /// How long it waits at least, since reading it takes its time.
+    pause: Duration,
+}
+
 struct Follower {
     store: Arc<dyn Store>,
     chunks: SpanChunks,
-    /// When the last record of a session came, and how often it was looked at since.
-    sessions: HashMap<String, (Instant, usize)>,
+    settling: Settling,
+    rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
+    sessions: HashMap<String, Followed>,
     /// Sessions whose records name a trace: their client exports spans.
     traced: HashSet<String>,
 }
@@ -104,11 +128,10 @@ impl Follower {
             }
         };
         while !stop.load(Ordering::Relaxed) {
-            let begun = Instant::now();
-            let step = self.arrived(&mut position).and_then(|more| self.look().map(|()| more));
+            let step = self.arrived(&mut position).and_then(|more| self.look(stop).map(|()| more));
             match step {
                 Ok(true) => {}
-                Ok(false) => wait(EVERY.max(begun.elapsed() * SHARE)),
+                Ok(false) => wait(EVERY),
                 Err(store::Error::Closed) => return,
                 Err(error) => {
                     let text = error.to_string();
@@ -128,44 +151,71 @@ impl Follower {
             bytes: BATCH,
             latest: u64::MAX,
         };
+        if !self.make_room() {
+            return Ok(false);
+        }
         let arrivals = self.store.read_arrivals(*position, limits)?;
         let is_more = !arrivals.chunks.is_empty();
-        *position = arrivals.next;
         let now = Instant::now();
         for chunk in arrivals.chunks {
+            if !self.make_room() {
+                // The rest is read once these were looked at.
+                *position = chunk.at;
+                return Ok(false);
+            }
             let is_of_logs = matches!(chunk.kind, ChunkKind::Logs | ChunkKind::LooseLogs);
             if !is_of_logs || !logs::may_have_sessions(&chunk.message) {
                 continue;
             }
             for session in sessions_of(&chunk.message) {
-                match chunk.trace_id {
-                    Some(_) if self.traced.len() < FOLLOWED => {
-                        self.traced.insert(session);
+                if chunk.trace_id.is_some() {
+                    if self.traced.len() >= FOLLOWED {
+                        self.traced.clear();
                     }
-                    None if self.sessions.len() < FOLLOWED => {
-                        self.sessions.insert(session, (now, 0));
-                    }
-                    _ => {}
+                    self.traced.insert(session);
+                    continue;
+                }
+                // One that is looked at often is not looked at more often because more comes.
+                let first = AFTER.first().copied().unwrap_or_default();
+                let followed = self.sessions.entry(session).or_insert(Followed {
+                    due: now + first,
+                    looks: 0,
+                    pause: Duration::ZERO,
+                });
+                if followed.looks > 0 {
+                    (followed.due, followed.looks) = (now + first.max(followed.pause), 0);
                 }
             }
         }
+        *position = arrivals.next;
         Ok(is_more)
     }
 
-    /// Stores the spans of the sessions that are due.
-    fn look(&mut self) -> Result<(), store::Error> {
-        let is_due = |(last, looks): &(Instant, usize)| AFTER.get(*looks).is_none_or(|after| last.elapsed() >= *after);
-        let due: Vec<String> = self
+    /// Stores the spans of the sessions that are due, the oldest first, until others may have come.
+    fn look(&mut self, stop: &AtomicBool) -> Result<(), store::Error> {
+        let begun = Instant::now();
+        let mut due: Vec<(Instant, String)> = self
             .sessions
             .iter()
-            .filter(|(_, state)| is_due(state))
-            .map(|(session, _)| session.clone())
+            .filter(|(_, followed)| followed.due <= begun)
+            .map(|(session, followed)| (followed.due, session.clone()))
             .collect();
-        for session in due {
+        due.sort();
+        for (_, session) in due {
+            if stop.load(Ordering::Relaxed) || begun.elapsed() > TURN {
+                break;
+            }
+            let reading = Instant::now();
             self.store_session(&session)?;
-            if let Some((_, looks)) = self.sessions.get_mut(&session) {
-                *looks += 1;
-                if *looks >= AFTER.len() {
+            let took = reading.elapsed();
+            let Some(followed) = self.sessions.get_mut(&session) else {
+                continue;
+            };
+            followed.looks += 1;
+            followed.pause = took * SHARE;
+            match AFTER.get(followed.looks) {
+                Some(after) => followed.due = Instant::now() + (*after).max(followed.pause),
+                None => {
                     self.sessions.remove(&session);
                 }
             }
@@ -173,28 +223,25 @@ impl Follower {
         Ok(())
     }
 
+    /// Makes room for a session: what was looked at once may be looked at no more. Whether there is room.
+    fn make_room(&mut self) -> bool {
+        if self.sessions.len() >= FOLLOWED {
+            self.sessions.retain(|_, followed| followed.looks == 0);
+        }
+        self.sessions.len() < FOLLOWED
+    }
+
     fn store_session(&mut self, session: &str) -> Result<(), store::Error> {
-        let filter = Filter {
-            session: Some(session.to_owned()),
-            ..Filter::default()
-        };
-        let stored: HashSet<TraceId> = self.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect();
-        let mut records: Vec<LogRecord> = self.store.read_session_logs(session)?;
-        let mut spans = logs::of_records(&records, &HashSet::new()).alone;
-        let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
-        let others: Vec<TraceId> = stored.iter().copied().filter(|trace| !own.contains(trace)).collect();
-        if let Some(of_pieces) = self.logs_of_pieces(&others)? {
-            // They take the place of what the exporter has in pieces.
-            records.extend(of_pieces);
-            spans = logs::of_records(&records, &HashSet::from([session.to_owned()])).whole;
-            let at = spans.iter().map(|span| span.start).min().unwrap_or_default();
-            if !spans.is_empty() {
-                spans.extend(others.iter().map(|trace| replaced(*trace, session, at)));
-            }
-        } else if !others.is_empty() || self.traced.contains(session) {
-            // What was made of records before spans came is evidence.
-            spans.retain(|span| span.parent.is_none() && stored.contains(&span.trace_id));
-            spans = spans.iter().map(|root| replaced(root.trace_id, session, root.start)).collect();
+        let mut spans = self.settling.spans(&*self.store, session, self.traced.contains(session))?;
+        if let Some(rules) = (self.rules)() {
+            // They have the words of records under the keys of spans.
+            spans = match rules.redacted(spans, Vec::new()) {
+                Ok((spans, _)) => spans,
+                Err(error) => {
+                    tracing::error!(%error, session, "spans of log records cannot be redacted, and are not stored");
+                    return Ok(());
+                }
+            };
         }
         // A span that was read can be written.
         let (chunks, _) = self.chunks.of(&spans).unwrap_or_default();
@@ -202,23 +249,6 @@ impl Follower {
             self.store.append(chunks).inspect_err(|_| self.chunks.forget())?;
         }
         Ok(())
-    }
-}
-
-impl Follower {
-    /// The log records of traces that a client exports in pieces; `None` if there are others, or none.
-    fn logs_of_pieces(&self, traces: &[TraceId]) -> Result<Option<Vec<LogRecord>>, store::Error> {
-        let mut records = Vec::new();
-        for trace in traces {
-            let stored = self.store.read_trace(*trace)?.unwrap_or_default();
-            let is_piece = |span: &Span| logs::IN_PIECES.contains(&span.scope.name.as_str());
-            let is_of_file = |span: &Span| is_of_session(span) && !is_mark(span);
-            if stored.spans.iter().any(is_of_file) || !stored.spans.iter().any(is_piece) {
-                return Ok(None);
-            }
-            records.extend(stored.logs);
-        }
-        Ok((!traces.is_empty()).then_some(records))
     }
 }
 

@@ -38,6 +38,8 @@ mod tls;
 mod upkeep;
 mod writes;
 
+pub(crate) use log_sessions::Settling;
+
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicU64;

@@ -13,6 +13,7 @@ use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::forward::{self, dead_letters};
 use crate::receiver::Receiver;
+use crate::redact::Rules;
 use crate::search::Search;
 use crate::span::TraceId;
 use crate::store::{self, Opened, Recovery, Store};
@@ -79,6 +80,12 @@ fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store
     store::open(&options)
 }
 
+/// What gives the redaction rules in force.
+fn rules_of(receiver: &Arc<Receiver>) -> impl Fn() -> Option<Arc<Rules>> + Send + use<> {
+    let receiver = Arc::clone(receiver);
+    move || receiver.redaction().rules()
+}
+
 /// The index of words, where one is wanted. Without it search reads the log, so that it cannot be kept is no reason not to start.
 fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<Arc<Search>> {
     let directory = config.search.then(|| config.store_options(project).directory)?;
@@ -136,7 +143,7 @@ impl Projects {
         let first = ProjectServices {
             name: project.clone(),
             directory: config.store_options(&project).directory,
-            log_sessions: LogSessions::start(&project, &store, config.vocabulary.session_keys()),
+            log_sessions: LogSessions::start(&project, &store, config.vocabulary.session_keys(), rules_of(&receiver)),
             store,
             receiver,
             web: Arc::new(web),
@@ -189,16 +196,17 @@ impl Projects {
             store: Arc::clone(&store),
             recovery,
         });
+        let receiver = self
+            .first
+            .receiver
+            .beside(Arc::<dyn Store>::clone(&store))
+            .keeping_metrics(keeps_metrics);
+        let receiver = Arc::new(receiver);
         let services = ProjectServices {
             name: project.clone(),
             directory,
-            receiver: Arc::new(
-                self.first
-                    .receiver
-                    .beside(Arc::<dyn Store>::clone(&store))
-                    .keeping_metrics(keeps_metrics),
-            ),
-            log_sessions: LogSessions::start(project, &store, self.vocabulary.session_keys()),
+            log_sessions: LogSessions::start(project, &store, self.vocabulary.session_keys(), rules_of(&receiver)),
+            receiver,
             store,
             web: Arc::new(web),
         };

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde_json::Map;
+
 use super::record::Record;
 use crate::operation::{Message, Role, ToolCall};
 use crate::sessions::note::Unknown;
@@ -104,17 +106,21 @@ impl Agents {
     }
 
     /// A prompt that a person typed. `id`: what no other prompt of the client has.
-    pub(super) fn prompt(&mut self, id: &str, words: Option<&str>, record: &Record, read: &[&str]) {
-        let mut facts = record.facts(read);
+    pub(super) fn prompt(&mut self, id: &str, words: Option<&str>, record: &Record, read: &[&str], at: UnixNanos) {
+        let mut facts = if record.event == "user_prompt" {
+            record.facts(read)
+        } else {
+            Map::new()
+        };
         facts.insert("from".to_owned(), "logs".into());
         let prompt = Prompt {
             id: format!("logs {id}"),
-            at: Some(record.at),
+            at: Some(at),
             message: words.map(|words| Message::text(Role::User, words)).unwrap_or_default(),
             facts,
             ..Prompt::default()
         };
-        self.event(None, record.at, Event::Prompt(Box::new(prompt)));
+        self.event(None, at, Event::Prompt(Box::new(prompt)));
     }
 
     /// What a sub-agent was asked for.
@@ -171,6 +177,7 @@ impl Agents {
             _ => None,
         };
         let mut when = at;
+        let is_there = known.is_some();
         let index = match place {
             Some((index, number)) => {
                 if let Some(call) = self.list.get_mut(index).and_then(|agent| agent.calls.get_mut(number)) {
@@ -180,11 +187,9 @@ impl Agents {
                         ..Message::default()
                     });
                     let asked = parts::tool_call(Some(&result.call_id), result.name.as_deref(), result.arguments.take());
-                    let is_there = output.tool_calls.iter().any(|call| call.recorded_id() == Some(&result.call_id));
-                    if !is_there {
-                        output.tool_calls.push(asked);
-                    }
+                    output.tool_calls.extend(Some(asked).filter(|_| !is_there));
                 }
+                self.by_tool.entry(result.call_id.clone()).or_insert((index, number));
                 index
             }
             None => self.agent(key),

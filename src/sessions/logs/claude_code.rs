@@ -11,6 +11,7 @@ use super::agents::{Agents, AskedBy};
 use super::record::Record;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
 use crate::sessions::recording::{Call, Compaction, Event, ToolResult};
+use crate::span::UnixNanos;
 
 /// Tools that start sub-agents.
 const STARTS_AGENT: [&str; 2] = ["Task", "Agent"];
@@ -50,7 +51,14 @@ const OF_TOOL: [&str; 12] = [
 ];
 
 pub(super) fn read(records: &[Record], agents: &mut Agents) {
+    // A turn whose prompt has not come, or is in another file, is known by the id of the prompt.
+    let known: HashSet<&str> = prompts(records).filter_map(|record| record.text("prompt.id")).collect();
+    let mut begun = HashSet::new();
     for record in records {
+        if let Some(id) = record.text("prompt.id").filter(|id| !known.contains(id) && begun.insert(*id)) {
+            let own = format!("{} {id}", agents.session());
+            agents.prompt(&own, None, record, &[], record.start().unwrap_or(record.at));
+        }
         match record.event.as_str() {
             "user_prompt" => prompt(record, agents),
             "api_request" => call(record, agents),
@@ -82,12 +90,16 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
     tools.rest(agents);
 }
 
+fn prompts(records: &[Record]) -> impl Iterator<Item = &Record> {
+    records.iter().filter(|record| record.event == "user_prompt")
+}
+
 fn prompt(record: &Record, agents: &mut Agents) {
-    let own = format!("{} {}", agents.session(), record.at.0);
-    let id = record.text("prompt.id").unwrap_or(&own);
+    let at = record.at.0.to_string();
+    let id = format!("{} {}", agents.session(), record.text("prompt.id").unwrap_or(&at));
     let words = record.words("prompt").or_else(|| record.words("prompt_text"));
     agents.describe(None, None, None, record);
-    agents.prompt(id, words, record, &["prompt", "prompt_text", "prompt_length"]);
+    agents.prompt(&id, words, record, &["prompt", "prompt_text", "prompt_length"], record.at);
 }
 
 /// The agent of a record; the main one has none. 2.1.197 names it only by its kind.
@@ -122,7 +134,7 @@ fn call(record: &Record, agents: &mut Agents) {
             ..TokenCount::default()
         },
         cost: Cost {
-            total: record.number("cost_usd"),
+            total: record.number("cost_usd").filter(|cost| (0.0..1e9).contains(cost)),
             ..Cost::default()
         },
         time_to_first_token: millis.map(|millis| millis / 1e3),
@@ -168,7 +180,8 @@ fn answer(record: &Record, agents: &mut Agents) {
 struct Tools<'r> {
     /// Decisions about tools that have no result yet, by the id of the call.
     decisions: HashMap<&'r str, &'r Record>,
-    known: HashSet<String>,
+    /// How many calls without an id have this name and time.
+    nameless: HashMap<String, usize>,
     /// Calls that start agents: the id of the call, and when it ended.
     starts: Vec<(u64, String)>,
     completed: Vec<(u64, &'r str)>,
@@ -191,13 +204,10 @@ impl<'r> Tools<'r> {
 
     fn add(&mut self, record: &'r Record, id: Option<&str>, agents: &mut Agents) {
         let name = record.owned("tool_name");
-        let mut call_id = match id {
+        let call_id = match id {
             Some(id) => id.to_owned(),
-            None => format!("{} {}", name.as_deref().unwrap_or_default(), record.at.0),
+            None => self.own_id(name.as_deref().unwrap_or_default(), record.at),
         };
-        while id.is_none() && !self.known.insert(call_id.clone()) {
-            call_id.push('+');
-        }
         if name.as_deref().is_some_and(|name| STARTS_AGENT.contains(&name)) {
             self.starts.push((record.at.0, call_id.clone()));
         }
@@ -228,6 +238,14 @@ impl<'r> Tools<'r> {
             None => AskedBy::Time(agent(record)),
         };
         agents.tool(&asked_by, result);
+    }
+
+    /// An id for a call that has none.
+    fn own_id(&mut self, name: &str, at: UnixNanos) -> String {
+        let own = format!("{name} {}", at.0);
+        let count = self.nameless.entry(own.clone()).or_default();
+        *count += 1;
+        if *count == 1 { own } else { format!("{own} {count}") }
     }
 
     fn completed(&mut self, record: &'r Record, agents: &mut Agents) {

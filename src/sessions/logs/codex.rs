@@ -50,7 +50,13 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
             "user_prompt" => {
                 let id = format!("{} {}", agents.session(), record.at.0);
                 agents.describe(None, None, None, record);
-                agents.prompt(&id, record.words("prompt"), record, &["prompt", "prompt_length", "slug", "model"]);
+                agents.prompt(
+                    &id,
+                    record.words("prompt"),
+                    record,
+                    &["prompt", "prompt_length", "slug", "model"],
+                    record.at,
+                );
             }
             "api_request" | "websocket_request" => started = record.start().or(started),
             "sse_event" | "websocket_event" => match record.text("event.kind").unwrap_or_default() {

@@ -63,7 +63,13 @@ pub(super) fn read(client: Client, records: &[Record], agents: &mut Agents) {
                     None => own,
                 };
                 agents.describe(None, None, None, record);
-                agents.prompt(&id, record.words("prompt"), record, &["prompt", "prompt_length", "auth_type"]);
+                agents.prompt(
+                    &id,
+                    record.words("prompt"),
+                    record,
+                    &["prompt", "prompt_length", "auth_type"],
+                    record.at,
+                );
             }
             "api_request" => {
                 let words = results.note(record);

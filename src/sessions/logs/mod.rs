@@ -30,7 +30,7 @@ pub(crate) fn session_of(record: &LogRecord) -> Option<String> {
 pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
     record::EVENTS
         .iter()
-        .any(|(prefix, _)| memchr::memmem::find(message, prefix.as_bytes()).is_some())
+        .any(|(prefix, ..)| memchr::memmem::find(message, prefix.as_bytes()).is_some())
 }
 
 /// The spans of the sessions that log records are of.

@@ -19,12 +19,12 @@ pub(super) struct Record {
     attributes: Map<String, Value>,
 }
 
-/// What the event names of each client begin with.
-pub(super) const EVENTS: [(&str, Client); 4] = [
-    ("claude_code.", Client::ClaudeCode),
-    ("codex.", Client::Codex),
-    ("gemini_cli.", Client::GeminiCli),
-    ("qwen-code.", Client::QwenCode),
+/// What the event names of each client begin with, and its instrumentation scopes.
+pub(super) const EVENTS: [(&str, Client, &str); 4] = [
+    ("claude_code.", Client::ClaudeCode, "com.anthropic.claude_code"),
+    ("codex.", Client::Codex, "codex"),
+    ("gemini_cli.", Client::GeminiCli, "gemini-cli"),
+    ("qwen-code.", Client::QwenCode, "qwen-code"),
 ];
 
 /// Attributes that name the session.
@@ -45,7 +45,12 @@ const COMMON: [&str; 8] = [
 /// The client and the session of a record; `None` if it is not of a session of a coding agent.
 pub(super) fn session_of(record: &LogRecord) -> Option<(Client, String)> {
     let name = record.name();
-    let (_, client) = EVENTS.iter().find(|(prefix, _)| name.starts_with(prefix))?;
+    let (_, client, scope) = EVENTS.iter().find(|(prefix, ..)| name.starts_with(prefix))?;
+    // An application may call its own events so.
+    let own = record.scope.name.as_str();
+    if !own.is_empty() && !own.starts_with(scope) {
+        return None;
+    }
     let places = [&record.attributes, &record.resource.attributes];
     let mut ids = places
         .into_iter()
@@ -98,6 +103,12 @@ impl Record {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64(),
         }
+        // `12.0` is a count too.
+        .or_else(|| {
+            let number = self.number(key)?;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range")]
+            (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
+        })
     }
 
     pub(super) fn number(&self, key: &str) -> Option<f64> {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use crate::hash::HashMap;
-use crate::span::{AnyValue, Span, SpanId, UnixNanos};
+use crate::span::{AnyValue, LOGS_SCOPE, SESSION_SCOPE, Span, SpanId, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
@@ -35,11 +35,14 @@ pub(super) fn keep_one(trace: &mut Trace) {
         if order == Ordering::Equal {
             continue;
         }
-        trace.findings.push(Finding::new(
-            Some(span.span_id),
-            FindingKind::DuplicateSpan,
-            "the span came with different bodies; the one that ended later is used",
-        ));
+        // A session that goes on has them from us.
+        if !matches!(span.scope.name.as_str(), SESSION_SCOPE | LOGS_SCOPE) {
+            trace.findings.push(Finding::new(
+                Some(span.span_id),
+                FindingKind::DuplicateSpan,
+                "the span came with different bodies; the one that ended later is used",
+            ));
+        }
         if order == Ordering::Greater {
             superseded.push((std::mem::replace(had, came), std::mem::replace(have, span)));
         } else {
@@ -81,7 +84,9 @@ impl Rank {
     /// This span's rank against another's.
     fn cmp(&self, (span, other, of): (&Span, &Self, &Span)) -> Ordering {
         let known = (self.revision, self.end, self.parts).cmp(&(other.revision, other.end, other.parts));
-        known.then_with(|| self.text(span).cmp(other.text(of)))
+        known
+            .then_with(|| self.text(span).len().cmp(&other.text(of).len()))
+            .then_with(|| self.text(span).cmp(other.text(of)))
     }
 
     fn text(&self, span: &Span) -> &str {

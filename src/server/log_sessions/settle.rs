@@ -1,0 +1,122 @@
+//! What a store is to have of a session that has log records: their spans, or marks that other spans are the run.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::sessions::{is_mark, is_of_session, logs, replaced};
+use crate::span::{LOGS_SCOPE, LogRecord, Span, TraceId, UnixNanos};
+use crate::store::{self, Filter, Read};
+
+/// What the traces of a session are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Made of log records.
+    Logs,
+    /// Exported in pieces.
+    Pieces,
+    /// Exported, or read from a file.
+    Other,
+}
+
+/// So many traces are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// Looks at sessions of one store.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    /// What a trace was at its revision.
+    origins: HashMap<TraceId, (u64, Origin)>,
+}
+
+/// A trace of a session.
+struct Found {
+    trace: TraceId,
+    origin: Origin,
+    start: u64,
+}
+
+impl Settling {
+    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace.
+    pub(crate) fn spans(&mut self, store: &dyn Read, session: &str, has_traces: bool) -> Result<Vec<Span>, store::Error> {
+        let found = self.found(store, session)?;
+        let mut records: Vec<LogRecord> = store.read_session_logs(session)?;
+        let alone = logs::of_records(&records, &HashSet::new()).alone;
+        let own: HashSet<TraceId> = alone.iter().map(|span| span.trace_id).collect();
+        let others = || found.iter().filter(|found| !own.contains(&found.trace));
+        let has = |origin: Origin| others().any(|found| found.origin == origin);
+        if has(Origin::Other) || has_traces && !has(Origin::Pieces) {
+            // What was made of records before spans came is evidence.
+            return Ok(marks(found.iter().filter(|found| found.origin == Origin::Logs), session));
+        }
+        if has(Origin::Pieces) {
+            let pieces: Vec<&Found> = others().filter(|found| found.origin == Origin::Pieces).collect();
+            for piece in &pieces {
+                records.extend(store.read_trace(piece.trace)?.unwrap_or_default().logs);
+            }
+            let mut spans = logs::of_records(&records, &HashSet::from([session.to_owned()])).whole;
+            if !spans.is_empty() {
+                spans.extend(marks(pieces.into_iter(), session));
+            }
+            return Ok(spans);
+        }
+        // A sub-agent or a call whose turn was not known yet has moved to it.
+        let moved = marks(others(), session);
+        Ok(alone.into_iter().chain(moved).collect())
+    }
+
+    /// Marks on what is made of log records, where a session has other spans.
+    pub(crate) fn marks(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Span>, store::Error> {
+        let found = self.found(store, session)?;
+        if !found.iter().any(|found| found.origin == Origin::Other) {
+            return Ok(Vec::new());
+        }
+        Ok(marks(found.iter().filter(|found| found.origin == Origin::Logs), session))
+    }
+
+    fn found(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Found>, store::Error> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            ..Filter::default()
+        };
+        let mut list = Vec::new();
+        for row in store.list(&filter)? {
+            let known = self.origins.get(&row.trace_id).filter(|(revision, _)| *revision == row.revision);
+            let origin = match known {
+                Some((_, origin)) => *origin,
+                None => {
+                    let spans = store.read_trace(row.trace_id)?.unwrap_or_default().spans;
+                    let origin = origin_of(&spans);
+                    if self.origins.len() >= REMEMBERED {
+                        self.origins.clear();
+                    }
+                    self.origins.insert(row.trace_id, (row.revision, origin));
+                    origin
+                }
+            };
+            list.push(Found {
+                trace: row.trace_id,
+                origin,
+                start: row.start,
+            });
+        }
+        Ok(list)
+    }
+}
+
+fn origin_of(spans: &[Span]) -> Origin {
+    let is_piece = |span: &Span| logs::IN_PIECES.contains(&span.scope.name.as_str());
+    let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
+    if spans.iter().any(|span| is_of_session(span) && !is_mark(span)) {
+        Origin::Other
+    } else if spans.iter().any(is_piece) {
+        Origin::Pieces
+    } else if spans.iter().any(is_of_logs) {
+        Origin::Logs
+    } else {
+        Origin::Other
+    }
+}
+
+/// Marks are made of what does not change, so that they are stored once.
+fn marks<'f>(found: impl Iterator<Item = &'f Found>, session: &str) -> Vec<Span> {
+    found.map(|found| replaced(found.trace, session, UnixNanos(found.start))).collect()
+}
