@@ -59,8 +59,8 @@ mod replay;
 mod room;
 mod segments;
 mod shared;
-#[cfg(feature = "bucket")]
 mod span_chunks;
+#[cfg(feature = "bucket")]
 mod spent;
 mod state;
 mod subscribe;
