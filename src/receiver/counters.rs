@@ -93,6 +93,12 @@ impl Counters {
         (sum(|of| &of.stored), sum(|of| &of.duplicates))
     }
 
+    /// Requests with log records that were answered with success.
+    pub(crate) fn log_requests(&self) -> u64 {
+        let [_, logs, _] = &self.signals;
+        logs.iter().map(|flow| load(&flow.requests)).sum()
+    }
+
     /// All counts.
     pub fn write(&self, out: &mut Text) {
         for (signal, items) in [

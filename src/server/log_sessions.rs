@@ -5,7 +5,7 @@
 
 mod settle;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -41,8 +41,12 @@ const TURN: Duration = Duration::from_secs(2);
 /// Bytes of messages that are read at once.
 const BATCH: usize = 8 << 20;
 
-/// What came in so long before the start of the server is looked at again.
+/// What came in so long before the start of the server is looked at again, if it is not more than so many bytes.
 const AGAIN: Duration = Duration::from_secs(600);
+const AGAIN_BYTES: u64 = 256 << 20;
+
+/// The end of so many looks ago is passed over.
+const LOOKS_BACK: usize = 6;
 
 /// So many sessions are followed at once, and so many are known to have spans.
 const FOLLOWED: usize = 10_000;
@@ -61,6 +65,7 @@ impl LogSessions {
         store: &Arc<dyn Store>,
         session_keys: Vec<String>,
         rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static,
+        log_requests: impl Fn() -> u64 + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         if store.watch_end().is_none() {
@@ -71,6 +76,7 @@ impl LogSessions {
             chunks: SpanChunks::new(session_keys),
             settling: Settling::default(),
             rules: Box::new(rules),
+            log_requests: Box::new(log_requests),
             sessions: HashMap::new(),
             traced: HashSet::new(),
         };
@@ -111,6 +117,8 @@ struct Follower {
     chunks: SpanChunks,
     settling: Settling,
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
+    /// How many requests with log records were stored.
+    log_requests: Box<dyn Fn() -> u64 + Send>,
     sessions: HashMap<String, Followed>,
     /// Sessions whose records name a trace: their client exports spans.
     traced: HashSet<String>,
@@ -119,7 +127,14 @@ struct Follower {
 impl Follower {
     fn run(&mut self, stop: &AtomicBool, project: &Project) {
         let begin = store::now().saturating_sub(u64::try_from(AGAIN.as_nanos()).unwrap_or_default());
+        let end = |store: &dyn Store| store.watch_end().map(|end| *end.borrow()).unwrap_or_default();
         let mut position = self.store.position_at(begin).unwrap_or_default();
+        if self.store.bytes_behind(position) > AGAIN_BYTES {
+            position = end(&*self.store);
+        }
+        // Spans that come are passed over without being read. A request is counted a moment after it is durable: what was before the
+        // end some looks ago is counted by now.
+        let (mut counted, mut ends) = (None, VecDeque::new());
         let mut reported = None;
         let wait = |time: Duration| {
             let end = Instant::now() + time;
@@ -128,7 +143,23 @@ impl Follower {
             }
         };
         while !stop.load(Ordering::Relaxed) {
-            let step = self.arrived(&mut position).and_then(|more| self.look(stop).map(|()| more));
+            let count = (self.log_requests)();
+            ends.push_back(end(&*self.store));
+            if ends.len() > LOOKS_BACK
+                && let Some(passed) = ends.pop_front()
+                && counted == Some(count)
+            {
+                position = position.max(passed);
+            }
+            let arrived = if counted == Some(count) {
+                Ok(false)
+            } else {
+                self.arrived(&mut position)
+            };
+            if matches!(arrived, Ok(false)) && self.sessions.len() < FOLLOWED {
+                counted = Some(count);
+            }
+            let step = arrived.and_then(|more| self.look(stop).map(|()| more));
             match step {
                 Ok(true) => {}
                 Ok(false) => wait(EVERY),

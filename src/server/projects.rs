@@ -86,6 +86,12 @@ fn rules_of(receiver: &Arc<Receiver>) -> impl Fn() -> Option<Arc<Rules>> + Send 
     move || receiver.redaction().rules()
 }
 
+/// What counts the requests with log records.
+fn log_requests_of(receiver: &Arc<Receiver>) -> impl Fn() -> u64 + Send + use<> {
+    let counters = receiver.counters();
+    move || counters.log_requests()
+}
+
 /// The index of words, where one is wanted. Without it search reads the log, so that it cannot be kept is no reason not to start.
 fn search(config: &Config, project: &Project, store: &Arc<dyn Store>) -> Option<Arc<Search>> {
     let directory = config.search.then(|| config.store_options(project).directory)?;
@@ -143,7 +149,13 @@ impl Projects {
         let first = ProjectServices {
             name: project.clone(),
             directory: config.store_options(&project).directory,
-            log_sessions: LogSessions::start(&project, &store, config.vocabulary.session_keys(), rules_of(&receiver)),
+            log_sessions: LogSessions::start(
+                &project,
+                &store,
+                config.vocabulary.session_keys(),
+                rules_of(&receiver),
+                log_requests_of(&receiver),
+            ),
             store,
             receiver,
             web: Arc::new(web),
@@ -205,7 +217,13 @@ impl Projects {
         let services = ProjectServices {
             name: project.clone(),
             directory,
-            log_sessions: LogSessions::start(project, &store, self.vocabulary.session_keys(), rules_of(&receiver)),
+            log_sessions: LogSessions::start(
+                project,
+                &store,
+                self.vocabulary.session_keys(),
+                rules_of(&receiver),
+                log_requests_of(&receiver),
+            ),
             receiver,
             store,
             web: Arc::new(web),
