@@ -152,3 +152,45 @@ fn what_a_client_exports_in_pieces_is_one_run() {
         std::thread::sleep(Duration::from_millis(100));
     }
 }
+
+/// Whatever comes first: log records, the exported spans, the session's file.
+#[test]
+fn an_import_leaves_one_run_of_a_session() {
+    let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases");
+    let bodies_of = |name: &str| -> Vec<PathBuf> {
+        let mut all = files(&sessions.join(name));
+        all.retain(|file| text(file).ends_with(".bin"));
+        all
+    };
+    let claude = case("claudecode-tools2030");
+    let gemini = bodies_of("geminicli-retry");
+    let steps = [
+        (
+            vec![claude, vec![sessions.join("claudecode-tools2030/session")]],
+            "change beta to delta",
+        ),
+        (
+            vec![gemini, vec![sessions.join("geminicli-retry/session")]],
+            "Answer after trouble.",
+        ),
+    ];
+    for (mut steps, question) in steps {
+        for _ in 0..2 {
+            let directory = tempfile::tempdir().expect("a directory");
+            let data = directory.path().join("data");
+            for step in &steps {
+                // What is imported twice is stored once.
+                for _ in 0..2 {
+                    let mut arguments = vec!["import", "--data-dir", text(&data)];
+                    arguments.extend(step.iter().map(|input| text(input)));
+                    let output = spanbridge(&arguments);
+                    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                }
+            }
+            let output = spanbridge(&["export", "--to", "messages", "--data-dir", text(&data)]);
+            let rows = String::from_utf8_lossy(&output.stdout);
+            assert!(rows.lines().count() == 1 && rows.contains(question), "{steps:?}: {rows}");
+            steps.reverse();
+        }
+    }
+}

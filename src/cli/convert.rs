@@ -1,6 +1,5 @@
 //! `spanbridge convert`: files in, documents out, no server.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,7 +15,6 @@ use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
 use crate::sessions::{join, logs};
-use crate::span::Span;
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -93,14 +91,9 @@ impl Convert {
         writer.redact(&mut sessions, &mut Vec::new())?;
         let of_logs = logs::of_records(&records, &vocabulary.sessions_of(&spans));
         spans.extend(of_logs.alone);
-        let has_files: HashSet<String> = vocabulary.sessions_of(&sessions);
-        let is_of_file = |span: &Span| {
-            vocabulary
-                .sessions_of(std::slice::from_ref(span))
-                .iter()
-                .any(|session| has_files.contains(session))
-        };
-        sessions.extend(of_logs.whole.into_iter().filter(|span| !is_of_file(span)));
+        let have_files = vocabulary.sessions_of(&sessions);
+        let whole = of_logs.whole.into_iter().filter(|(session, _)| !have_files.contains(session));
+        sessions.extend(whole.flat_map(|(_, spans)| spans));
         if spans.is_empty() && sessions.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
         }

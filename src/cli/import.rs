@@ -124,8 +124,14 @@ impl Import {
             let mut touched = vocabulary.sessions_of(&spans);
             append(&opened, spans, &mut receipt)?;
             let sessions = opened.sessions(vocabulary);
-            sessions.take(of_logs.whole, &mut receipt)?;
-            store_sessions(&mut batch, &sessions, &mut receipt, &mut touched)?;
+            let mut have_files = HashSet::new();
+            store_sessions(&mut batch, &sessions, &mut receipt, &mut have_files)?;
+            for (session, whole) in of_logs.whole {
+                if !have_files.contains(&session) && !sessions.has_file(&session)? {
+                    sessions.take(whole, &mut receipt)?;
+                }
+            }
+            touched.extend(have_files);
             sessions.settle(&touched)?;
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;
@@ -228,11 +234,11 @@ fn store_sessions(
     batch: &mut Batch<'_>,
     store: &SessionStore,
     receipt: &mut Receipt,
-    touched: &mut HashSet<String>,
+    have_files: &mut HashSet<String>,
 ) -> Result<(), Failure> {
     let mut failed = None;
     batch.read_sessions(&mut |spans| {
-        touched.extend(store.vocabulary().sessions_of(&spans));
+        have_files.extend(store.vocabulary().sessions_of(&spans));
         if failed.is_none() {
             failed = store.take(spans, receipt).err();
         }

@@ -9,8 +9,8 @@ use crate::hash::HashSet;
 use crate::redact::Rules;
 use crate::run::Run;
 use crate::server::Settling;
-use crate::sessions::{is_of_session, join, replaced};
-use crate::span::{Span, TraceId};
+use crate::sessions::{is_of_session, join, logs, replaced};
+use crate::span::{LOGS_SCOPE, Span, TraceId};
 use crate::store::{Filter, Receipt, SpanChunks, Store};
 
 /// A store that takes sessions.
@@ -69,9 +69,14 @@ impl SessionStore {
         Ok(())
     }
 
+    /// Whether the store has the spans of a session's file.
+    pub(super) fn has_file(&self, session: &str) -> Result<bool, Failure> {
+        Ok(Settling::new(&self.vocabulary).has_others(&*self.store, session)?)
+    }
+
     /// Marks what was made of log records, where these sessions have other spans now.
     pub(super) fn settle<'s>(&self, sessions: impl IntoIterator<Item = &'s String>) -> Result<(), Failure> {
-        let mut settling = Settling::default();
+        let mut settling = Settling::new(&self.vocabulary);
         let mut marks = Vec::new();
         for session in sessions {
             marks.extend(settling.marks(&*self.store, session)?);
@@ -96,7 +101,7 @@ impl SessionStore {
             };
             traces.extend(self.store.list(&filter)?.into_iter().map(|row| row.trace_id));
         }
-        let (mut spans, mut logs) = (Vec::new(), Vec::new());
+        let (mut spans, mut records) = (Vec::new(), Vec::new());
         for trace in traces {
             let Some(mut stored) = self.store.read_trace(trace)? else {
                 continue;
@@ -104,9 +109,13 @@ impl SessionStore {
             stored.spans.retain(|span| !is_of_session(span));
             if !stored.spans.is_empty() {
                 spans.append(&mut stored.spans);
-                logs.append(&mut stored.logs);
+                records.append(&mut stored.logs);
             }
         }
-        Ok(self.vocabulary.runs(spans, logs))
+        // What log records were made into beside exported pieces is those once more.
+        if spans.iter().any(logs::is_piece) {
+            spans.retain(|span| span.scope.name != LOGS_SCOPE);
+        }
+        Ok(self.vocabulary.runs(spans, records))
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::constructor;
 use super::messages::{self, parse_deep};
 use super::python;
+use crate::operation::message::joined;
 
 /// A result and the facts of its wrapping.
 #[derive(Debug, Default)]
@@ -59,7 +60,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
             }
             let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
             match (texts, items.as_slice()) {
-                (Some(texts), [_, ..]) => Some(Value::String(joined(&texts))),
+                (Some(texts), [_, ..]) => Some(Value::String(joined(texts, "\n"))),
                 (None, [Value::Object(only)]) => {
                     // A list of one LangChain tool message, or one wrapped response.
                     object(only, facts)
@@ -69,18 +70,6 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         }
         _ => None,
     }
-}
-
-/// Blocks of a result: each is a thing of its own.
-fn joined(texts: &[&str]) -> String {
-    let mut out = String::new();
-    for text in texts {
-        if !out.is_empty() && !out.ends_with(char::is_whitespace) && !text.starts_with(char::is_whitespace) {
-            out.push('\n');
-        }
-        out.push_str(text);
-    }
-    out
 }
 
 /// What Python prints of a tool's result that has blocks of content: MCP's, AgentScope's.

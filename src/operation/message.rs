@@ -175,6 +175,18 @@ impl Media {
     }
 }
 
+/// Texts as one, with this between two that no white space divides.
+pub(crate) fn joined<'t>(texts: impl IntoIterator<Item = &'t str>, between: &str) -> String {
+    let mut joined = String::new();
+    for text in texts {
+        if !joined.is_empty() && !joined.ends_with(char::is_whitespace) && !text.starts_with(char::is_whitespace) {
+            joined.push_str(between);
+        }
+        joined.push_str(text);
+    }
+    joined
+}
+
 /// One message of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Message {
@@ -231,14 +243,7 @@ impl Message {
                     Role::Tool => "\n",
                     _ => "",
                 };
-                let mut joined = first.to_owned();
-                for next in [second].into_iter().chain(texts) {
-                    if !joined.is_empty() && !joined.ends_with(char::is_whitespace) && !next.starts_with(char::is_whitespace) {
-                        joined.push_str(between);
-                    }
-                    joined.push_str(next);
-                }
-                joined.into()
+                joined([first, second].into_iter().chain(texts), between).into()
             }
         }
     }

@@ -7,6 +7,7 @@ use super::id::NodeId;
 use super::node::Nodes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
+use crate::trace::{Finding, FindingKind};
 
 /// The id that such a client gives every agent.
 const NO_ID: &str = "agent";
@@ -44,9 +45,12 @@ pub(super) fn take_constants_away(nodes: &mut Nodes) {
     let constants = work.into_values().filter(|(agents, has_no_id, _)| agents.len() > 1 || *has_no_id);
     let named: Vec<NodeId> = constants.flat_map(|(.., named)| named).collect();
     for id in named {
-        if let Some(node) = nodes.get_mut(id) {
-            (node.operation.agent.name, node.operation.agent.id) = (None, None);
-        }
+        let Some(node) = nodes.get_mut(id) else { continue };
+        let agent = &mut node.operation.agent;
+        let (name, _) = (agent.name.take().unwrap_or_default(), agent.id.take());
+        let detail = format!("names the agent {name:?}, which is no agent's name: the one around it holds");
+        let finding = Finding::new(Some(node.span_id), FindingKind::UnreadAttribute, detail);
+        nodes.findings.push(finding);
     }
 }
 

@@ -8,6 +8,7 @@
 //! siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
 
 mod details;
+mod estimates;
 mod merge;
 
 use merge::merge;
@@ -20,7 +21,7 @@ use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Cost, Kind, TokenCount};
+use crate::operation::Kind;
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     for step in [
@@ -121,36 +122,9 @@ fn calls_under_calls(readings: &mut Readings) {
                 (Some(inner), Some(outer)) if CallRecord::from(inner).is_other_than(&CallRecord::from(outer))
             );
             if !is_other {
-                leave_to_response(readings, index, outer);
+                estimates::leave_to_response(readings, index, outer);
                 merge(readings, index, outer);
             }
-        }
-    }
-}
-
-/// Takes away what an outer span estimates, where the inner one has the provider's response with other counts: OpenLIT counts tokens of
-/// what LangChain prints.
-fn leave_to_response(readings: &mut Readings, inner: ReadingId, outer: ReadingId) {
-    let (Some(exact), Some(estimate)) = (readings.get(inner), readings.get(outer)) else {
-        return;
-    };
-    let (exact, estimate) = (&exact.operation, &estimate.operation);
-    let is_exact = exact.response_id.is_some() && estimate.response_id.is_none();
-    let (one, other) = (&exact.usage, &estimate.usage);
-    let counts = |usage: &TokenCount| Some((usage.input?, usage.output?));
-    let differ = matches!((counts(one), counts(other)), (Some(one), Some(other)) if one != other);
-    let (has_input, has_cost) = (exact.input_messages.is_some(), exact.cost != Cost::default());
-    if !is_exact || !differ {
-        return;
-    }
-    if let Some(outer) = readings.get_mut(outer) {
-        let operation = &mut outer.operation;
-        (operation.usage, operation.model.response) = (TokenCount::default(), None);
-        if has_cost {
-            operation.cost = Cost::default();
-        }
-        if has_input {
-            operation.input_messages = None;
         }
     }
 }

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::otlp;
 use crate::redact::Rules;
 use crate::sessions::logs;
@@ -63,7 +64,7 @@ impl LogSessions {
     pub(super) fn start(
         project: &Project,
         store: &Arc<dyn Store>,
-        session_keys: Vec<String>,
+        vocabulary: &Vocabulary,
         rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static,
         log_requests: impl Fn() -> u64 + Send + 'static,
     ) -> Self {
@@ -73,8 +74,8 @@ impl LogSessions {
         }
         let mut follower = Follower {
             store: Arc::clone(store),
-            chunks: SpanChunks::new(session_keys),
-            settling: Settling::default(),
+            chunks: SpanChunks::new(vocabulary.session_keys()),
+            settling: Settling::new(vocabulary),
             rules: Box::new(rules),
             log_requests: Box::new(log_requests),
             sessions: HashMap::new(),

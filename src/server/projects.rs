@@ -152,7 +152,7 @@ impl Projects {
             log_sessions: LogSessions::start(
                 &project,
                 &store,
-                config.vocabulary.session_keys(),
+                &config.vocabulary,
                 rules_of(&receiver),
                 log_requests_of(&receiver),
             ),
@@ -217,13 +217,7 @@ impl Projects {
         let services = ProjectServices {
             name: project.clone(),
             directory,
-            log_sessions: LogSessions::start(
-                project,
-                &store,
-                self.vocabulary.session_keys(),
-                rules_of(&receiver),
-                log_requests_of(&receiver),
-            ),
+            log_sessions: LogSessions::start(project, &store, &self.vocabulary, rules_of(&receiver), log_requests_of(&receiver)),
             receiver,
             store,
             web: Arc::new(web),

@@ -5,13 +5,14 @@
 //! same on both sides.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::{ids, spans as drafts};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
 use crate::operation::{Kind, Operation, Part};
 use crate::run::{Observed, Run};
-use crate::span::{Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// What attributes of sessions begin with.
 const PREFIX: &str = "spanbridge.session.";
@@ -44,6 +45,14 @@ struct Pool<'r> {
     by_tokens: HashMap<Tokens, Vec<usize>>,
     tools: HashMap<&'r str, Exported<'r>>,
     traces: HashSet<TraceId>,
+}
+
+/// The root of a turn.
+struct Root {
+    start: UnixNanos,
+    trace: TraceId,
+    id: SpanId,
+    scope: Arc<Scope>,
 }
 
 /// How far the file of a session goes.
@@ -100,16 +109,18 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
     for pool in pools.values_mut() {
         pool.order();
     }
-    let mut roots: HashMap<String, Vec<(UnixNanos, TraceId, SpanId)>> = HashMap::new();
+    let mut roots: HashMap<String, Vec<Root>> = HashMap::new();
     read_spans.sort_by_key(|(span, _)| (span.start, span.span_id));
     for (mut span, mut told) in read_spans {
         let operation = &mut told.operation;
         let session = operation.session_id.clone().unwrap_or_default();
         if span.parent.is_none() {
-            roots
-                .entry(session.clone())
-                .or_default()
-                .push((span.start, span.trace_id, span.span_id));
+            roots.entry(session.clone()).or_default().push(Root {
+                start: span.start,
+                trace: span.trace_id,
+                id: span.span_id,
+                scope: Arc::clone(&span.scope),
+            });
         }
         if let Some(pool) = pools.get_mut(&session)
             && matches!(operation.kind, Kind::Llm | Kind::Tool)
@@ -300,9 +311,9 @@ pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
 
 /// A call that only the exporter has: a compaction, a title, an attempt; or one that the file does not have yet, which is a call like
 /// the others.
-fn alone(exported: &Exported<'_>, roots: &[(UnixNanos, TraceId, SpanId)], is_call: bool, writer: &AttributeWriter) -> Option<Span> {
-    let before = roots.partition_point(|(start, ..)| *start <= exported.start);
-    let (_, trace, root) = *roots.get(before.saturating_sub(1))?;
+fn alone(exported: &Exported<'_>, roots: &[Root], is_call: bool, writer: &AttributeWriter) -> Option<Span> {
+    let before = roots.partition_point(|root| root.start <= exported.start);
+    let root = roots.get(before.saturating_sub(1))?;
     let own = format!("{} {}", exported.trace, exported.span.map(|id| id.to_string()).unwrap_or_default());
     let mut operation = exported.operation.clone();
     operation.unmapped.insert(format!("{PREFIX}only_in"), "otlp".into());
@@ -311,9 +322,9 @@ fn alone(exported: &Exported<'_>, roots: &[(UnixNanos, TraceId, SpanId)], is_cal
         operation.input_messages = None;
         operation.output_messages = None;
     }
-    let mut span = Span::new(trace, ids::span(trace, "exported", &own), operation.name.clone());
-    span.parent = Some(root);
-    span.scope = drafts::scope();
+    let mut span = Span::new(root.trace, ids::span(root.trace, "exported", &own), operation.name.clone());
+    span.parent = Some(root.id);
+    span.scope = Arc::clone(&root.scope);
     span.start = exported.start;
     span.end = exported.end.unwrap_or(exported.start);
     span.attributes = writer.write(&operation);

@@ -121,8 +121,10 @@ pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
 
 /// Of old events in one list the system prompts.
 pub(super) fn listed_prompts(items: Vec<Value>) -> Option<Value> {
-    let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
-    let is_prompt = |item: &Value| matches!(name(item).as_deref(), Some("gen_ai.system.message" | "gen_ai.developer.message"));
+    let is_prompt = |item: &Value| {
+        let name = item.get("event.name").and_then(Value::as_str);
+        matches!(name, Some("gen_ai.system.message" | "gen_ai.developer.message"))
+    };
     let prompts: Vec<Value> = items.into_iter().filter(is_prompt).collect();
     (!prompts.is_empty()).then_some(Value::Array(prompts))
 }

@@ -188,8 +188,9 @@ impl OperationBuilder<'_> {
         }
         let was_null = value.is_null();
         let (arguments, id) = normalize::arguments(std::mem::take(value));
+        // What a client says of arguments that it left out stays an attribute.
         if arguments.is_null() && !was_null {
-            return true;
+            return false;
         }
         if tool.call_id.is_none() {
             tool.call_id = id;

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::sessions::{is_mark, is_of_session, logs, replaced};
+use crate::documents::Vocabulary;
+use crate::sessions::{is_mark, is_of_session, join, logs, replaced};
 use crate::span::{LOGS_SCOPE, LogRecord, Span, TraceId, UnixNanos};
 use crate::store::{self, Filter, Read};
 
@@ -21,8 +22,9 @@ enum Origin {
 const REMEMBERED: usize = 10_000;
 
 /// Looks at sessions of one store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Settling {
+    vocabulary: Vocabulary,
     /// What a trace was at its revision.
     origins: HashMap<TraceId, (u64, Origin)>,
 }
@@ -35,6 +37,13 @@ struct Found {
 }
 
 impl Settling {
+    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+        Self {
+            vocabulary: vocabulary.clone(),
+            origins: HashMap::new(),
+        }
+    }
+
     /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace.
     pub(crate) fn spans(&mut self, store: &dyn Read, session: &str, has_traces: bool) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
@@ -44,32 +53,45 @@ impl Settling {
         let others = || found.iter().filter(|found| !own.contains(&found.trace));
         let has = |origin: Origin| others().any(|found| found.origin == origin);
         if has(Origin::Other) || has_traces && !has(Origin::Pieces) {
-            // What was made of records before spans came is evidence.
-            return Ok(marks(found.iter().filter(|found| found.origin == Origin::Logs), session));
+            // What was made of records before spans came is evidence, and so are pieces beside a file.
+            return Ok(marks(found.iter().filter(|found| found.origin != Origin::Other), session));
         }
         if has(Origin::Pieces) {
-            let pieces: Vec<&Found> = others().filter(|found| found.origin == Origin::Pieces).collect();
-            for piece in &pieces {
-                records.extend(store.read_trace(piece.trace)?.unwrap_or_default().logs);
+            let (mut exported, mut of_pieces) = (Vec::new(), Vec::new());
+            for piece in others().filter(|found| found.origin == Origin::Pieces) {
+                let stored = store.read_trace(piece.trace)?.unwrap_or_default();
+                exported.extend(stored.spans.into_iter().filter(|span| !is_mark(span)));
+                of_pieces.extend(stored.logs);
             }
-            let mut spans = logs::of_records(&records, &HashSet::from([session.to_owned()])).whole;
-            if !spans.is_empty() {
-                spans.extend(marks(pieces.into_iter(), session));
-            }
-            return Ok(spans);
+            records.extend(of_pieces.iter().cloned());
+            let mut whole = logs::of_records(&records, &HashSet::from([session.to_owned()])).whole;
+            let Some(whole) = whole.remove(session) else {
+                return Ok(Vec::new());
+            };
+            let runs = self.vocabulary.runs(exported, of_pieces);
+            let mut joined = join(whole, &runs, self.vocabulary.registry());
+            let replaced = others().filter(|found| joined.traces.contains(&found.trace));
+            joined.spans.extend(marks(replaced, session));
+            return Ok(joined.spans);
         }
         // A sub-agent or a call whose turn was not known yet has moved to it.
         let moved = marks(others(), session);
         Ok(alone.into_iter().chain(moved).collect())
     }
 
-    /// Marks on what is made of log records, where a session has other spans.
+    /// Marks on what is made of log records or came in pieces, where a session has other spans.
     pub(crate) fn marks(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
         if !found.iter().any(|found| found.origin == Origin::Other) {
             return Ok(Vec::new());
         }
-        Ok(marks(found.iter().filter(|found| found.origin == Origin::Logs), session))
+        Ok(marks(found.iter().filter(|found| found.origin != Origin::Other), session))
+    }
+
+    /// Whether a session has spans that are neither made of log records nor pieces.
+    pub(crate) fn has_others(&mut self, store: &dyn Read, session: &str) -> Result<bool, store::Error> {
+        let found = self.found(store, session)?;
+        Ok(found.iter().any(|found| found.origin == Origin::Other))
     }
 
     fn found(&mut self, store: &dyn Read, session: &str) -> Result<Vec<Found>, store::Error> {
@@ -103,11 +125,10 @@ impl Settling {
 }
 
 fn origin_of(spans: &[Span]) -> Origin {
-    let is_piece = |span: &Span| logs::IN_PIECES.contains(&span.scope.name.as_str());
     let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
     if spans.iter().any(|span| is_of_session(span) && !is_mark(span)) {
         Origin::Other
-    } else if spans.iter().any(is_piece) {
+    } else if spans.iter().any(logs::is_piece) {
         Origin::Pieces
     } else if spans.iter().any(is_of_logs) {
         Origin::Logs

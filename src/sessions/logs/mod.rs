@@ -38,10 +38,9 @@ pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
 pub(crate) struct FromLogs {
     /// Of sessions without spans of their exporter.
     pub(crate) alone: Vec<Span>,
-    /// Of sessions with such spans, where these do not make a run: Gemini CLI begins a trace with each call and each
-    /// tool, and Qwen Code has helpers and sub-agents in others. They are
-    /// spans of a session like those of its file, with which exported spans are joined.
-    pub(crate) whole: Vec<Span>,
+    /// By session, of those with such spans where these make no run: Gemini CLI begins a trace with each call and each tool, and Qwen
+    /// Code has sub-agents and helpers in traces of their own. The exported spans are to be joined with them, as with those of a file.
+    pub(crate) whole: BTreeMap<String, Vec<Span>>,
 }
 
 /// Whether a client has the spans of a turn in several traces.
@@ -49,8 +48,10 @@ fn is_in_pieces(client: Client) -> bool {
     matches!(client, Client::GeminiCli | Client::QwenCode)
 }
 
-/// The instrumentation scopes of spans that clients export in pieces.
-pub(crate) const IN_PIECES: [&str; 2] = ["gemini-cli", "qwen-code"];
+/// Whether a span is of a client that has the spans of a turn in several traces.
+pub(crate) fn is_piece(span: &Span) -> bool {
+    matches!(span.scope.name.as_str(), "gemini-cli" | "qwen-code")
+}
 
 /// The spans of the sessions that records are of. `exported`: sessions that have spans of their exporter.
 pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> FromLogs {
@@ -70,9 +71,8 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
     for ((client, session), mut records) in sessions {
         records.sort_by_cached_key(|record| (record.at, record.sequence, format!("{record:?}")));
         records.dedup_by(|a, b| a == b);
-        let is_exported = exported.contains(&session);
         let mut agents = Agents::new(
-            session,
+            session.clone(),
             match client {
                 // A tool of Codex runs before the response is complete.
                 Client::Codex => |call| call.start.or(call.end),
@@ -86,14 +86,16 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
             Client::CopilotCli | Client::OpenCode | Client::Pi => {}
         }
         let mut spans = spans::of(client, agents.threads(), &writer, &|_| false);
-        if is_exported {
+        spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
+        if exported.contains(&session) {
             // Without the calls of models they are no more than the exporter has.
             let has_calls = spans.iter().any(|span| span.name.starts_with("chat"));
-            out.whole.extend(spans.into_iter().filter(|_| has_calls));
-            continue;
+            if has_calls {
+                out.whole.insert(session, spans);
+            }
+        } else {
+            out.alone.append(&mut spans);
         }
-        spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
-        out.alone.append(&mut spans);
     }
     out
 }

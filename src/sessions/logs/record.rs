@@ -146,11 +146,12 @@ impl Record {
         })
     }
 
-    /// The attributes that are not among these.
+    /// The attributes that are not among these. Who the user is has each record: it is a fact of the turn alone.
     pub(super) fn facts(&self, read: &[&str]) -> Map<String, Value> {
+        let is_of_turn = self.event == "user_prompt";
         let rest = self.attributes.iter().filter(|(key, value)| {
             let is_read = read.contains(&key.as_str()) || COMMON.contains(&key.as_str());
-            !is_read && !key.starts_with("user.") && value.as_str() != Some("")
+            !is_read && (is_of_turn || !key.starts_with("user.")) && value.as_str() != Some("")
         });
         rest.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
