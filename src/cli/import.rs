@@ -121,7 +121,7 @@ impl Import {
         if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
             let vocabulary = self.files.vocabulary()?;
-            let mut touched = vocabulary.sessions_of(&spans);
+            let exported = vocabulary.sessions_of(&spans);
             append(&opened, spans, &mut receipt)?;
             let sessions = opened.sessions(vocabulary);
             let mut have_files = HashSet::new();
@@ -131,8 +131,7 @@ impl Import {
                     sessions.take(whole, &mut receipt)?;
                 }
             }
-            touched.extend(have_files);
-            sessions.settle(&touched)?;
+            sessions.settle(exported)?;
             if count > 0 {
                 self.store_rows(&opened, &batch.broken, &mut receipt)?;
                 let rows = out::many(count, "row");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 use crate::documents::Vocabulary;
-use crate::hash::HashSet;
+use crate::hash::{HashMap, HashSet};
 use crate::redact::Rules;
 use crate::run::Run;
 use crate::server::Settling;
@@ -20,6 +20,8 @@ pub(super) struct SessionStore {
     /// What must not be stored, as it is in force.
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
     chunks: RefCell<SpanChunks>,
+    /// Sessions of which the store has other traces too.
+    shared: RefCell<HashSet<String>>,
 }
 
 impl SessionStore {
@@ -27,6 +29,7 @@ impl SessionStore {
         Self {
             store,
             chunks: RefCell::new(SpanChunks::new(vocabulary.session_keys())),
+            shared: RefCell::default(),
             vocabulary,
             rules: Box::new(rules),
         }
@@ -44,7 +47,7 @@ impl SessionStore {
         if let Some(rules) = (self.rules)() {
             spans = rules.redacted(spans, Vec::new()).map_err(|source| Failure::Redact { source })?.0;
         }
-        let runs = self.exported(&spans, &keys)?;
+        let (runs, mut stored) = self.stored(&spans, &keys)?;
         if !runs.is_empty() {
             let joined = join(spans, &runs, self.vocabulary.registry());
             spans = joined.spans;
@@ -56,8 +59,10 @@ impl SessionStore {
             let marks: Vec<Span> = others.filter_map(mark).collect();
             spans.extend(marks);
         }
-        let made = self.chunks.borrow_mut().of(&spans);
-        let (chunks, known) = made.map_err(|fault| Failure::usage(fault.to_string()))?;
+        let (chunks, known) = self
+            .chunks
+            .borrow_mut()
+            .of(spans, &mut |trace| Ok(stored.remove(&trace).unwrap_or_default()))?;
         total.duplicates += known;
         if chunks.is_empty() {
             return Ok(());
@@ -74,48 +79,60 @@ impl SessionStore {
         Ok(Settling::new(&self.vocabulary).has_others(&*self.store, session)?)
     }
 
-    /// Marks what was made of log records, where these sessions have other spans now.
-    pub(super) fn settle<'s>(&self, sessions: impl IntoIterator<Item = &'s String>) -> Result<(), Failure> {
+    /// Marks what was made of log records, where these sessions, or those that were taken, have other spans now.
+    pub(super) fn settle(&self, sessions: impl IntoIterator<Item = String>) -> Result<(), Failure> {
         let mut settling = Settling::new(&self.vocabulary);
         let mut marks = Vec::new();
-        for session in sessions {
-            marks.extend(settling.marks(&*self.store, session)?);
+        let mut all = self.shared.take();
+        all.extend(sessions);
+        for session in all {
+            marks.extend(settling.marks(&*self.store, &session)?);
         }
-        let made = self.chunks.borrow_mut().of(&marks);
-        let (chunks, _) = made.map_err(|fault| Failure::usage(fault.to_string()))?;
+        let mut stored = |trace| Ok(self.store.read_trace(trace)?.unwrap_or_default().spans);
+        let (chunks, _) = self.chunks.borrow_mut().of(marks, &mut stored)?;
         if !chunks.is_empty() {
             self.store.append(chunks)?;
         }
         Ok(())
     }
 
-    /// What exporters sent of the sessions of these spans.
-    fn exported(&self, spans: &[Span], keys: &[&str]) -> Result<Vec<Run>, Failure> {
+    /// What exporters sent of the sessions of these spans, and the spans that are stored of them.
+    fn stored(&self, spans: &[Span], keys: &[&str]) -> Result<(Vec<Run>, HashMap<TraceId, Vec<Span>>), Failure> {
         let of = |span: &Span| keys.iter().find_map(|key| span.attributes.text(key)).map(str::to_owned);
         let sessions: HashSet<String> = spans.iter().filter_map(of).collect();
-        let mut traces: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
+        let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();
+        let mut traces = own.clone();
         for session in sessions {
             let filter = Filter {
-                session: Some(session),
+                session: Some(session.clone()),
                 ..Filter::default()
             };
-            traces.extend(self.store.list(&filter)?.into_iter().map(|row| row.trace_id));
+            let listed: Vec<TraceId> = self.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect();
+            if listed.iter().any(|trace| !own.contains(trace)) {
+                self.shared.borrow_mut().insert(session);
+            }
+            traces.extend(listed);
         }
-        let (mut spans, mut records) = (Vec::new(), Vec::new());
+        let (mut exported, mut records, mut of_sessions) = (Vec::new(), Vec::new(), HashMap::default());
         for trace in traces {
             let Some(mut stored) = self.store.read_trace(trace)? else {
                 continue;
             };
-            stored.spans.retain(|span| !is_of_session(span));
-            if !stored.spans.is_empty() {
-                spans.append(&mut stored.spans);
+            let (own, others) = stored.spans.into_iter().partition::<Vec<Span>, _>(is_of_session);
+            if !others.is_empty() {
+                exported.extend(others);
                 records.append(&mut stored.logs);
             }
+            of_sessions.insert(trace, own);
         }
         // What log records were made into beside exported pieces is those once more.
-        if spans.iter().any(logs::is_piece) {
-            spans.retain(|span| span.scope.name != LOGS_SCOPE);
+        if exported.iter().any(logs::is_piece) {
+            exported.retain(|span| span.scope.name != LOGS_SCOPE);
         }
-        Ok(self.vocabulary.runs(spans, records))
+        let runs = match exported.is_empty() {
+            true => Vec::new(),
+            false => self.vocabulary.runs(exported, records),
+        };
+        Ok((runs, of_sessions))
     }
 }

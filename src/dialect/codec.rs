@@ -129,7 +129,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             }
             let whole = opened.value.as_ref()?;
             if opened.is_cut
-                && let Some(text) = json_text(raw)
+                && let Some(text) = text_of(raw)
                 && is_result_as_given(rule, whole)
             {
                 return useful(rule, text.into());

@@ -10,6 +10,8 @@
 mod details;
 mod estimates;
 mod merge;
+mod same_answer;
+mod searches;
 
 use merge::merge;
 use serde_json::Value;
@@ -32,6 +34,8 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         same_response,
         answered_later,
         enclosed_siblings,
+        same_answer::merge_all,
+        searches::merge_all,
         tools_under_tools,
         tools_twice,
         agents_under_agents,

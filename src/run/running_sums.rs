@@ -25,7 +25,10 @@ pub(super) fn subtract(nodes: &mut Nodes) {
         };
         let Some(node) = nodes.get_mut(id) else { continue };
         let recorded = node.operation.usage;
-        if let Some(past) = before.get(&agent) {
+        // A count that shrinks is no sum.
+        let has_grown = |now: Option<u64>, past: Option<u64>| now.zip(past).is_none_or(|(now, past)| now >= past);
+        let is_sum = |past: &&TokenCount| has_grown(recorded.input, past.input) && has_grown(recorded.output, past.output);
+        if let Some(past) = before.get(&agent).filter(is_sum) {
             let own = |now: Option<u64>, past: Option<u64>| match (now, past) {
                 (Some(now), Some(past)) => Some(now.saturating_sub(past)),
                 (now, _) => now,

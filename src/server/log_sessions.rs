@@ -275,8 +275,8 @@ impl Follower {
                 }
             };
         }
-        // A span that was read can be written.
-        let (chunks, _) = self.chunks.of(&spans).unwrap_or_default();
+        let mut stored = |trace| Ok(self.store.read_trace(trace)?.unwrap_or_default().spans);
+        let (chunks, _) = self.chunks.of(spans, &mut stored)?;
         if !chunks.is_empty() {
             self.store.append(chunks).inspect_err(|_| self.chunks.forget())?;
         }
