@@ -214,11 +214,12 @@ impl Condition {
     }
 }
 
-/// Whether `text` fits `pattern`: equal, or with one `*` at the start or the end matching anything.
+/// Whether `text` fits `pattern`: equal, or with a `*` at the start, at the end or at both, which matches anything.
 #[must_use]
 pub fn fits(pattern: &str, text: &str) -> bool {
     match pattern.as_bytes() {
         [b'*'] => true,
+        [b'*', .., b'*'] => text.contains(pattern.trim_matches('*')),
         [.., b'*'] => pattern.strip_suffix('*').is_some_and(|start| text.starts_with(start)),
         [b'*', ..] => pattern.strip_prefix('*').is_some_and(|end| text.ends_with(end)),
         _ => pattern == text,
@@ -233,6 +234,7 @@ mod tests {
     fn patterns() {
         assert!(fits("completion *", "completion gpt-4o"));
         assert!(fits("*Handler", "a.b.PromptHandler"));
+        assert!(fits("*embed*", "amazon.titan-embed-text-v2:0"));
         assert!(fits("*", ""));
         assert!(fits("x", "x"));
         assert!(!fits("x", "xy"));

@@ -181,6 +181,10 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
         let has_it = |last: &&Utterance| text(&last.content).trim() == text(&explicit.content).trim();
         return Some(last.as_ref().filter(has_it).cloned().unwrap_or(explicit));
     }
+    let closes = |last: &Utterance| closing(steps, scopes, root).is_some_and(|(_, step, _)| step == last.step);
+    if last.as_ref().is_some_and(closes) {
+        return last;
+    }
     let agent = root.and_then(|root| last_agent(steps, scopes, root));
     let around = || root.and_then(|root| OwnWords::answered_around(steps, root));
     let of_agent = || agent.and_then(|agent| OwnWords::of(steps, agent, Direction::Output));

@@ -1,6 +1,8 @@
 //! Steps by time where a format demands that times never decrease.
 
-use crate::run::{IdVec, Run, StepId};
+use crate::hash::HashMap;
+use crate::operation::Kind;
+use crate::run::{IdVec, Observed, Run, StepId};
 use crate::span::UnixNanos;
 
 /// A step's place in a list whose times never decrease.
@@ -15,16 +17,19 @@ pub(crate) struct Placed {
 }
 
 /// All steps by start; equal starts keep the causal order. Nothing comes before its parent, nor a tool before the
-/// model call that asked for it, as far as the document shows them: a step that it does not show moves nothing.
+/// model call that asked for it, as far as the document shows them: a step that it does not show moves nothing. The last turn of a model
+/// call with several turns in one span comes after the tools that ran in between, which are inside of it.
 pub(crate) fn by_start(run: &Run, is_shown: impl Fn(StepId) -> bool) -> Vec<Placed> {
+    let waited = waited(run);
     let mut bounds: IdVec<StepId, Option<UnixNanos>> = IdVec::with_capacity(run.steps.len());
     let mut placed: Vec<Placed> = Vec::with_capacity(run.steps.len());
     for (id, step) in run.steps.enumerate() {
         // Only causes that are earlier in the causal order count: their times are known, and no circle can arise.
         let causes = [step.parent, step.dispatched_by, step.called_by];
         let latest = causes.into_iter().flatten().filter_map(|cause| bounds.known(cause)).max();
-        let started_at = latest.map_or(step.started_at, |cause| cause.max(step.started_at));
-        bounds.push(if is_shown(id) { Some(started_at) } else { latest });
+        let bound = latest.map_or(step.started_at, |cause| cause.max(step.started_at));
+        bounds.push(if is_shown(id) { Some(bound) } else { latest });
+        let started_at = waited.get(&id).map_or(bound, |end| bound.max(*end));
         placed.push(Placed {
             step: id,
             started_at,
@@ -33,4 +38,21 @@ pub(crate) fn by_start(run: &Run, is_shown: impl Fn(StepId) -> bool) -> Vec<Plac
     }
     placed.sort_by_key(|place| place.started_at);
     placed
+}
+
+/// Until when model calls waited for tools inside of them that an earlier turn of the same span asked for.
+fn waited(run: &Run) -> HashMap<StepId, UnixNanos> {
+    let mut until: HashMap<StepId, UnixNanos> = HashMap::default();
+    for tool in run.steps.iter().filter(|step| step.operation.kind == Kind::Tool) {
+        let (Some(around), Some(asked)) = (tool.parent, tool.dispatched_by) else {
+            continue;
+        };
+        let is_call = run.steps.get(around).is_some_and(|step| step.operation.kind == Kind::Llm);
+        let is_turn = run.steps.get(asked).is_some_and(|step| step.observed == Observed::Messages);
+        if is_call && is_turn && asked != around {
+            let end = until.entry(around).or_default();
+            *end = (*end).max(tool.ended_at.unwrap_or(tool.started_at));
+        }
+    }
+    until
 }

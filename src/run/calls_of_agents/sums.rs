@@ -12,10 +12,12 @@ use crate::trace::{Finding, FindingKind};
 pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
     let Some((last, _)) = calls.split_last() else { return };
     let counts = |call: &NodeId| nodes.get(*call).map(|node| (node.operation.usage, node.operation.cost));
-    let (mut no_usage, mut no_cost) = (true, true);
+    let (mut no_usage, mut no_cost, mut no_input, mut no_output) = (true, true, true, true);
     for (usage, cost) in calls.iter().filter_map(counts) {
         no_usage &= usage.is_empty();
         no_cost &= cost == Cost::default();
+        no_input &= usage.input.is_none();
+        no_output &= usage.output.is_none();
     }
     let Some(mut noted) = nodes.get(agent).map(|node| Operation {
         usage: node.operation.usage,
@@ -25,7 +27,18 @@ pub(super) fn settle(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
         return;
     };
     let Some(call) = nodes.get_mut(*last) else { return };
-    let given = give(&mut noted, &mut call.operation, (no_usage, no_cost));
+    let mut given = give(&mut noted, &mut call.operation, (no_usage, no_cost));
+    // Calls may count only what they read (Logfire's spans of the Claude Agent SDK).
+    let (usage, sum) = (&mut call.operation.usage, &mut noted.usage);
+    for (is_unknown, own, sum) in [
+        (no_input, &mut usage.input, &mut sum.input),
+        (no_output, &mut usage.output, &mut sum.output),
+    ] {
+        if is_unknown && own.is_none() && sum.is_some() {
+            *own = sum.take();
+            given = given.or(Some("tokens"));
+        }
+    }
     let span = call.span_id;
     if let (Some(what), true) = (given, calls.len() > 1) {
         nodes.findings.push(finding(span, what, calls.len()));

@@ -9,8 +9,12 @@ use crate::span::UnixNanos;
 /// So many messages at the end and at the beginning of an input are looked at: long conversations are shared by many calls.
 const LOOKED_BACK: usize = 1_024;
 
+/// The answer of a workflow is looked for in so many spans around a call.
+const LOOKED_AROUND: usize = 64;
+
 /// Which of the `calls` are in a separate conversation, each with the first call of that conversation. Calls that
-/// began before all `agents` and go on with one another stay together in the outermost scope.
+/// began before all `agents` and go on with one another stay together in the outermost scope, and so do those that gave the answer of
+/// the workflow around them.
 ///
 /// Without an agent the calls are looked at as those of one agent are.
 pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(NodeId, NodeId)> {
@@ -24,12 +28,23 @@ pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(N
         let Some(node) = nodes.get(*call) else { continue };
         let first = groups.first_of(node).unwrap_or(*call);
         groups.note(node, first);
-        let outermost = calls.first() == Some(&first) && start(&first) < began;
+        let outermost = calls.first() == Some(&first) && start(&first) < began || gives_answer(nodes, *call);
         if !outermost {
             out.push((*call, first));
         }
     }
     out
+}
+
+/// Whether a workflow around a call has its words as output.
+fn gives_answer(nodes: &Nodes, call: NodeId) -> bool {
+    let answer = nodes.get(call).and_then(|node| node.operation.output_messages.as_deref()?.first());
+    let Some(words) = answer.filter(|answer| answer.has_words()).map(Message::content) else {
+        return false;
+    };
+    let around = nodes.ancestors(call).take(LOOKED_AROUND).filter_map(|up| nodes.get(up));
+    let outputs = around.filter_map(|node| node.operation.output.get()?.as_str());
+    outputs.into_iter().any(|output| output.trim() == words.trim())
 }
 
 /// Evidence that a call continues another one.

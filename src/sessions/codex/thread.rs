@@ -270,11 +270,16 @@ impl Reader {
     fn tokens(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let info = payload.get("info").unwrap_or(&Value::Null);
         let last = info.get("last_token_usage").unwrap_or(&Value::Null);
-        let Some(total) = get::some(info, "/total_token_usage").filter(|total| self.total.as_ref() != Some(total)) else {
-            return;
+        let total = get::some(info, "/total_token_usage");
+        let is_new = match total {
+            Some(total) => self.total.as_ref() != Some(total),
+            None => !last.is_null(),
         };
+        if !is_new {
+            return;
+        }
         // The first tokens that the session ever used came before any output.
-        self.tokens_come_first |= self.open.is_none() && self.total.is_none() && self.tells_prompts && total == last;
+        self.tokens_come_first |= self.open.is_none() && self.total.is_none() && self.tells_prompts && total == Some(last);
         if self.tokens_come_first {
             self.close();
             self.ahead = Some(usage(last));
@@ -283,7 +288,7 @@ impl Reader {
         } else {
             return;
         }
-        self.total = Some(total.clone());
+        self.total = total.cloned().or(self.total.take());
     }
 
     fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {

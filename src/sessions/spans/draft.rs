@@ -46,9 +46,22 @@ fn stand_in(drafts: &mut [Draft]) {
     }
 }
 
+/// What began at one moment stays in the order of the lines: each begins a nanosecond after the one before. Clients write milliseconds,
+/// copies of lines may all have one time, and tools that were asked for together begin together.
+fn tell_apart(drafts: &mut [Draft]) {
+    let mut next: HashMap<(TraceId, UnixNanos), u64> = HashMap::new();
+    for draft in drafts.iter_mut().filter(|draft| draft.operation.kind != Kind::Agent) {
+        let Some(start) = draft.start.or(draft.end) else { continue };
+        let after = next.entry((draft.trace, start)).or_default();
+        draft.start = Some(UnixNanos(start.0.saturating_add(*after)));
+        *after += 1;
+    }
+}
+
 /// The spans of drafts.
 pub(super) fn write(client: Client, mut drafts: Vec<Draft>, writer: &AttributeWriter) -> Vec<Span> {
     stand_in(&mut drafts);
+    tell_apart(&mut drafts);
     let mut resources: HashMap<Option<String>, Arc<Resource>> = HashMap::new();
     let scope = scope();
     let write = |draft: Draft| {

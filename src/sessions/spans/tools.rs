@@ -54,6 +54,8 @@ impl Builder {
         if let Some(draft) = index.and_then(|index| self.drafts.get_mut(index)) {
             draft.start = result.start.or(draft.start);
             draft.end = result.end.or(draft.end);
+            // The call that asked for it is known to have ended only by a later line.
+            draft.start = draft.start.min(draft.end).or(draft.start);
             let operation = &mut draft.operation;
             if result.message.is_some() || result.content_unknown {
                 operation.unmapped.shift_remove(&format!("{PREFIX}no_result"));
