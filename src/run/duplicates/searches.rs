@@ -1,5 +1,5 @@
-//! A search inside a search that found the same: a retriever and the method in it (LlamaIndex). Several searches inside one are its
-//! parts.
+//! A search inside a search that found the same, and an embedding inside one of the same texts: a retriever and the method in it
+//! (LlamaIndex). Several inside one are its parts.
 
 use super::merge::merge;
 use crate::hash::HashMap;
@@ -9,10 +9,16 @@ use crate::run::node::Node;
 use crate::run::readings::Readings;
 
 pub(super) fn merge_all(readings: &mut Readings) {
+    for kind in [Kind::Retrieval, Kind::Embedding] {
+        merge_inside(readings, kind);
+    }
+}
+
+fn merge_inside(readings: &mut Readings, kind: Kind) {
     let mut inside: HashMap<ReadingId, Vec<ReadingId>> = HashMap::default();
-    let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::Embedding));
-    for index in readings.of_kind(Kind::Retrieval) {
-        if let Some(outer) = around.known(index).filter(|up| readings.kind(*up) == Kind::Retrieval) {
+    let around = readings.nearest_above(|up| up == kind || !matches!(up, Kind::Plain | Kind::Chain | Kind::Embedding));
+    for index in readings.of_kind(kind) {
+        if let Some(outer) = around.known(index).filter(|up| readings.kind(*up) == kind) {
             inside.entry(outer).or_default().push(index);
         }
     }
@@ -27,22 +33,21 @@ pub(super) fn merge_all(readings: &mut Readings) {
     pairs.sort_unstable_by(|a, b| b.cmp(a));
     for (outer, inner) in pairs {
         let pair = (readings.get(outer), readings.get(inner));
-        if matches!(pair, (Some(outer), Some(inner)) if found_the_same(outer, inner)) {
+        if matches!(pair, (Some(outer), Some(inner)) if is_same(outer, inner)) {
             merge(readings, inner, outer);
         }
     }
 }
 
-fn found_the_same(outer: &Node, inner: &Node) -> bool {
+fn is_same(outer: &Node, inner: &Node) -> bool {
     let found = |node: &Node| {
         let documents = node.operation.search.as_ref()?.documents.as_ref()?;
-        Some(
-            documents
-                .iter()
-                .map(|document| (document.id.clone(), document.content.clone()))
-                .collect::<Vec<_>>(),
-        )
+        let what = documents.iter().map(|document| (document.id.clone(), document.content.clone()));
+        Some(what.collect::<Vec<_>>())
     };
     let (outer_found, inner_found) = (found(outer), found(inner));
-    outer.instrumentation() == inner.instrumentation() && (inner_found.is_none() || inner_found == outer_found)
+    let (outer_texts, inner_texts) = (&outer.operation.embedded_texts, &inner.operation.embedded_texts);
+    outer.instrumentation() == inner.instrumentation()
+        && (inner_found.is_none() || inner_found == outer_found)
+        && (inner_texts.is_empty() || inner_texts == outer_texts)
 }
