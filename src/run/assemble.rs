@@ -66,6 +66,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     agent_results::give_to_tools(&mut nodes);
     asked_calls::give_to_calls(&mut nodes);
     agent_names::take_constants_away(&mut nodes);
+    echoed_errors::take_from_answers(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     input_limit::limit(&mut nodes);

@@ -1,12 +1,32 @@
-//! Stage "echoed errors": takes the steps, removes an error from those that have their answer and only repeat, in their status,
-//! what another step failed with.
+//! Stage "echoed errors". From the nodes it takes answers of model calls that are the words of their error: no model wrote them
+//! (Monocle). From the steps that have their answer it takes an error that only repeats, in their status, what another step failed with.
 //!
-//! It comes before the entries, which copy the failure of a tool next to its result.
+//! The first comes before the conversations, which have the answers; the second before the entries, which copy the failure of a tool next
+//! to its result.
 
 use super::model::Step;
+use super::node::Nodes;
 use crate::hash::HashMap;
-use crate::operation::{Failure, Kind};
+use crate::operation::{Failure, Kind, Message, Operation};
 use crate::span::UnixNanos;
+
+pub(super) fn take_from_answers(nodes: &mut Nodes) {
+    for call in nodes.of_kind(Kind::Llm) {
+        let Some(node) = nodes.get_mut(call) else { continue };
+        if says_its_error(&node.operation) {
+            node.operation.output_messages = None;
+        }
+    }
+}
+
+fn says_its_error(operation: &Operation) -> bool {
+    let error = operation.failure.as_ref().and_then(|failure| failure.message.as_deref());
+    let Some(error) = error.map(str::trim).filter(|error| !error.is_empty()) else {
+        return false;
+    };
+    let is_error = |message: &Message| message.tool_calls.is_empty() && message.joined_text().trim() == error;
+    matches!(operation.output_messages.as_deref(), Some([only]) if is_error(only))
+}
 
 pub(super) fn clear(steps: &mut [Step]) {
     let bare = |failure: &Failure| failure.error_type.is_none() && failure.stacktrace.is_none();

@@ -30,6 +30,8 @@ struct Builder {
     drafts: Vec<Draft>,
     /// The span of each tool call, by the call's id.
     tools: HashMap<String, usize>,
+    /// The tool calls that asked for an agent of a kind: the kind, by the call's span.
+    agent_kinds: HashMap<SpanId, String>,
 }
 
 /// Where a thread is.
@@ -65,6 +67,7 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
         client,
         drafts: Vec::new(),
         tools: HashMap::new(),
+        agent_kinds: HashMap::new(),
     };
     let (sub, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
     for thread in main {
@@ -134,6 +137,9 @@ impl Builder {
         let mut cursor = Cursor::default();
         let events = std::mem::take(&mut thread.events);
         if let Some((trace, parent)) = place {
+            if thread.name.is_none() {
+                thread.name = self.agent_kinds.get(&parent).cloned();
+            }
             self.begin_sub_agent(&thread, trace, parent, &mut cursor);
         }
         let is_sub = place.is_some();

@@ -22,6 +22,9 @@ pub(in crate::sessions) fn is_line(line: &Value) -> bool {
 #[derive(Default)]
 pub(super) struct Printed {
     head: Map<String, Value>,
+    has_begun: bool,
+    /// The model of the session, for answers that name none.
+    model: Option<String>,
     /// The last line of each agent, by the call that it works for.
     last: HashMap<Option<String>, String>,
     count: usize,
@@ -39,11 +42,15 @@ impl Printed {
         if line.get("session_id").is_none() || line.get("sessionId").is_some() {
             return Some(line);
         }
-        if !is_line(&line) {
+        // Old versions do not tell which call a message works for.
+        let is_message = || matches!(get::text(&line, "/type"), Some("assistant" | "user")) && line.get("message").is_some();
+        if !is_line(&line) && !(self.has_begun && is_message()) {
             // What the run cost, and how it ended.
             return (get::text(&line, "/type") == Some("result")).then_some(line);
         }
         if get::text(&line, "/type") == Some("system") {
+            self.has_begun = true;
+            self.model = get::owned(&line, "/model").or(self.model.take());
             for (to, from) in [
                 ("cwd", "/cwd"),
                 ("version", "/claude_code_version"),
@@ -71,6 +78,13 @@ impl Printed {
             ("uuid", id.into()),
         ] {
             out.insert(key.to_owned(), value);
+        }
+        if let Some(Value::Object(message)) = out.get_mut("message")
+            && message.get("role").is_some_and(|role| role == "assistant")
+            && !message.contains_key("model")
+            && let Some(model) = &self.model
+        {
+            message.insert("model".to_owned(), model.clone().into());
         }
         if let Some(result) = out.remove("tool_use_result") {
             out.insert("toolUseResult".to_owned(), result);

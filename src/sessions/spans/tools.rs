@@ -25,6 +25,10 @@ impl Builder {
         operation.tool = Some(Box::new(tool));
         operation.unmapped.insert(format!("{PREFIX}no_result"), true.into());
         let id = ids::span(trace, "tool", &own(thread, call_id));
+        let arguments = operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+        if let Some(kind) = arguments.and_then(|arguments| arguments.get("subagent_type")?.as_str()) {
+            self.agent_kinds.insert(id, kind.to_owned());
+        }
         let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
         (draft.start, draft.end) = times;
         let index = self.add(draft);
