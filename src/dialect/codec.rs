@@ -6,6 +6,7 @@ mod empty;
 mod kept_text;
 mod parts_of_text;
 mod paths;
+mod split_off;
 
 use serde_json::{Map, Value};
 
@@ -29,6 +30,7 @@ pub(super) use kept_text::{recorded, takes_text};
 use parts_of_text::{event_span, has_object, is_unknown, model_of_id, name_of_tool, words_then_calls};
 pub(super) use paths::at;
 use paths::at_paths;
+pub(super) use split_off::is_body as is_split_off;
 
 /// A value opened.
 #[derive(Debug, Clone)]
@@ -53,6 +55,10 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
             let Raw::Events(events) = raw else { return None };
             let messages = results_after_calls(events.iter().flat_map(message_of_event).collect());
             return (!messages.is_empty()).then_some(Decoded::Messages(messages));
+        }
+        Codec::SplitOff => {
+            let Raw::Body(body, beside) = raw else { return None };
+            return split_off::decode(rule.field, body, beside);
         }
         Codec::Flat => {
             let Raw::Group(group) = raw else { return None };
@@ -161,7 +167,7 @@ pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> 
         Raw::JsonText(_) => return rule.field != Field::Beside,
         // Messages whose members are all known, and have no content, are no tree.
         Raw::Group(_) => return matches!(decoded, Some(Decoded::Tree(_))),
-        Raw::Name(_) | Raw::Event(_) | Raw::Events(_) => return false,
+        Raw::Name(_) | Raw::Event(_) | Raw::Events(_) | Raw::Body(..) => return false,
     };
     let for_words = !rule.values.is_empty() || matches!(rule.field, Field::Provider | Field::ModelResponse);
     let is_word = for_words && scalar_text(value).is_some();
@@ -237,7 +243,7 @@ fn text_of(raw: &Raw<'_>) -> Option<String> {
         }),
         Raw::Name(text) | Raw::JsonText(text) => Some((*text).to_owned()),
         Raw::Event(event) => event.body.and_then(AnyValue::as_str).map(str::to_owned),
-        Raw::Group(_) | Raw::Events(_) => None,
+        Raw::Group(_) | Raw::Events(_) | Raw::Body(..) => None,
     }
 }
 
@@ -349,6 +355,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         // Opened before.
         Codec::Json | Codec::ByMime | Codec::Flat => None,
         Codec::MessageEvent
+        | Codec::SplitOff
         | Codec::MessageMembers
         | Codec::ResponseMembers
         | Codec::RoleLines
@@ -402,7 +409,7 @@ fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             let _ = map.insert("time".to_owned(), event.time.0.into());
             Some(Value::Object(map))
         }
-        Raw::Group(_) | Raw::Events(_) => None,
+        Raw::Group(_) | Raw::Events(_) | Raw::Body(..) => None,
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) enum Raw<'a> {
     Event(EventView<'a>),
     /// Events of which each is a message.
     Events(Vec<EventView<'a>>),
+    /// The body of a log record, and the span's own messages in flattened keys.
+    Body(&'a AnyValue, Vec<(&'a str, &'a AnyValue)>),
 }
 
 /// Attributes below a prefix.

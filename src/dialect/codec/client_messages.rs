@@ -46,20 +46,12 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         },
         _ => event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
     };
-    for value in map.values_mut() {
-        if let Value::String(text) = value {
-            *value = normalize::open_json(text);
-        }
-    }
+    open_members(&mut map);
     // Azure's clients write what others write as the event's body in one attribute.
     if let Some(Value::Object(content)) = map.get("gen_ai.event.content") {
         map = content.clone();
     }
-    // A plain text as the message of a choice (strands).
-    if let Some(text @ (Value::String(_) | Value::Array(_))) = map.get("message").cloned() {
-        let _ = map.remove("message");
-        let _ = map.insert("content".to_owned(), text);
-    }
+    message_as_content(&mut map);
     let finish = map.get("finish_reason").cloned();
     let choice = map.get("index").and_then(Value::as_u64).unwrap_or(0);
     if let Some(Value::Object(inner)) = map.get("message").cloned() {
@@ -90,6 +82,29 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         message.choice = choice;
     }
     messages
+}
+
+fn open_members(map: &mut Map<String, Value>) {
+    for value in map.values_mut() {
+        if let Value::String(text) = value {
+            *value = normalize::open_json(text);
+        }
+    }
+}
+
+/// A plain text or blocks as the message of a choice (strands).
+fn message_as_content(map: &mut Map<String, Value>) {
+    if let Some(text @ (Value::String(_) | Value::Array(_))) = map.get("message").cloned() {
+        let _ = map.remove("message");
+        let _ = map.insert("content".to_owned(), text);
+    }
+}
+
+/// The attributes of an event as the members of its message.
+pub(super) fn message_members_of_event(mut map: Map<String, Value>) -> Map<String, Value> {
+    open_members(&mut map);
+    message_as_content(&mut map);
+    map
 }
 
 /// Of old events in one list those that went into the model, or those that came out: the choices, or where a client has none

@@ -94,6 +94,10 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     {
         return Some(role);
     }
+    // An item of the Responses API whose client left its role out.
+    if map.get("type").and_then(Value::as_str) == Some("message") && map.get("content").is_some_and(Value::is_array) {
+        return Some(direction.role());
+    }
     if map.contains_key("tool_call_id") && map.contains_key("content") {
         return Some(Role::Tool);
     }

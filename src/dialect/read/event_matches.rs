@@ -1,6 +1,7 @@
 //! What rules find in events and log records, in the order of the rules.
 
 use super::{EventMatch, Reader};
+use crate::dialect::codec;
 use crate::dialect::conditions::Conditions;
 use crate::dialect::plan::turn_of_event;
 use crate::dialect::raw::{EventView, Raw};
@@ -26,6 +27,14 @@ impl<'a> Reader<'a> {
                     Some((_, events)) => events.push((place, event)),
                     None => messages.push((rule, vec![(place, event)])),
                 }
+                return;
+            }
+            if rule.codec == Codec::SplitOff {
+                let raw = event
+                    .body
+                    .filter(|body| codec::is_split_off(body))
+                    .map(|body| Raw::Body(body, self.flat_messages(rule.field)));
+                list.extend(raw.map(|raw| EventMatch { rule, raw }));
                 return;
             }
             let body = event.body.filter(|body| rule.key == "body" && !body.is_empty());
@@ -68,6 +77,22 @@ impl<'a> Reader<'a> {
         }
         list.sort_by_key(|event| turn_of_event(event.rule));
         list
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The span's own messages in flattened keys: those that went in, or those that came out.
+    fn flat_messages(&self, field: Field) -> Vec<(&'a str, &'a AnyValue)> {
+        let wanted = match field {
+            Field::Output | Field::OutputMessages => Field::OutputMessages,
+            _ => Field::InputMessages,
+        };
+        let below = |(key, value): &'a (String, AnyValue)| {
+            let mut rules = self.rules.prefixed(key).map(|(_, rule)| rule);
+            let rule = rules.find(|rule| rule.codec == Codec::Flat && rule.field == wanted && rule.location == Location::Span)?;
+            Some((key.get(rule.key.len()..)?, value))
+        };
+        self.span.attributes.iter().filter_map(below).collect()
     }
 }
 

@@ -41,6 +41,8 @@ named! {
         RoleLines = "role_lines",
         /// One message an event; the role is in the event's name.
         MessageEvent = "message_event",
+        /// What was cut out of a span and its events into a log record's body, without the roles that stayed on the span (ADOT).
+        SplitOff = "split_off",
         /// Messages whose calls and results are in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).
         ToolMarks = "tool_marks",
         /// A title line, then texts in brackets (Spring AI's log bodies).
