@@ -125,9 +125,11 @@ fn only_made_plain_spans_gives_no_document() {
     }
 }
 
-/// The same spans as they may arrive: each with a resource and a scope of its own, in any order, some more than once.
+/// The same spans as they may arrive: each with a resource and a scope of its own, in any order, some more than once. Log records of
+/// one time stay in their order: nothing else tells which was first.
 fn rearranged(case: &Case, chance: &mut Chance, repeat: bool) -> (Vec<Span>, Vec<LogRecord>) {
-    let (mut spans, mut logs) = (case.spans.clone(), case.logs.clone());
+    let mut spans = case.spans.clone();
+    let mut logs: Vec<(usize, LogRecord)> = case.logs.iter().cloned().enumerate().collect();
     for span in &mut spans {
         span.resource = Arc::new((*span.resource).clone());
         span.scope = Arc::new((*span.scope).clone());
@@ -146,6 +148,16 @@ fn rearranged(case: &Case, chance: &mut Chance, repeat: bool) -> (Vec<Span>, Vec
     }
     chance.shuffle(&mut spans);
     chance.shuffle(&mut logs);
+    let mut of_time: BTreeMap<_, Vec<(usize, LogRecord)>> = BTreeMap::new();
+    for (at, record) in &logs {
+        of_time.entry(record.when()).or_default().push((*at, record.clone()));
+    }
+    for records in of_time.values_mut() {
+        // Taken from the end.
+        records.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    }
+    let next = |(_, record): &(usize, LogRecord)| of_time.get_mut(&record.when())?.pop().map(|(_, record)| record);
+    let logs = logs.iter().filter_map(next).collect();
     (spans, logs)
 }
 

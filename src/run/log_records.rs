@@ -25,16 +25,15 @@ pub(super) fn in_nanoseconds(records: &mut [LogRecord]) {
     }
 }
 
-/// Puts records in order of time, then text, never of arrival. A record that came twice is one.
+/// Puts records in order of time. A record that came twice is one.
+///
+/// Where times are equal, the order in which they came is all that tells which was first: clients with a coarse clock, or with
+/// one time for all messages of a call, send them in the order in which they were said.
 pub(super) fn settle(records: &mut Vec<LogRecord>) {
     // By text: NaN is not equal to itself.
-    let mut keyed: Vec<_> = records
-        .drain(..)
-        .map(|record| ((record.when(), format!("{record:?}")), record))
-        .collect();
-    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
-    keyed.dedup_by(|(a, _), (b, _)| a == b);
-    records.extend(keyed.into_iter().map(|(_, record)| record));
+    let mut have: HashSet<String> = HashSet::default();
+    records.retain(|record| have.insert(format!("{record:?}")));
+    records.sort_by_key(|record| (record.when(), record.observed_time));
 }
 
 /// Gives each record to a trace; the rest comes back.
@@ -228,4 +227,20 @@ fn counts(attributes: &Attributes) -> impl Iterator<Item = i64> {
         _ => None,
     };
     attributes.iter().filter_map(of).filter(|number| *number > 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_one_time_stay_in_their_order() {
+        let record = |(time, words): (u64, &str)| serde_json::json!({"timeUnixNano": time, "body": {"stringValue": words}});
+        let sent = [(2, "z"), (2, "a"), (1, "first"), (2, "z"), (2, "m")].map(record);
+        let message = serde_json::json!({"resourceLogs": [{"scopeLogs": [{"logRecords": sent}]}]}).to_string();
+        let mut records = crate::span::json::logs(message.as_bytes()).expect("log records").items;
+        settle(&mut records);
+        let words: Vec<&str> = records.iter().filter_map(|record| record.body.as_str()).collect();
+        assert_eq!(words, ["first", "z", "a", "m"]);
+    }
 }
