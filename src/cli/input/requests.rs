@@ -222,7 +222,11 @@ impl Batch<'_> {
     pub(super) fn add_message(&mut self, file: &str, offset: usize, message: Message) {
         let fault = match message.signal() {
             Ok(Some(Signal::Metrics)) => {
-                self.notes.push(format!("{file}: has metrics, which are ignored"));
+                let note = format!("{file}: has metrics, which are ignored");
+                // A file may have them a line each.
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
                 return;
             }
             Ok(Some(_)) => {
@@ -278,8 +282,19 @@ pub(super) fn in_other_form(text: &[u8]) -> Option<(Message, String)> {
 /// The same, of a list.
 fn list_in_other_form(text: &[u8]) -> Option<Vec<(Message, String)>> {
     let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
-    let list: Option<Vec<(Message, String)>> = values.iter().map(read_other).collect();
-    list.filter(|list| !list.is_empty())
+    let list: Vec<Option<(Message, String)>> = values.iter().map(read_other).collect();
+    if list.iter().all(Option::is_none) {
+        return None;
+    }
+    // What is in no form that is known is reported, and takes nothing of the others away.
+    let as_it_is = |value: &serde_json::Value| {
+        let text = value.to_string();
+        Some((Message::parse(text.as_bytes()).ok()?, text))
+    };
+    list.into_iter()
+        .zip(&values)
+        .map(|(read, value)| read.or_else(|| as_it_is(value)))
+        .collect()
 }
 
 fn read_other(value: &serde_json::Value) -> Option<(Message, String)> {

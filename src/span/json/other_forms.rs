@@ -1,5 +1,6 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone.
+//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone. Log records stand beside the
+//! spans in some of these.
 
 mod flat;
 mod go;
@@ -10,6 +11,7 @@ mod langsmith;
 mod mlflow;
 mod pieces;
 mod python;
+mod records;
 mod tree;
 mod zipkin;
 
@@ -19,7 +21,15 @@ use serde_json::{Value, json};
 #[must_use]
 pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     let map = value.as_object()?;
-    let resource_spans: Vec<Value> = if map.contains_key("observations") {
+    // An export request in an envelope.
+    if let Some(request) = map.get("data").filter(|data| is_request(data)) {
+        return Some(request.clone());
+    }
+    // What an exporter to a file writes of metrics, between its spans: nothing is read of them.
+    if map.get("type").and_then(Value::as_str) == Some("metric") && map.contains_key("name") {
+        return Some(json!({"resourceMetrics": []}));
+    }
+    let read: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?
     } else if let Some(request) = map
         .get("trace")
@@ -27,16 +37,15 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
         .filter(|_| !map.contains_key("spans"))
     {
         // Tempo's second API, Jaeger's third.
-        let is_request = request.get("resourceSpans").is_some();
-        return is_request.then(|| request.clone());
-    } else if map.contains_key("scopeSpans") {
+        return is_request(request).then(|| request.clone());
+    } else if map.contains_key("scopeSpans") || map.contains_key("scopeLogs") {
         vec![value.clone()]
     } else if let Some(runs) = map.get("runs") {
         each(runs, langsmith::of_run)?
     } else if let Some(spans) = tree::spans(map).filter(|_| !map.contains_key("processes"))
-        && spans
-            .first()
-            .is_some_and(|span| span.get("context").is_some() || flat::is_span(span) || javascript::is_span(span))
+        && spans.first().is_some_and(|span| {
+            span.get("context").is_some() || flat::is_span(span) || javascript::is_span(span) || records::is_record(span)
+        })
     {
         each(&Value::Array(spans), of_span_or_trace)?
     } else {
@@ -47,7 +56,21 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
             None => of_span_or_trace(value)?,
         }
     };
-    Some(json!({"resourceSpans": resource_spans}))
+    let (logs, spans): (Vec<Value>, Vec<Value>) = read.into_iter().partition(|of_resource| of_resource.get("scopeLogs").is_some());
+    if logs.is_empty() {
+        return Some(json!({"resourceSpans": spans}));
+    }
+    let mut request = json!({"resourceLogs": logs});
+    if let (false, Some(request)) = (spans.is_empty(), request.as_object_mut()) {
+        let _ = request.insert("resourceSpans".to_owned(), spans.into());
+    }
+    Some(request)
+}
+
+fn is_request(value: &Value) -> bool {
+    ["resourceSpans", "resourceLogs", "resourceMetrics"]
+        .iter()
+        .any(|key| value.get(*key).is_some_and(Value::is_array))
 }
 
 fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
@@ -60,6 +83,7 @@ fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
         _ if javascript::is_span(value) => javascript::of_span(value),
         _ if flat::is_span(value) => flat::of_span(value),
+        _ if records::is_record(value) => records::of_record(value),
         _ => jaeger::of_trace(value),
     }
 }
@@ -102,6 +126,47 @@ mod tests {
         assert_eq!(span.attributes.get("n"), Some(&AnyValue::Int(9)));
         assert_eq!(span.resource.attributes.text("service.name"), Some("svc"));
         assert_eq!(span.events.first().map(|event| event.name.as_str()), Some("first"));
+    }
+
+    #[test]
+    fn log_records_beside_spans() {
+        let (trace, span) = ("d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "d100000000000001");
+        let resource = json!({"attributes": {"service.name": "svc"}});
+        let row =
+            json!({"traceId": trace, "spanId": span, "name": "chat", "startTimeUnixNano": 5, "endTimeUnixNano": 9, "resource": resource});
+        let record = json!({"resource": resource, "scope": {"name": "my.chat"}, "timeUnixNano": 1_790_000_000_000_000_007_u64, "severityNumber": 9,
+            "body": {"input": {"messages": [{"role": "user", "content": "Hi"}]}}, "attributes": {"event.name": "e"}, "traceId": trace, "spanId": span});
+        let otlp = as_otlp(&json!({"sessionSpans": [row, record]}))
+            .expect("one of the forms")
+            .to_string();
+        let (spans, logs) = Message::parse(otlp.as_bytes()).expect("OTLP/JSON").into_parts();
+        assert_eq!((spans.items.len(), spans.refused.len(), logs.refused.len()), (1, 0, 0));
+        let [record] = logs.items.as_slice() else { panic!("one record") };
+        assert_eq!(
+            (record.name(), record.scope.name.as_str(), record.when().0),
+            ("e", "my.chat", 1_790_000_000_000_000_007)
+        );
+        assert_eq!(record.span_id.map(|id| id.to_string()).as_deref(), Some(span));
+        assert_eq!(record.resource.attributes.text("service.name"), Some("svc"));
+        assert!(matches!(&record.body, AnyValue::KvList(pairs) if pairs.len() == 1));
+    }
+
+    #[test]
+    fn requests_in_envelopes_and_metrics_between_spans() {
+        let alone = json!({"scopeSpans": [{"spans": [{"traceId": "d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "spanId": "d100000000000001", "name": "a"}]}]});
+        assert_eq!(spans(&json!({"project_id": "p", "data": {"resourceSpans": [alone]}})).len(), 1);
+        let metric = as_otlp(&json!({"type": "metric", "name": "n", "data": "d"}))
+            .expect("one of the forms")
+            .to_string();
+        let message = Message::parse(metric.as_bytes()).expect("OTLP/JSON");
+        assert!(matches!(message.signal(), Ok(Some(crate::span::Signal::Metrics))));
+        let row = json!({"trace_id": "3e28", "span_id": "1f", "span_name": "chat", "timestamp": 1_790_000_000_000_u64, "duration": 5, "scope_name": "my.chat",
+            "attributes": {}, "span_attributes": {"gen_ai": {"request": {"model": "m"}}}});
+        let page = spans(&json!({"root_spans": {"data": [row]}}));
+        let found = page
+            .first()
+            .map(|span| (span.scope.name.as_str(), span.attributes.text("gen_ai.request.model")));
+        assert_eq!(found, Some(("my.chat", Some("m"))));
     }
 
     #[test]

@@ -46,6 +46,8 @@ const DURATION: [&str; 7] = [
 const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
 const ATTRIBUTES: [&str; 4] = ["attributes", "span_attributes", "spanAttributes", "SpanAttributes"];
 const RESOURCE: [&str; 3] = ["resource_attributes", "resourceAttributes", "ResourceAttributes"];
+const SCOPE_NAME: [&str; 2] = ["ScopeName", "scope_name"];
+const SCOPE_VERSION: [&str; 2] = ["ScopeVersion", "scope_version"];
 const EVENTS: [&str; 3] = ["events", "span_events", "Events"];
 const STATUS_CODE: [&str; 3] = ["status_code", "statusCode", "StatusCode"];
 const STATUS_MESSAGE: [&str; 3] = ["status_message", "statusMessage", "StatusMessage"];
@@ -66,7 +68,7 @@ const READ: [&[&str]; 13] = [
     &STATUS_CODE,
     &STATUS_MESSAGE,
 ];
-const BESIDE: [&str; 10] = [
+const BESIDE: [&str; 12] = [
     "status",
     "scope",
     "instrumentation_scope",
@@ -74,6 +76,8 @@ const BESIDE: [&str; 10] = [
     "instrumentationLibrary",
     "ScopeName",
     "ScopeVersion",
+    "scope_name",
+    "scope_version",
     "resource",
     "ServiceName",
     "service_name",
@@ -98,7 +102,18 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     let map = value.as_object().filter(|_| is_span(value))?;
     let text = |keys: &[&str]| get(map, keys).and_then(Value::as_str);
     let start = moment(get(map, &START)?)?;
-    let took = || get(map, &DURATION).and_then(duration);
+    let took = || {
+        let took = get(map, &DURATION).and_then(duration)?;
+        // A duration that names no unit is in that of a start that is a number (Traceloop: milliseconds).
+        let is_in_unit_of_start = ["duration", "Duration"]
+            .iter()
+            .any(|key| map.get(*key).is_some_and(Value::is_number));
+        let units = get(map, &START)
+            .and_then(Value::as_u64)
+            .filter(|start| is_in_unit_of_start && *start > 0);
+        let nanos = units.map_or(Some(1), |number| start.parse::<u64>().ok()?.checked_div(number));
+        took.checked_mul(nanos?)
+    };
     let end = get(map, &END).and_then(moment);
     let end = end.or_else(|| Some((start.parse::<u64>().ok()?.checked_add(took()?)?).to_string()));
     let status = map.get("status");
@@ -107,28 +122,16 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
         .or_else(|| get(map, &STATUS_CODE))
         .or(status.filter(|status| status.is_string()));
     let message = of_status(&["message", "description"]).or_else(|| get(map, &STATUS_MESSAGE));
-    let scope = ["scope", "instrumentation_scope", "instrumentationScope", "instrumentationLibrary"]
-        .iter()
-        .find_map(|name| map.get(*name));
-    let scope = json!({
-        "name": scope.and_then(|scope| scope.get("name")).or_else(|| map.get("ScopeName")).or(scope.filter(|scope| scope.is_string())),
-        "version": scope.and_then(|scope| scope.get("version")).or_else(|| map.get("ScopeVersion")),
-    });
-    let resource = map.get("resource").map(|resource| resource.get("attributes").unwrap_or(resource));
-    let mut resource = attributes(resource.or_else(|| get(map, &RESOURCE)));
-    if let Some(service) = map.get("ServiceName").or_else(|| map.get("service_name"))
-        && resource.is_empty()
-    {
-        resource = pairs(Some(&json!({ "service.name": service })));
-    }
-    let mut own = Attributes(attributes(get(map, &ATTRIBUTES)));
+    // AgentOps has both, one of them empty.
+    let own = ATTRIBUTES.iter().filter_map(|key| map.get(*key).filter(is_said));
+    let mut own = Attributes(own.flat_map(|own| attributes(Some(own))).collect());
     let is_read = |name: &str| READ.iter().any(|keys| keys.contains(&name)) || BESIDE.contains(&name);
     with_rest(value, is_read, "row.", &mut own);
     let events = EVENTS.iter().find(|name| map.contains_key(**name));
     let events: Vec<Value> = events.into_iter().flat_map(|name| list(value, name)).filter_map(event).collect();
     Some(vec![json!({
-        "resource": {"attributes": resource},
-        "scopeSpans": [{"scope": scope, "spans": [{
+        "resource": {"attributes": resource(map)},
+        "scopeSpans": [{"scope": scope(map), "spans": [{
             "traceId": hex_id(get(map, &TRACE_ID)?, 32)?,
             "spanId": hex_id(get(map, &SPAN_ID)?, 16)?,
             "parentSpanId": get(map, &PARENT).and_then(|id| hex_id(id, 16)),
@@ -143,13 +146,41 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     })])
 }
 
-fn get<'m>(map: &'m Map<String, Value>, keys: &[&str]) -> Option<&'m Value> {
-    let is_said = |value: &&Value| !value.is_null() && value.as_str() != Some("");
+pub(super) fn get<'m>(map: &'m Map<String, Value>, keys: &[&str]) -> Option<&'m Value> {
     keys.iter().find_map(|key| map.get(*key).filter(is_said))
 }
 
+fn is_said(value: &&Value) -> bool {
+    !value.is_null() && value.as_str() != Some("")
+}
+
+/// The scope of a span or a log record: an object, its name alone, or columns.
+pub(super) fn scope(map: &Map<String, Value>) -> Value {
+    let scope = ["scope", "instrumentation_scope", "instrumentationScope", "instrumentationLibrary"]
+        .iter()
+        .find_map(|name| map.get(*name));
+    let of_scope = |name: &str, columns: &[&str]| {
+        let inner = scope.and_then(|scope| scope.get(name));
+        inner.or_else(|| get(map, columns)).cloned()
+    };
+    json!({
+        "name": of_scope("name", &SCOPE_NAME).or_else(|| scope.filter(|scope| scope.is_string()).cloned()),
+        "version": of_scope("version", &SCOPE_VERSION),
+    })
+}
+
+/// The attributes of the resource of a span or a log record.
+pub(super) fn resource(map: &Map<String, Value>) -> Vec<Value> {
+    let resource = map.get("resource").map(|resource| resource.get("attributes").unwrap_or(resource));
+    let resource = attributes(resource.or_else(|| get(map, &RESOURCE)));
+    match map.get("ServiceName").or_else(|| map.get("service_name")) {
+        Some(service) if resource.is_empty() => pairs(Some(&json!({ "service.name": service }))),
+        _ => resource,
+    }
+}
+
 /// A map, JSON text of one, or OTLP's own list.
-fn attributes(value: Option<&Value>) -> Vec<Value> {
+pub(super) fn attributes(value: Option<&Value>) -> Vec<Value> {
     match value {
         Some(Value::Array(list)) if list.iter().all(|pair| pair.get("key").is_some()) => list.clone(),
         Some(Value::Object(map)) if is_nested(map) => {

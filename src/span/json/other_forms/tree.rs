@@ -1,11 +1,16 @@
 //! Lists of spans of one trace: spans within spans, as TRAIL and Patronus export them, maps of spans by their ids, as Genkit stores
-//! them, and spans whose trace is named once, as AgentOps has it.
+//! them, spans whose trace is named once, as AgentOps has it, and pages of the APIs of Traceloop and AgentCore.
 
 use serde_json::{Map, Value};
 
 /// The spans, each with its trace and its parent; `None` where there is no list.
 pub(super) fn spans(whole: &Map<String, Value>) -> Option<Vec<Value>> {
-    let list: Vec<&Value> = match whole.get("spans")? {
+    let listed = ["spans", "root_spans", "sessionSpans"].iter().find_map(|name| whole.get(*name))?;
+    let list: Vec<&Value> = match listed {
+        // A page of Traceloop's API.
+        Value::Object(page) if page.get("data").is_some_and(Value::is_array) => {
+            page.get("data").and_then(Value::as_array)?.iter().collect()
+        }
         Value::Array(list) => list.iter().collect(),
         Value::Object(map) => map.values().collect(),
         _ => return None,
