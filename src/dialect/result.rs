@@ -85,7 +85,7 @@ fn text_block(item: &Value) -> Option<&str> {
     let small = map.keys().all(|key| {
         matches!(
             key.as_str(),
-            "type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
+ "type" | "block_type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
         )
     });
     if typed && small {
@@ -110,6 +110,16 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .or_else(|| facts.call_id.take());
         facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
         return inner.get("content").cloned();
+    }
+    // Its dump where the client left out the call's id (OpenLLMetry).
+    if map.contains_key("lc") && inner.get("type").is_some_and(|kind| kind == "tool") && inner.contains_key("content") {
+        facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
+        return inner.get("content").cloned();
+    }
+    // LlamaIndex's ToolOutput.
+    if let (Some(blocks @ Value::Array(_)), Some(Value::String(_))) = (map.get("blocks"), map.get("tool_name")) {
+        facts.is_error |= map.get("is_error").and_then(Value::as_bool) == Some(true);
+        return Some(blocks.clone());
     }
     // LangGraph's Command: the model gets the last message of its update.
     if map.contains_key("graph")
@@ -204,6 +214,10 @@ mod tests {
         let printed = unwrap("CallToolResult(meta=None, content=[TextContent(type='text', text='no', annotations=None, meta=None)], structuredContent=None, isError=True)".into());
         assert_eq!((printed.value, printed.is_error), (Value::from("no"), true));
         assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
+        let output = serde_json::json!({"blocks": [{"block_type": "text", "text": "18C"}], "tool_name": "get_weather", "is_error": false});
+        assert_eq!(unwrap(output).value, Value::from("18C"));
+        let dump = serde_json::json!({"output": {"lc": 1, "type": "constructor", "id": ["ToolMessage"], "kwargs": {"content": "18C", "type": "tool", "name": "get_weather", "status": "success"}}});
+        assert_eq!(unwrap(dump).value, Value::from("18C"));
         let response = serde_json::json!({"id": "adk-1", "name": "get_time", "response": {"result": "12:00"}});
         let out = unwrap(response);
         assert_eq!(

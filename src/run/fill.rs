@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::inputs;
+use crate::dialect::messages;
 use crate::hash::{Distinct, HashMap};
 use crate::operation::{Group as _, Kind, Message, Operation, Part, ToolCall, ToolCallId};
 
@@ -50,6 +51,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     let mut changed = first.tool_calls.is_empty() && !other.tool_calls.is_empty();
     if changed {
         first.tool_calls.clone_from(&other.tool_calls);
+        messages::drop_printed_none(first);
     }
     let mut twins: HashMap<&ToolCallId, &ToolCall> = HashMap::default();
     for twin in &other.tool_calls {
@@ -84,7 +86,7 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
         let _ = first.parts.splice(0..0, thoughts);
     }
     changed |= enrich_opaque(first, other);
-    if !first.has_words() {
+    if !first.has_words() && (first.tool_calls.is_empty() || !messages::says_printed_none(other)) {
         let before = first.parts.len();
         first
             .parts

@@ -7,7 +7,7 @@ use super::direction::Direction;
 use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
-use super::{calls, classes, parts, responses, server_tools};
+use super::{calls, classes, envelope, parts, responses, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::operation::{Message, Role};
@@ -60,7 +60,7 @@ fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
                 if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
                     return any(&printed, inside);
                 }
-                if let Some(printed) = python::literal(text).filter(contains_objects)
+                if let Some(printed) = python::literal(text).filter(|printed| contains_objects(printed) || is_tuple_of_texts(text, printed))
                     && let Some(messages) = any(&printed, inside)
                 {
                     return Some(messages);
@@ -90,6 +90,15 @@ fn contains_objects(printed: &Value) -> bool {
         || printed
             .as_array()
             .is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
+}
+
+/// Whether Python printed a tuple of texts: the arguments of a completion call, `('Hello',)`. Nobody writes so.
+fn is_tuple_of_texts(text: &str, printed: &Value) -> bool {
+    let text = text.trim();
+    let is_tuple = (text.starts_with("('") || text.starts_with("(\"")) && (text.ends_with(",)") || text.ends_with("')") || text.ends_with("\")"));
+    let are_texts = |items: &Vec<Value>| !items.is_empty() && items.iter().all(Value::is_string);
+    // A bracket around words is no tuple.
+    is_tuple && printed.as_array().is_some_and(are_texts) && (text.ends_with(",)") || printed.as_array().is_some_and(|items| items.len() > 1))
 }
 
 /// A bare text as one message.
@@ -267,6 +276,9 @@ fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
 fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     let context = context.inside()?;
     let direction = context.direction;
+    if let Some(inner) = envelope::inside(map, direction) {
+        return any(inner, context);
+    }
     if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
         return with_system(map, any(messages, context));
     }

@@ -11,6 +11,7 @@ mod calls;
 mod classes;
 mod containers;
 mod direction;
+mod envelope;
 mod flattened;
 mod media;
 mod member;
@@ -31,6 +32,7 @@ pub(in crate::dialect) use answers::{answers, merge_thinking};
 pub(crate) use arguments::parse_deep;
 pub(in crate::dialect) use calls::of_list as calls;
 pub(crate) use direction::Direction;
+pub(crate) use envelope::inside as inside_envelope;
 pub(in crate::dialect) use parts::json_block;
 pub use system::system;
 
@@ -69,10 +71,29 @@ pub(in crate::dialect) fn is_withheld_message(message: &mut Message) -> bool {
 /// Whether anything is left of a message without what its client withheld.
 fn has_content(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
+    if !message.tool_calls.is_empty() {
+        drop_printed_none(message);
+    }
     // A trace contains a message once for each model call that was given it. Most have one part, and room for four.
     message.parts.shrink_to_fit();
     message.tool_calls.shrink_to_fit();
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
+}
+
+/// Removes the word `None` beside calls: Python printed that there are no words.
+pub(crate) fn drop_printed_none(message: &mut Message) {
+    if says_printed_none(message) {
+        message.parts.retain(|part| !matches!(part, Part::Text(_)));
+    }
+}
+
+/// Whether the only words of an assistant's message are what Python prints of none.
+pub(crate) fn says_printed_none(message: &Message) -> bool {
+    let mut texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.trim()),
+        _ => None,
+    });
+    message.role == Role::Assistant && texts.next() == Some("None") && texts.next().is_none()
 }
 
 /// Whether a provider's body has calls of server tools.

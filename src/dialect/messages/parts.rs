@@ -238,8 +238,13 @@ fn spoken(map: &Map<String, Value>) -> Piece {
     let words = first(map, &["text", "content", "input_text", "output_text"], |_| true);
     match words {
         Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
-        Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         None | Some(Value::Null) => Piece::Nothing,
+        Some(Value::Object(inner)) if inner.is_empty() => Piece::Nothing,
+        // An answer that the framework parsed is its text's value (Genkit).
+        Some(Value::Object(inner)) => {
+            let words = text(inner, &["value", "text"]).or_else(|| (!inner.contains_key("value")).then(|| Value::Object(inner.clone()).to_string()));
+            words.map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
+        }
         Some(other) => Piece::Part(Part::Text(other.to_string())),
     }
 }
