@@ -29,6 +29,7 @@ mod codec;
 mod conditions;
 pub(crate) mod constructor;
 mod continuation;
+mod crew_calls;
 mod cut;
 pub(crate) mod elsewhere;
 #[cfg(feature = "server")]

@@ -16,7 +16,7 @@ mod unseen_calls;
 use std::sync::Arc;
 
 use known::Described;
-use messages::{may_describe_calls, messages_of};
+use messages::{is_exchange, may_describe_calls, messages_of, opening};
 use prompts::is_prompt;
 
 use super::id::{Id, IdVec, NodeId};
@@ -118,6 +118,16 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     // A state repeats what went in.
     let repeats = !history.is_empty() && said.starts_with(&history);
     let said = if repeats { said.split_off(history.len()) } else { said };
+    // The output alone has all that was said.
+    let said = if history.is_empty() && is_exchange(&said) {
+        let mut said = said;
+        let answers = said.split_off(opening(&said));
+        history = said;
+        answers
+    } else {
+        said
+    };
+    let said = with_turns_of_input(&mut history, said);
     let mut rounds = rounds(said);
     if rounds.is_empty() {
         rounds.push((None, Vec::new()));
@@ -187,6 +197,20 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
         [] => {}
     }
     out
+}
+
+/// What was said, with the turns that a client recorded as input: an input that ends with an answer is all that was said in the run
+/// (pydantic-ai), and what follows its last question is the agent's.
+fn with_turns_of_input(history: &mut Vec<Message>, said: Vec<Message>) -> Vec<Message> {
+    let ends = history.last().is_some_and(|last| last.role == Role::Assistant && !last.asks_for_tools());
+    let question = history.iter().rposition(|message| message.role == Role::User).filter(|_| ends);
+    let Some(question) = question else { return said };
+    let mut turns = history.split_off(question.saturating_add(1));
+    let repeats = |only: &Message| turns.last().is_some_and(|last| last.content().trim() == only.content().trim());
+    if !matches!(said.as_slice(), [only] if repeats(only)) {
+        turns.extend(said);
+    }
+    turns
 }
 
 /// Moves an agent's counts to its only call.

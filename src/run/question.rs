@@ -55,7 +55,7 @@ pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scop
                 .is_none_or(|heard| !own.wraps(&text(&heard.content)) && !own.fills(&text(&heard.content))) =>
         {
             let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
-            Some(own.utterance(at))
+            Some(said_later(scopes, &own).unwrap_or_else(|| own.utterance(at)))
         }
         _ => heard.or_else(|| outer_question(steps, root)),
     }
@@ -66,6 +66,22 @@ fn text(content: &Value) -> Cow<'_, str> {
         Value::String(text) => text.as_str().into(),
         other => other.to_string().into(),
     }
+}
+
+/// The first user message of a conversation at the top, if it is what the agent was asked: a tool may have run before the model.
+fn said_later(scopes: &IdVec<ScopeId, Scope>, own: &OwnWords) -> Option<Utterance> {
+    top(scopes).into_iter().find_map(|scope| {
+        let (entry, words) = scope.conversation.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Message(message) if message.role == Role::User && message.has_words() => Some((entry, message.content())),
+            _ => None,
+        })?;
+        own.is(&words).then_some(Utterance {
+            content: Value::String(words),
+            step: entry.step?,
+            at: entry.at,
+            in_conversation: true,
+        })
+    })
 }
 
 /// The user message before the first answer that contains what the agent was asked; else the last one.
@@ -382,6 +398,13 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
                     "output_text",
                 ],
             };
+            if let Some(inner) = messages::inside_envelope(map, direction) {
+                return in_value(inner, direction);
+            }
+            // CrewAI has the answer beside the messages that led to it, in which its work is, too.
+            if let (Direction::Output, Some(words)) = (direction, own_words::raw_answer(map)) {
+                return Some(Value::String(words.to_owned()));
+            }
             if map.get("messages").is_some()
                 || map.contains_key("role")
                 || map.contains_key("parts")

@@ -10,7 +10,7 @@ use crate::dialect::continuation::Continuation;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
-use crate::dialect::{constructor, normalize, providers, result};
+use crate::dialect::{constructor, crew_calls, normalize, providers, result};
 use crate::operation::{Kind, Search, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
@@ -195,6 +195,7 @@ impl OperationBuilder<'_> {
         if tool.call_id.is_none() {
             tool.call_id = id;
         }
+        let arguments = crew_calls::arguments(&arguments).unwrap_or(arguments);
         set(&mut tool.arguments, arguments)
     }
 

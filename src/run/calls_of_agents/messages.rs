@@ -12,10 +12,16 @@ pub(super) fn may_describe_calls(kind: Kind) -> bool {
 
 /// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides.
 pub(super) fn describes_calls(operation: &Operation) -> bool {
-    let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
+    let speaks = |list: Option<&[Message]>, recorded: &Recorded, direction: Direction, role: &Role| {
+        recorded.get().and_then(Value::as_str).is_some_and(is_words)
+            || messages_of(list, recorded, direction, false).iter().any(|message| message.role == *role)
+    };
     has_described_messages(operation)
         || operation.usage != TokenCount::default()
-        || (has_words(&operation.input) && has_words(&operation.output))
+        || speaks(operation.input_messages.as_deref(), &operation.input, Direction::Input, &Role::User)
+            && speaks(operation.output_messages.as_deref(), &operation.output, Direction::Output, &Role::Assistant)
+        // The whole exchange as the output (CrewAI).
+        || is_exchange(&messages_of(None, &operation.output, Direction::Output, false))
 }
 
 pub(super) fn has_described_messages(operation: &Operation) -> bool {
@@ -23,6 +29,17 @@ pub(super) fn has_described_messages(operation: &Operation) -> bool {
     let heard = || messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
     let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
     speaks(&said, &Role::Assistant) && speaks(&heard(), &Role::User) || operation.output_messages.is_some()
+}
+
+/// Whether a list begins with what the model was given: a question, with the prompt before it, and then the answer.
+pub(super) fn is_exchange(list: &[Message]) -> bool {
+    let given = opening(list);
+    given > 0 && given < list.len() && list.iter().take(given).any(|message| message.role == Role::User)
+}
+
+/// The number of messages before the first answer.
+pub(super) fn opening(list: &[Message]) -> usize {
+    list.iter().take_while(|message| message.role != Role::Assistant).count()
 }
 
 /// Whether a text is somebody's words, not what a program prints of its values.

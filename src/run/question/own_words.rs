@@ -39,7 +39,7 @@ impl OwnWords {
         let operation = &steps.get(step).filter(|step| step.operation.kind == Kind::Chain)?.operation;
         let words = match operation.input.get() {
             Some(Value::String(text)) => Some(text.trim().to_owned()),
-            Some(Value::Object(map)) => only_words(map),
+            Some(Value::Object(map)) => only_words(map).or_else(|| enveloped(map, Direction::Input)),
             Some(value) => messages::read(value, Direction::Input).and_then(|list| in_messages(&list, Direction::Input)),
             None => in_messages(operation.input_messages.as_deref()?, Direction::Input),
         };
@@ -55,6 +55,7 @@ impl OwnWords {
             Some(value @ Value::Array(_)) => {
                 messages::read(value, Direction::Output).and_then(|list| in_messages(&list, Direction::Output))
             }
+            Some(Value::Object(map)) => answer_in(map),
             Some(_) => None,
             None => in_messages(operation.output_messages.as_deref()?, Direction::Output),
         };
@@ -71,12 +72,18 @@ impl OwnWords {
             Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
             Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
         };
+        if let (Direction::Output, Some(words)) = (direction, value.and_then(Value::as_object).and_then(raw_answer)) {
+            // Said to be the answer, be it JSON.
+            let words = words.to_owned();
+            return Some(Self { words, step });
+        }
         let words = match value {
             Some(Value::String(text)) => Some(text.trim().to_owned()),
             Some(Value::Array(_)) => value
                 .and_then(|value| messages::read(value, direction))
                 .and_then(|list| in_messages(&list, direction)),
-            Some(Value::Object(map)) if direction == Direction::Input => argument(map),
+            Some(Value::Object(map)) if direction == Direction::Input => argument(map).or_else(|| enveloped(map, direction)),
+            Some(Value::Object(map)) => answer_in(map),
             Some(_) => None,
             None => in_messages(list?, direction),
         };
@@ -115,6 +122,27 @@ impl OwnWords {
         let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));
         let is_most = said.len().saturating_mul(2) >= own.len();
         !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
+    }
+}
+
+/// The answer of a CrewAI crew or task: its text, beside what it was made of.
+pub(super) fn raw_answer(map: &Map<String, Value>) -> Option<&str> {
+    let is_crew = map.contains_key("tasks_output") || map.contains_key("expected_output") || map.contains_key("output_format");
+    let text = map.get("raw").and_then(Value::as_str).filter(|_| is_crew)?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The answer in a whole that has it beside other things.
+fn answer_in(map: &Map<String, Value>) -> Option<String> {
+    raw_answer(map).map(str::to_owned).or_else(|| enveloped(map, Direction::Output))
+}
+
+/// The words inside what a framework puts around a run's input or output.
+fn enveloped(map: &Map<String, Value>, direction: Direction) -> Option<String> {
+    match messages::inside_envelope(map, direction)? {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Object(inner) if direction == Direction::Input && only_words(inner).is_some() => only_words(inner),
+        inner => messages::read(inner, direction).and_then(|list| in_messages(&list, direction)),
     }
 }
 
