@@ -1,6 +1,8 @@
 //! Writes decoded values into the fields of an operation.
 
+mod choices;
 mod finish;
+mod input_calls;
 mod lists;
 mod roles;
 mod slot;
@@ -113,6 +115,9 @@ impl<'a> OperationBuilder<'a> {
             && (text.trim_start().starts_with(['{', '[']) || text.contains("ChatMessage("))
         {
             return false;
+        }
+        if direction == Direction::Input && self.operation.tool_definitions.is_empty() {
+            self.operation.tool_definitions = lists::definitions_among(value);
         }
         let read = match value {
             // Completion-style: [{prompt: {text}}]

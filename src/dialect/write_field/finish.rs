@@ -1,8 +1,8 @@
 //! What several fields of an operation mean together.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{OperationBuilder, roles};
+use super::{OperationBuilder, choices, roles};
 use crate::dialect::beside::Beside;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
@@ -26,6 +26,7 @@ impl OperationBuilder<'_> {
         self.finish_answers();
         self.finish_output_calls();
         self.finish_thoughts();
+        self.finish_input_calls();
         self.finish_call_ids();
         self.finish_server_tool_calls();
         self.finish_arguments();
@@ -100,8 +101,15 @@ impl OperationBuilder<'_> {
         if self.operation.kind == Kind::Llm
             && let Some(list) = self.operation.output_messages.take()
         {
-            let several = asks_for_several(&self.operation.parameters);
-            self.operation.output_messages = Some(messages::answers(list, several));
+            let parameters = &self.operation.parameters;
+            if choices::are_apart(&list, parameters) {
+                let first = list.first().and_then(|message| message.finish_reason.as_deref());
+                // The list of all reasons has those of the other choices.
+                self.operation.finish_reason = first.and_then(normalize::finish_reason).or(self.operation.finish_reason.take());
+                self.operation.output_messages = Some(list);
+            } else {
+                self.operation.output_messages = Some(messages::answers(list, choices::are_asked_for(parameters)));
+            }
         }
     }
 
@@ -154,7 +162,7 @@ impl OperationBuilder<'_> {
         if first.tool_calls.iter().all(|call| call.id.is_some()) {
             return;
         }
-        let several = asks_for_several(&self.operation.parameters);
+        let several = choices::are_asked_for(&self.operation.parameters);
         if let Some(read) = messages::read(body, Direction::Output).and_then(|list| messages::answers(list, several).into_iter().next())
             && read.tool_calls.len() == first.tool_calls.len()
         {
@@ -225,7 +233,7 @@ impl OperationBuilder<'_> {
         else {
             return;
         };
-        let several = asks_for_several(&self.operation.parameters);
+        let several = choices::are_asked_for(&self.operation.parameters);
         if let Some(read) = messages::answers(messages::merge_thinking(body), several).into_iter().next() {
             let (thoughts, rest): (Vec<Part>, Vec<Part>) = read
                 .parts
@@ -343,23 +351,6 @@ impl OperationBuilder<'_> {
         }
         self.operation.failure = Some(failure);
     }
-}
-
-/// Whether the caller asked for more than one answer.
-fn asks_for_several(parameters: &Map<String, Value>) -> bool {
-    const COUNTS: [&str; 6] = [
-        "n",
-        "candidate_count",
-        "candidateCount",
-        "num_generations",
-        "numGenerations",
-        "num_return_sequences",
-    ];
-    let several = |map: &Map<String, Value>| {
-        let counts = map.iter().filter(|(name, _)| COUNTS.contains(&name.as_str()));
-        counts.filter_map(|(_, count)| count.as_u64()).any(|count| count > 1)
-    };
-    several(parameters) || parameters.values().filter_map(Value::as_object).any(several)
 }
 
 /// The agent in the name of a handoff's span: `handoff to billing` (OpenInference's openai-agents).

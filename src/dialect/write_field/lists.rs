@@ -5,6 +5,21 @@ use serde_json::{Map, Value};
 use crate::dialect::{mend, messages};
 use crate::operation::{Document, Evaluation, ToolDefinition};
 
+/// The tools that a client lists among the messages: `{"role": "tool", "content": {"type": "function", "function": {..}}}` (Langfuse on
+/// LangChain).
+pub(super) fn definitions_among(messages: &Value) -> Vec<ToolDefinition> {
+    let Some(items) = messages.get("messages").unwrap_or(messages).as_array() else {
+        return Vec::new();
+    };
+    let of_item = |item: &Value| {
+        let content = item.get("content").filter(|_| item.get("role").and_then(Value::as_str) == Some("tool"))?;
+        let function = content.get("function")?;
+        let is_definition = item.get("tool_call_id").is_none() && function.get("name").is_some() && function.get("parameters").is_some();
+        is_definition.then(|| content.clone())
+    };
+    tool_definitions(&items.iter().filter_map(of_item).collect())
+}
+
 pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
     let mut out = Vec::new();
     let items: &[Value] = match value {
