@@ -12,6 +12,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "mcp", key: "mcp.request.argument", prefix: false, location: Location::Span, field: Field::Input, codec: Codec::Json, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "mcp", key: "mcp.response.value", prefix: false, location: Location::Span, field: Field::ToolResult, codec: Codec::Json, rank: 2320, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "mcp", key: "mcp.response.value", prefix: false, location: Location::Span, field: Field::Output, codec: Codec::Json, rank: 2320, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mcp", key: "handled_request", prefix: false, location: Location::Name, field: Field::Kind, codec: Codec::Text, rank: 2320, when: Condition { scope: &[], name: &[], has: &["logfire.msg_template"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("MCP server handle request: initialize", "detail"), ("MCP server handle request: ping", "detail"), ("MCP server handle request: tools/list", "detail"), ("MCP server handle request: prompts/list", "detail"), ("MCP server handle request: resources/*", "detail")] },
     Rule { dialect: "mcp", key: "tools_call", prefix: false, location: Location::Name, field: Field::ToolName, codec: Codec::LastWord, rank: 5320, when: Condition { scope: &[], name: &[], has: &["mcp.method.name"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
 ];
 
