@@ -25,6 +25,10 @@ pub struct Beside {
     pub child_results: Vec<ChildResult>,
     /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
     pub sums_usage: bool,
+    /// Tokens that each message of an agent has on the agent's span: what went into the model for it (Azure).
+    pub turn_input: Vec<u64>,
+    /// The same, what came out.
+    pub turn_output: Vec<u64>,
     /// The model call that asked for this tool: its response id, or the id of its span (Claude Code, Monocle).
     pub asked_by: Option<String>,
     /// The model call whose conversation goes on: the input messages of this span are what is new.

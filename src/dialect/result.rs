@@ -184,7 +184,12 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     if let Some(Value::Array(parts)) = map.get("parts")
         && let [Value::Object(part)] = parts.as_slice()
     {
-        return part.get("response").or_else(|| part.get("result")).cloned();
+        // Or with the words of the result as one text (Azure).
+        let words = || {
+            part.get("content")
+                .filter(|words| words.is_string() && map.get("role").is_some_and(|role| role == "tool"))
+        };
+        return part.get("response").or_else(|| part.get("result")).or_else(words).cloned();
     }
     None
 }

@@ -97,6 +97,8 @@ impl Field {
                 | Self::FailureFlag
                 | Self::Evaluations
                 | Self::ToolResultOfChild
+                | Self::UsageInputOfTurn
+                | Self::UsageOutputOfTurn
         )
     }
 

@@ -68,6 +68,10 @@ operation! {
         EventGroup "event_group",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum "usage.running_sum",
+        /// Input tokens of one turn, on the message of the turn that is on the agent's span.
+        UsageInputOfTurn "usage.input_of_turn",
+        /// The same of output tokens.
+        UsageOutputOfTurn "usage.output_of_turn",
         /// Tokens that came out.
         UsageOutput "usage.output" => usage.output: Option<u64>,
         /// The recorded total.

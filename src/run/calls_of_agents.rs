@@ -5,6 +5,7 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent describe one call, and
 //! before everything that looks at model calls.
 
+mod elsewhere;
 mod inner_tools;
 mod known;
 mod messages;
@@ -30,6 +31,8 @@ use crate::trace::Finding;
 
 /// Adds the calls, and gives calls without content what only their agent has.
 pub(super) fn add(nodes: &mut Nodes) {
+    elsewhere::give_what_was_created(nodes);
+    elsewhere::give_results(nodes);
     let known = Described::of(nodes);
     known.no_agents(nodes);
     let mut new = exchanges(nodes);
@@ -187,6 +190,9 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     // Nobody else's: they are the calls' now. A prompt alone goes with [`prompts::settle`].
     node.operation.output_messages = None;
     let _ = node.operation.input_messages.take_if(|list| !list.iter().all(is_prompt));
+    if !is_around && let [_, _, ..] = out.as_slice() {
+        sums::give_each(node, &mut out);
+    }
     match out.as_mut_slice() {
         _ if is_around => {}
         [call] => give_counts(&mut node.operation, &mut call.operation),

@@ -52,6 +52,10 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         map = content.clone();
     }
     message_as_content(&mut map);
+    // The results of several calls in one event (Azure).
+    if let Some(Value::Array(results)) = map.get("tool_call_outputs") {
+        return results.iter().filter_map(Value::as_object).flat_map(message_of_result).collect();
+    }
     let finish = map.get("finish_reason").cloned();
     let choice = map.get("index").and_then(Value::as_u64).unwrap_or(0);
     if let Some(Value::Object(inner)) = map.get("message").cloned() {
@@ -82,6 +86,16 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         message.choice = choice;
     }
     messages
+}
+
+/// One result of several: `{type, id, output}`.
+fn message_of_result(result: &Map<String, Value>) -> Vec<Message> {
+    let member = |keys: &[&str]| keys.iter().find_map(|key| result.get(*key)).cloned().unwrap_or_default();
+    messages::of_object(&Map::from_iter([
+        ("role".to_owned(), Value::from("tool")),
+        ("tool_call_id".to_owned(), member(&["tool_call_id", "call_id", "id"])),
+        ("content".to_owned(), member(&["output", "content", "result"])),
+    ]))
 }
 
 fn open_members(map: &mut Map<String, Value>) {

@@ -65,6 +65,15 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
         call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
         return Some(call);
     }
+    // The call as the content of its part: {type: tool_call, content: {type: function_call, id, name, arguments}} (Azure).
+    if let Some(Value::Object(inner)) = map.get("content")
+        && !has_any(map, NAMES)
+        && (inner.get("function").is_some_and(Value::is_object) || has_any(inner, NAMES))
+    {
+        let mut call = of_object(inner)?;
+        call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
+        return Some(call);
+    }
     if let Some(Value::Object(function)) = map.get("function") {
         let name = text(function, &["name"]).or_else(|| is_nameless(function, map).then(String::new))?;
         let answered = map.get("answer").and_then(answer);

@@ -343,6 +343,18 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
 
 /// A tool's answer: `{id, response}`, `{tool_use_id, content}`, `{toolCallId, output: {type, value}}`, and so on.
 fn result(map: &Map<String, Value>) -> Message {
+    // The answer as the content of its part: {type: tool_call_output, content: {type: function_call_output, id, output}} (Azure).
+    if let Some(Value::Object(inner)) = map.get("content")
+        && inner.contains_key("output")
+        && inner
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind.ends_with("_output"))
+    {
+        let mut message = result(inner);
+        message.tool_call_id = message.tool_call_id.or_else(|| text(map, &["tool_call_id", "call_id", "id"]));
+        return message;
+    }
     let mut message = Message {
         role: Role::Tool,
         ..Message::default()

@@ -6,7 +6,32 @@ use crate::dialect::conditions::Conditions;
 use crate::dialect::plan::turn_of_event;
 use crate::dialect::raw::{EventView, Raw};
 use crate::dialect::rule::{Codec, Field, Location, Rule, fits};
+use crate::hash::HashSet;
+use crate::operation::Kind;
 use crate::span::AnyValue;
+
+/// A rule for events that are messages, with these, each with its place.
+type Messages<'a> = (&'a Rule, Vec<(usize, EventView<'a>)>);
+
+/// Some clients give an answer the event that others give an earlier answer, so rules for both find it (Azure's responses). What no
+/// other message follows is the answer.
+fn answers_or_history(messages: &mut [Messages<'_>]) {
+    let of = |field: Field| move |(rule, _): &Messages<'_>| rule.field == field && rule.when.applies_to_kind(Kind::Llm);
+    let (Some(given), Some(said)) = (
+        messages.iter().position(of(Field::InputMessages)),
+        messages.iter().position(of(Field::OutputMessages)),
+    ) else {
+        return;
+    };
+    let Ok([(_, given), (_, said)]) = messages.get_disjoint_mut([given, said]) else {
+        return;
+    };
+    let of_both: HashSet<usize> = said.iter().map(|(place, _)| *place).collect();
+    let last = given.iter().rposition(|(place, _)| !of_both.contains(place)).map_or(0, |at| at + 1);
+    let answers: HashSet<usize> = given.split_off(last).into_iter().map(|(place, _)| place).collect();
+    let history: HashSet<usize> = given.iter().map(|(place, _)| *place).collect();
+    said.retain(|(place, _)| answers.contains(place) || !history.contains(place));
+}
 
 impl<'a> Reader<'a> {
     /// What rules find in events and log records, each in its turn.
@@ -17,12 +42,16 @@ impl<'a> Reader<'a> {
         }
         let conditions = Conditions::of(self.rules, self.span);
         // Each with its place among the events, or after them among the log records: times may be equal.
-        let mut messages: Vec<(&'a Rule, Vec<(usize, EventView<'a>)>)> = Vec::new();
+        let mut messages: Vec<Messages<'a>> = Vec::new();
         let mut take = |(index, rule): (usize, &'a Rule), (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
             if !conditions.hold(index) {
                 return;
             }
             if rule.codec == Codec::MessageEvent {
+                // Rules for one field are read as one: what a rule asks of values is asked here.
+                if !rule.when.attribute.is_empty() && !self.matches(&rule.when) {
+                    return;
+                }
                 match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
                     Some((_, events)) => events.push((place, event)),
                     None => messages.push((rule, vec![(place, event)])),
@@ -48,7 +77,11 @@ impl<'a> Reader<'a> {
         for (index, rule) in self.rules.event_rules() {
             let Location::Event(pattern) = &rule.location else { continue };
             let matching = self.events.iter().enumerate().filter(|(_, event)| fits(pattern, event.name));
-            if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
+            let in_order = matches!(
+                rule.field,
+                Field::ToolResultOfChild | Field::UsageInputOfTurn | Field::UsageOutputOfTurn
+            );
+            if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || in_order {
                 matching.for_each(|(place, event)| take((index, rule), (place, *event), &mut list));
             } else {
                 matching
@@ -68,8 +101,11 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        for (rule, mut events) in messages {
-            events.sort_by_key(|(place, event)| (event.time, *place));
+        messages
+            .iter_mut()
+            .for_each(|(_, events)| events.sort_by_key(|(place, event)| (event.time, *place)));
+        answers_or_history(&mut messages);
+        for (rule, events) in messages.into_iter().filter(|(_, events)| !events.is_empty()) {
             list.push(EventMatch {
                 rule,
                 raw: Raw::Events(events.into_iter().map(|(_, event)| event).collect()),

@@ -64,6 +64,8 @@ impl OperationBuilder<'_> {
                 self.beside.sums_usage = true;
                 true
             }
+            Field::UsageInputOfTurn => push(&mut self.beside.turn_input, value),
+            Field::UsageOutputOfTurn => push(&mut self.beside.turn_output, value),
             Field::ToolAskedBy => text(&mut self.beside.asked_by, value),
             Field::Parameter => self.parameter(rule, raw, value),
             Field::FinishReason => {
@@ -262,4 +264,10 @@ fn finish_reason(value: &Value) -> Option<String> {
 /// What clients write of a model that they do not know.
 fn is_no_model(value: &Value) -> bool {
     matches!(value.as_str(), Some("none" | "unknown"))
+}
+
+/// Adds a count to a list of them.
+fn push(list: &mut Vec<u64>, value: &Value) -> bool {
+    list.extend(value.as_u64());
+    value.is_u64()
 }

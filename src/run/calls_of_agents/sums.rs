@@ -2,9 +2,9 @@
 //!
 //! How much each call took is not recorded. The last call has the sum, with a finding: totals over model calls are right.
 
-use crate::operation::{Cost, Operation};
+use crate::operation::{Cost, Operation, TokenCount};
 use crate::run::id::NodeId;
-use crate::run::node::Nodes;
+use crate::run::node::{Node, Nodes};
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind};
 
@@ -65,6 +65,34 @@ pub(super) fn give(agent: &mut Operation, call: &mut Operation, (usage, cost): (
         (false, true) => Some("cost"),
         (false, false) => None,
     }
+}
+
+/// Gives each turn the tokens that its message has on the agent's span, where every turn's are there and are the agent's sum.
+pub(super) fn give_each(agent: &mut Node, turns: &mut [Node]) {
+    let (input, output) = (
+        std::mem::take(&mut agent.beside.turn_input),
+        std::mem::take(&mut agent.beside.turn_output),
+    );
+    let is_all = |each: &[u64], sum: Option<u64>| each.len() == turns.len() && sum.is_none_or(|sum| sum == each.iter().sum::<u64>());
+    let usage = agent.operation.usage;
+    if !is_all(&input, usage.input) || !is_all(&output, usage.output) {
+        return;
+    }
+    // What else the agent counts is of all of them.
+    let rest = TokenCount {
+        input: None,
+        output: None,
+        total: None,
+        ..usage
+    };
+    if !rest.is_empty() {
+        return;
+    }
+    for ((turn, input), output) in turns.iter_mut().zip(input).zip(output) {
+        turn.operation.usage.input = Some(input);
+        turn.operation.usage.output = Some(output);
+    }
+    agent.operation.usage = TokenCount::default();
 }
 
 pub(super) fn finding(call: SpanId, what: &str, calls: usize) -> Finding {

@@ -1,0 +1,168 @@
+//! What belongs to an agent and is on spans of other work: the prompt that it was created with, and results that were handed in by a request
+//! of their own (Azure's agents).
+
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, Message, Messages, Role, ToolCall};
+use crate::run::id::NodeId;
+use crate::run::node::Nodes;
+
+use super::prompts::is_prompt;
+
+/// An agent's name and prompts, from the span that created it, where the agent's own spans have none. An id names an agent; of two
+/// creations with one id, the later one counts.
+pub(super) fn give_what_was_created(nodes: &mut Nodes) {
+    let mut created: HashMap<String, (Option<String>, Vec<Message>)> = HashMap::default();
+    for id in nodes.of_kind(Kind::AgentCreate) {
+        let Some(node) = nodes.get_mut(id) else { continue };
+        // A prompt alone is nothing that was said to anyone yet.
+        let only_prompts = |list: &mut Messages| list.iter().all(is_prompt);
+        let prompts = node
+            .operation
+            .input_messages
+            .take_if(only_prompts)
+            .map(Messages::into_vec)
+            .unwrap_or_default();
+        let agent = &node.operation.agent;
+        if let Some(id) = &agent.id {
+            let _ = created.insert(id.clone(), (agent.name.clone(), prompts));
+        }
+    }
+    if created.is_empty() {
+        return;
+    }
+    for agent in nodes.of_kind(Kind::Agent) {
+        let Some(node) = nodes.get_mut(agent) else { continue };
+        let operation = &mut node.operation;
+        let Some((name, prompts)) = operation.agent.id.as_ref().and_then(|id| created.get(id)) else {
+            continue;
+        };
+        if operation.agent.name.is_none() {
+            operation.agent.name.clone_from(name);
+        }
+        let has_prompt = operation.input_messages.iter().flatten().any(is_prompt);
+        if has_prompt || prompts.is_empty() {
+            continue;
+        }
+        let heard = operation.input_messages.take().map(Messages::into_vec);
+        let all: Vec<Message> = prompts.iter().cloned().chain(heard.into_iter().flatten()).collect();
+        operation.input_messages = Some(all.into());
+    }
+}
+
+/// Results on requests below an agent come behind the agent's message that asked for them.
+pub(super) fn give_results(nodes: &mut Nodes) {
+    let is_handed_in = |list: &Vec<Message>| {
+        list.iter()
+            .all(|message| message.role == Role::Tool && message.tool_call_id.is_some())
+    };
+    let requests: Vec<(NodeId, NodeId)> = nodes
+        .of_kind(Kind::Chain)
+        .into_iter()
+        .filter(|id| {
+            nodes
+                .get(*id)
+                .and_then(|node| node.operation.output_messages.as_ref())
+                .is_some_and(is_handed_in)
+        })
+        .filter_map(|id| Some((id, nodes.parent(id)?)))
+        .filter(|(_, agent)| nodes.kind(*agent) == Kind::Agent)
+        .collect();
+    let mut given: HashMap<NodeId, Vec<Message>> = HashMap::default();
+    for (request, agent) in requests {
+        let results = nodes.get_mut(request).and_then(|node| node.operation.output_messages.take());
+        given.entry(agent).or_default().extend(results.into_iter().flatten());
+    }
+    let mut given: Vec<(NodeId, Vec<Message>)> = given.into_iter().collect();
+    given.sort_by_key(|(agent, _)| *agent);
+    for (agent, results) in given {
+        let Some(node) = nodes.get_mut(agent) else { continue };
+        let said = node.operation.output_messages.take().unwrap_or_default();
+        node.operation.output_messages = Some(among(said, results)).filter(|list| !list.is_empty());
+    }
+}
+
+/// Messages with these results in their places; a result that is there already, or that nothing asked for, is left to the end.
+fn among(said: Vec<Message>, results: Vec<Message>) -> Vec<Message> {
+    let have: HashSet<String> = said.iter().filter_map(|message| message.tool_call_id.clone()).collect();
+    let mut asked: HashMap<String, usize> = HashMap::default();
+    for (place, message) in said.iter().enumerate() {
+        for id in message.tool_calls.iter().filter_map(ToolCall::recorded_id) {
+            let _ = asked.entry(id.to_owned()).or_insert(place);
+        }
+    }
+    let mut behind: Vec<Vec<Message>> = vec![Vec::new(); said.len()];
+    let mut rest = Vec::new();
+    for result in results {
+        let id = result.tool_call_id.as_ref().filter(|id| !have.contains(*id));
+        match id.and_then(|id| behind.get_mut(*asked.get(id)?)) {
+            Some(list) => list.push(result),
+            None if id.is_some() => rest.push(result),
+            None => {}
+        }
+    }
+    let mut all: Vec<Message> = said
+        .into_iter()
+        .zip(behind)
+        .flat_map(|(message, results)| std::iter::once(message).chain(results))
+        .collect();
+    all.extend(rest);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::ToolCallId;
+    use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn a_result_comes_behind_the_message_that_asked() {
+        let mut agent = reading(1, Kind::Agent, 0..90);
+        let mut asks = Message::text(Role::Assistant, "");
+        asks.tool_calls = vec![ToolCall {
+            id: Some(ToolCallId::Recorded("c1".to_owned())),
+            ..ToolCall::default()
+        }];
+        agent.operation.output_messages = Some(vec![asks, Message::text(Role::Assistant, "3C")]);
+        let mut request = reading(2, Kind::Chain, 5..9);
+        request.operation.output_messages = Some(vec![Message {
+            tool_call_id: Some("c1".to_owned()),
+            ..Message::text(Role::Tool, "3C")
+        }]);
+        let mut made = nodes([(agent, None), (request, Some(0))]);
+        give_results(&mut made);
+        let said = made
+            .get(NodeId::new(0))
+            .and_then(|node| node.operation.output_messages.clone())
+            .expect("messages");
+        assert_eq!(
+            said.iter().map(|message| message.role.clone()).collect::<Vec<_>>(),
+            [Role::Assistant, Role::Tool, Role::Assistant]
+        );
+    }
+
+    #[test]
+    fn an_agent_has_the_prompt_that_it_was_created_with() {
+        let named = |mut node: crate::run::node::Node, name: Option<&str>| {
+            node.operation.agent.id = Some("a1".to_owned());
+            node.operation.agent.name = name.map(str::to_owned);
+            node
+        };
+        let mut create = named(reading(1, Kind::AgentCreate, 0..1), Some("helper"));
+        create.operation.input_messages = Some(vec![Message::text(Role::System, "Be brief.")].into());
+        let mut made = nodes([(create, None), (named(reading(2, Kind::Agent, 2..9), None), None)]);
+        give_what_was_created(&mut made);
+        let agent = made.get(NodeId::new(1)).expect("the agent");
+        assert_eq!(agent.operation.agent.name.as_deref(), Some("helper"));
+        assert_eq!(
+            agent
+                .operation
+                .input_messages
+                .iter()
+                .flatten()
+                .map(Message::content)
+                .collect::<Vec<_>>(),
+            ["Be brief."]
+        );
+    }
+}
