@@ -118,6 +118,17 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
     let operation = &node.operation;
     let mut history = messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
     let mut said = messages_of(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
+    // Of what went in only the prompt is known.
+    if history.is_empty() && !said.is_empty() {
+        history.extend(
+            operation
+                .input_messages
+                .iter()
+                .flatten()
+                .filter(|message| is_prompt(message))
+                .cloned(),
+        );
+    }
     // A state repeats what went in.
     let repeats = !history.is_empty() && said.starts_with(&history);
     let said = if repeats { said.split_off(history.len()) } else { said };
@@ -378,6 +389,24 @@ mod tests {
             Some(None),
             "counted once"
         );
+    }
+
+    #[test]
+    fn each_turn_has_the_tokens_that_its_message_has() {
+        let of = |sum: u64| {
+            let mut agent = agent(1, "Where?", "Here.");
+            let result = Message::text(Role::Tool, "3C");
+            let said = agent.operation.output_messages.get_or_insert_default();
+            said.insert(0, result);
+            said.insert(0, Message::text(Role::Assistant, "Let me see."));
+            agent.operation.usage.input = Some(sum);
+            (agent.beside.turn_input, agent.beside.turn_output) = (vec![3, 4], vec![1, 1]);
+            let mut alone = nodes([(agent, None)]);
+            add(&mut alone);
+            calls(&alone).into_iter().map(|(_, input)| input).collect::<Vec<_>>()
+        };
+        assert_eq!(of(7), [Some(3), Some(4)]);
+        assert_eq!(of(9), [None, Some(9)], "not the agent's sum");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use proptest::sample::select;
 use super::*;
 use crate::span::{SpanId, TraceId};
 
+mod events;
 mod kinds;
 
 fn span(name: &str, attributes: &[(&str, &str)]) -> Span {

@@ -9,23 +9,27 @@ use crate::run::node::Nodes;
 use super::prompts::is_prompt;
 
 /// An agent's name and prompts, from the span that created it, where the agent's own spans have none. An id names an agent; of two
-/// creations with one id, the later one counts.
+/// creations with one id, the later one counts. A prompt that no agent takes stays where it was recorded.
 pub(super) fn give_what_was_created(nodes: &mut Nodes) {
-    let mut created: HashMap<String, (Option<String>, Vec<Message>)> = HashMap::default();
+    let mut created: HashMap<String, Created> = HashMap::default();
     for id in nodes.of_kind(Kind::AgentCreate) {
-        let Some(node) = nodes.get_mut(id) else { continue };
-        // A prompt alone is nothing that was said to anyone yet.
-        let only_prompts = |list: &mut Messages| list.iter().all(is_prompt);
-        let prompts = node
-            .operation
-            .input_messages
-            .take_if(only_prompts)
-            .map(Messages::into_vec)
-            .unwrap_or_default();
-        let agent = &node.operation.agent;
-        if let Some(id) = &agent.id {
-            let _ = created.insert(id.clone(), (agent.name.clone(), prompts));
-        }
+        let Some(operation) = nodes.get(id).map(|node| &node.operation) else {
+            continue;
+        };
+        let Some(agent) = &operation.agent.id else { continue };
+        let made = Created {
+            by: id,
+            name: operation.agent.name.clone(),
+            prompts: operation
+                .input_messages
+                .iter()
+                .flatten()
+                .filter(|message| is_prompt(message))
+                .cloned()
+                .collect(),
+            is_given: false,
+        };
+        let _ = created.insert(agent.clone(), made);
     }
     if created.is_empty() {
         return;
@@ -33,20 +37,36 @@ pub(super) fn give_what_was_created(nodes: &mut Nodes) {
     for agent in nodes.of_kind(Kind::Agent) {
         let Some(node) = nodes.get_mut(agent) else { continue };
         let operation = &mut node.operation;
-        let Some((name, prompts)) = operation.agent.id.as_ref().and_then(|id| created.get(id)) else {
+        let Some(made) = operation.agent.id.as_ref().and_then(|id| created.get_mut(id)) else {
             continue;
         };
-        if operation.agent.name.is_none() {
-            operation.agent.name.clone_from(name);
+        // Its id is no name of its own.
+        if operation.agent.name.is_none() || operation.agent.name == operation.agent.id {
+            operation.agent.name.clone_from(&made.name);
         }
         let has_prompt = operation.input_messages.iter().flatten().any(is_prompt);
-        if has_prompt || prompts.is_empty() {
+        if has_prompt || made.prompts.is_empty() {
             continue;
         }
         let heard = operation.input_messages.take().map(Messages::into_vec);
-        let all: Vec<Message> = prompts.iter().cloned().chain(heard.into_iter().flatten()).collect();
+        let all: Vec<Message> = made.prompts.iter().cloned().chain(heard.into_iter().flatten()).collect();
         operation.input_messages = Some(all.into());
+        made.is_given = true;
     }
+    let mut given: Vec<NodeId> = created.into_values().filter(|made| made.is_given).map(|made| made.by).collect();
+    given.sort_unstable();
+    for id in given {
+        let Some(node) = nodes.get_mut(id) else { continue };
+        let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_prompt));
+    }
+}
+
+/// What a span says of the agent that it created.
+struct Created {
+    by: NodeId,
+    name: Option<String>,
+    prompts: Vec<Message>,
+    is_given: bool,
 }
 
 /// Results on requests below an agent come behind the agent's message that asked for them.
