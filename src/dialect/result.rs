@@ -85,7 +85,7 @@ fn text_block(item: &Value) -> Option<&str> {
     let small = map.keys().all(|key| {
         matches!(
             key.as_str(),
- "type" | "block_type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
+            "type" | "block_type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
         )
     });
     if typed && small {

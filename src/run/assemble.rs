@@ -7,9 +7,9 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_names, agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation,
-    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, linked_evaluations,
-    nameless_calls, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
-    tool_calls,
+    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, joined_prompts,
+    linked_evaluations, nameless_calls, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
+    same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -61,6 +61,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     nameless_calls::name(&mut nodes);
     calls_of_agents::add(&mut nodes);
     recorded_words::give_to_calls(&mut nodes);
+    joined_prompts::split(&mut nodes);
     running_sums::subtract(&mut nodes);
     request_models::give_to_calls(&mut nodes);
     agent_results::give_to_tools(&mut nodes);

@@ -219,7 +219,9 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId], is_around: bool) ->
 /// What was said, with the turns that a client recorded as input: an input that ends with an answer is all that was said in the run
 /// (pydantic-ai), and what follows its last question is the agent's.
 fn with_turns_of_input(history: &mut Vec<Message>, said: Vec<Message>) -> Vec<Message> {
-    let ends = history.last().is_some_and(|last| last.role == Role::Assistant && !last.asks_for_tools());
+    let ends = history
+        .last()
+        .is_some_and(|last| last.role == Role::Assistant && !last.asks_for_tools());
     let question = history.iter().rposition(|message| message.role == Role::User).filter(|_| ends);
     let Some(question) = question else { return said };
     let mut turns = history.split_off(question.saturating_add(1));

@@ -45,6 +45,7 @@ mod input_limit;
 mod inputs;
 mod interrupts;
 mod joined_interrupts;
+mod joined_prompts;
 mod linked_evaluations;
 mod log_records;
 mod model;

@@ -40,6 +40,36 @@ pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
     let recorded = text.trim();
     let message = failure.message.as_deref().unwrap_or_default().trim();
     let is_type = !message.contains(char::is_whitespace) && !message.eq_ignore_ascii_case("error");
-    let repeats = recorded.strip_prefix("Error: ").unwrap_or(recorded) == message;
-    !recorded.is_empty() && !message.is_empty() && !repeats && (is_type || recorded.contains(message))
+    let words = without_class(message);
+    let said = recorded.strip_prefix("Error: ").unwrap_or(recorded);
+    let repeats = said == message || said == words;
+    !recorded.is_empty() && !message.is_empty() && !repeats && (is_type || recorded.contains(words))
+}
+
+/// A failure's words without the class that OpenTelemetry's Python writes before them: `ToolRetryError: 1 validation error`.
+pub(super) fn without_class(message: &str) -> &str {
+    let is_class =
+        |head: &str| ["Error", "Exception", "Retry"].iter().any(|end| head.ends_with(end)) && !head.contains(char::is_whitespace);
+    match message.split_once(": ") {
+        Some((head, words)) if is_class(head) && !words.trim().is_empty() => words.trim(),
+        _ => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Role;
+
+    #[test]
+    fn what_the_model_received_may_have_more_than_the_failure() {
+        let failure = Failure {
+            message: Some("ToolRetryError: 1 validation error".to_owned()),
+            ..Failure::default()
+        };
+        let answer = |text: &str| Message::text(Role::Tool, text);
+        assert!(has_more(&answer("1 validation error:\ncity: str\n\nFix the errors."), &failure));
+        assert!(!has_more(&answer("1 validation error"), &failure));
+        assert!(!has_more(&answer("Nothing of that."), &failure));
+    }
 }

@@ -23,7 +23,7 @@ use super::arguments::Fit;
 use super::conversation::{self, Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
-use super::results::{answer_text, has_more};
+use super::results::{answer_text, has_more, without_class};
 use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
@@ -191,7 +191,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     let has_other = || {
         let failure = node.operation.failure.as_ref();
         failure.is_some_and(|failure| {
-            has_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default())
+            has_more(answer, failure) && !answer_text(answer).contains(without_class(failure.message.as_deref().unwrap_or_default()))
         })
     };
     if tool.result.is_none() && !answer.is_without_result() && (!failed || has_other()) {

@@ -95,10 +95,13 @@ fn contains_objects(printed: &Value) -> bool {
 /// Whether Python printed a tuple of texts: the arguments of a completion call, `('Hello',)`. Nobody writes so.
 fn is_tuple_of_texts(text: &str, printed: &Value) -> bool {
     let text = text.trim();
-    let is_tuple = (text.starts_with("('") || text.starts_with("(\"")) && (text.ends_with(",)") || text.ends_with("')") || text.ends_with("\")"));
+    let is_tuple =
+        (text.starts_with("('") || text.starts_with("(\"")) && (text.ends_with(",)") || text.ends_with("')") || text.ends_with("\")"));
     let are_texts = |items: &Vec<Value>| !items.is_empty() && items.iter().all(Value::is_string);
     // A bracket around words is no tuple.
-    is_tuple && printed.as_array().is_some_and(are_texts) && (text.ends_with(",)") || printed.as_array().is_some_and(|items| items.len() > 1))
+    is_tuple
+        && printed.as_array().is_some_and(are_texts)
+        && (text.ends_with(",)") || printed.as_array().is_some_and(|items| items.len() > 1))
 }
 
 /// A bare text as one message.

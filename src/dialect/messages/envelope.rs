@@ -45,18 +45,19 @@ mod tests {
 
     #[test]
     fn a_wrapping_has_nothing_else_in_it() {
-        let asked = json!({"inputs": {"messages": [{"role": "user", "content": "Hey"}]}, "tags": [], "metadata": {}, "kwargs": {"name": "a"}});
+        let asked =
+            json!({"inputs": {"messages": [{"role": "user", "content": "Hey"}]}, "tags": [], "metadata": {}, "kwargs": {"name": "a"}});
         assert_eq!(
             inner(&asked, Direction::Input),
             Some(json!({"messages": [{"role": "user", "content": "Hey"}]}))
         );
         assert_eq!(inner(&asked, Direction::Output), None);
-        assert_eq!(
-            inner(&json!({"outputs": "Hi", "kwargs": {}}), Direction::Output),
-            Some(json!("Hi"))
-        );
+        assert_eq!(inner(&json!({"outputs": "Hi", "kwargs": {}}), Direction::Output), Some(json!("Hi")));
         assert_eq!(inner(&json!({"inputs": "Hi", "city": "Oslo"}), Direction::Input), None);
         let run = json!({"user_id": "u", "session_id": "s", "new_message": {"parts": [{"text": "Hey"}], "role": "user"}});
-        assert_eq!(inner(&run, Direction::Input), Some(json!({"parts": [{"text": "Hey"}], "role": "user"})));
+        assert_eq!(
+            inner(&run, Direction::Input),
+            Some(json!({"parts": [{"text": "Hey"}], "role": "user"}))
+        );
     }
 }

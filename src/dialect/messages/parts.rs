@@ -242,7 +242,8 @@ fn spoken(map: &Map<String, Value>) -> Piece {
         Some(Value::Object(inner)) if inner.is_empty() => Piece::Nothing,
         // An answer that the framework parsed is its text's value (Genkit).
         Some(Value::Object(inner)) => {
-            let words = text(inner, &["value", "text"]).or_else(|| (!inner.contains_key("value")).then(|| Value::Object(inner.clone()).to_string()));
+            let words = text(inner, &["value", "text"])
+                .or_else(|| (!inner.contains_key("value")).then(|| Value::Object(inner.clone()).to_string()));
             words.map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
         }
         Some(other) => Piece::Part(Part::Text(other.to_string())),

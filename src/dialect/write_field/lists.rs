@@ -12,7 +12,9 @@ pub(super) fn definitions_among(messages: &Value) -> Vec<ToolDefinition> {
         return Vec::new();
     };
     let of_item = |item: &Value| {
-        let content = item.get("content").filter(|_| item.get("role").and_then(Value::as_str) == Some("tool"))?;
+        let content = item
+            .get("content")
+            .filter(|_| item.get("role").and_then(Value::as_str) == Some("tool"))?;
         let function = content.get("function")?;
         let is_definition = item.get("tool_call_id").is_none() && function.get("name").is_some() && function.get("parameters").is_some();
         is_definition.then(|| content.clone())

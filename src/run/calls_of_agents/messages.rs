@@ -14,7 +14,9 @@ pub(super) fn may_describe_calls(kind: Kind) -> bool {
 pub(super) fn describes_calls(operation: &Operation) -> bool {
     let speaks = |list: Option<&[Message]>, recorded: &Recorded, direction: Direction, role: &Role| {
         recorded.get().and_then(Value::as_str).is_some_and(is_words)
-            || messages_of(list, recorded, direction, false).iter().any(|message| message.role == *role)
+            || messages_of(list, recorded, direction, false)
+                .iter()
+                .any(|message| message.role == *role)
     };
     has_described_messages(operation)
         || operation.usage != TokenCount::default()
