@@ -55,7 +55,7 @@ pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scop
                 .is_none_or(|heard| !own.wraps(&text(&heard.content)) && !own.fills(&text(&heard.content))) =>
         {
             let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
-            Some(said_later(scopes, &own).unwrap_or_else(|| own.utterance(at)))
+            Some(own.utterance(at))
         }
         _ => heard.or_else(|| outer_question(steps, root)),
     }
@@ -66,22 +66,6 @@ fn text(content: &Value) -> Cow<'_, str> {
         Value::String(text) => text.as_str().into(),
         other => other.to_string().into(),
     }
-}
-
-/// The first user message of a conversation at the top, if it is what the agent was asked: a tool may have run before the model.
-fn said_later(scopes: &IdVec<ScopeId, Scope>, own: &OwnWords) -> Option<Utterance> {
-    top(scopes).into_iter().find_map(|scope| {
-        let (entry, words) = scope.conversation.iter().find_map(|entry| match &entry.kind {
-            EntryKind::Message(message) if message.role == Role::User && message.has_words() => Some((entry, message.content())),
-            _ => None,
-        })?;
-        own.is(&words).then_some(Utterance {
-            content: Value::String(words),
-            step: entry.step?,
-            at: entry.at,
-            in_conversation: true,
-        })
-    })
 }
 
 /// The user message before the first answer that contains what the agent was asked; else the last one.

@@ -48,8 +48,12 @@ pub(super) fn has_more(answer: &Message, failure: &Failure) -> bool {
 
 /// A failure's words without the class that OpenTelemetry's Python writes before them: `ToolRetryError: 1 validation error`.
 pub(super) fn without_class(message: &str) -> &str {
-    let is_class =
-        |head: &str| ["Error", "Exception", "Retry"].iter().any(|end| head.ends_with(end)) && !head.contains(char::is_whitespace);
+    let is_class = |head: &str| {
+        ["Error", "Exception", "Retry"]
+            .iter()
+            .any(|end| head.len() > end.len() && head.ends_with(end))
+            && !head.contains(char::is_whitespace)
+    };
     match message.split_once(": ") {
         Some((head, words)) if is_class(head) && !words.trim().is_empty() => words.trim(),
         _ => message,
