@@ -13,6 +13,9 @@ use crate::sessions::{is_of_session, join, logs, replaced};
 use crate::span::{LOGS_SCOPE, Span, TraceId};
 use crate::store::{Filter, Receipt, SpanChunks, Store};
 
+/// The stored spans of sessions, by their trace.
+type SpansOfTraces = HashMap<TraceId, Vec<Span>>;
+
 /// A store that takes sessions.
 pub(super) struct SessionStore {
     store: Arc<dyn Store>,
@@ -97,7 +100,7 @@ impl SessionStore {
     }
 
     /// What exporters sent of the sessions of these spans, and the spans that are stored of them.
-    fn stored(&self, spans: &[Span], keys: &[&str]) -> Result<(Vec<Run>, HashMap<TraceId, Vec<Span>>), Failure> {
+    fn stored(&self, spans: &[Span], keys: &[&str]) -> Result<(Vec<Run>, SpansOfTraces), Failure> {
         let of = |span: &Span| keys.iter().find_map(|key| span.attributes.text(key)).map(str::to_owned);
         let sessions: HashSet<String> = spans.iter().filter_map(of).collect();
         let own: HashSet<TraceId> = spans.iter().map(|span| span.trace_id).collect();

@@ -2,11 +2,14 @@
 //! the callbacks lost the context. The spans lie in each other's time and have the same answer.
 
 use super::merge::merge;
-use super::{CallRecord, MAX_OPEN_CALLS};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
+use crate::run::call_record::CallRecord;
 use crate::run::id::ReadingId;
 use crate::run::readings::Readings;
+
+/// So many calls with the same answer that begin in a call's time are looked at.
+const MAX_OPEN_CALLS: usize = 64;
 
 /// So much of an answer's words is compared here; what contradicts is looked at as a whole.
 const WORDS: usize = 256;
