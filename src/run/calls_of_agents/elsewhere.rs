@@ -133,6 +133,7 @@ fn among(said: Vec<Message>, results: Vec<Message>) -> Vec<Message> {
 mod tests {
     use super::*;
     use crate::operation::ToolCallId;
+    use crate::run::id::Id as _;
     use crate::run::testing::{nodes, reading};
 
     #[test]
