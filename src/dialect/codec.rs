@@ -58,7 +58,10 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
         }
         Codec::SplitOff => {
             let Raw::Body(body, beside) = raw else { return None };
-            return split_off::decode(rule.field, body, beside);
+            return split_off::decode(rule.field, body, beside).map(|found| match found {
+                split_off::Found::Messages(messages) => Decoded::Messages(messages),
+                split_off::Found::Value(value) => Decoded::Value(value),
+            });
         }
         Codec::Flat => {
             let Raw::Group(group) = raw else { return None };

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::client_messages::{message_members_of_event, results_after_calls};
 use super::empty::is_empty;
-use super::{Decoded, at};
+use super::paths::at;
 use crate::dialect::flat;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::rule::Field;
@@ -41,8 +41,14 @@ pub(in crate::dialect) fn is_body(body: &AnyValue) -> bool {
     }
 }
 
+/// What a body has for a field.
+pub(super) enum Found {
+    Messages(Vec<Message>),
+    Value(Value),
+}
+
 /// What a body has for a field; `beside` are the span's own messages of that direction, in flattened keys.
-pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]) -> Option<Decoded> {
+pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]) -> Option<Found> {
     let body = match body {
         AnyValue::String(text) => crate::dialect::mend::parse(text)?,
         other => other.to_json(),
@@ -79,7 +85,7 @@ pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]
             }
             let list = if is_told { own } else { spliced(entries) };
             let said = messages::read(&Value::Array(list), direction)?;
-            Some(Decoded::Messages(if is_out { said } else { results_after_calls(said) }))
+            Some(Found::Messages(if is_out { said } else { results_after_calls(said) }))
         }
         Field::System => {
             let said = messages::read(&Value::Array(spliced(entries)), direction)?;
@@ -88,7 +94,7 @@ pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]
                 .filter(|message| matches!(message.role, Role::System | Role::Developer))
                 .map(Message::content)
                 .collect();
-            (!prompts.is_empty()).then(|| Decoded::Value(prompts.join("\n\n").into()))
+            (!prompts.is_empty()).then(|| Found::Value(prompts.join("\n\n").into()))
         }
         _ => {
             let value = match <[Entry; 1]>::try_from(entries) {
@@ -97,7 +103,7 @@ pub(super) fn decode(field: Field, body: &AnyValue, beside: &[(&str, &AnyValue)]
                 Err(_) if is_told => Value::Array(own),
                 Err(entries) => Value::Array(spliced(entries)),
             };
-            (!is_empty(&value)).then_some(Decoded::Value(value))
+            (!is_empty(&value)).then_some(Found::Value(value))
         }
     }
 }
@@ -271,7 +277,7 @@ mod tests {
         let values: Vec<AnyValue> = beside.iter().map(|(_, value)| AnyValue::from(*value)).collect();
         let beside: Vec<(&str, &AnyValue)> = beside.iter().zip(&values).map(|((key, _), value)| (*key, value)).collect();
         let body = AnyValue::from(body.to_string().as_str());
-        let Some(Decoded::Messages(list)) = decode(field, &body, &beside) else {
+        let Some(Found::Messages(list)) = decode(field, &body, &beside) else {
             return Vec::new();
         };
         let pair = |message: &Message| (format!("{:?}", message.role).to_lowercase(), message.content());

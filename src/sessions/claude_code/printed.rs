@@ -44,7 +44,7 @@ impl Printed {
         }
         // Old versions do not tell which call a message works for.
         let is_message = || matches!(get::text(&line, "/type"), Some("assistant" | "user")) && line.get("message").is_some();
-        if !is_line(&line) && !(self.has_begun && is_message()) {
+        if !(is_line(&line) || self.has_begun && is_message()) {
             // What the run cost, and how it ended.
             return (get::text(&line, "/type") == Some("result")).then_some(line);
         }
