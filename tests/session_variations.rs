@@ -74,6 +74,39 @@ fn copies_are_the_same_run() {
     assert!(compared >= 45, "{compared} cases have files of lines");
 }
 
+/// Copies of lines may all have one time, and converters write seconds.
+#[test]
+fn lines_with_one_time_keep_their_order() {
+    let without_fractions = |name: &Path, bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).expect("text");
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find("Z\"") {
+            let (before, after) = rest.split_at(at);
+            let digits = before.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let fraction = before.len().saturating_sub(digits + 1);
+            let is_time = (3..=9).contains(&digits) && before.get(fraction..=fraction) == Some(".");
+            out += if is_time { before.get(..fraction).expect("ASCII") } else { before };
+            out += "Z\"";
+            rest = after.strip_prefix("Z\"").expect("as found");
+        }
+        Some((name.to_owned(), (out + rest).into_bytes()))
+    };
+    let mut compared = 0;
+    for case in cases() {
+        let path = case.to_string_lossy();
+        if !["/claudecode-", "/codex-", "/pi-"].iter().any(|client| path.contains(client)) {
+            continue;
+        }
+        compared += 1;
+        let copy = tempfile::tempdir().expect("a directory");
+        changed(&case, copy.path(), without_fractions);
+        let wanted = messages(&documents(&[&case]).0);
+        assert_eq!(messages(&documents(&[copy.path()]).0), wanted, "{}", case.display());
+    }
+    assert!(compared >= 25, "{compared} cases");
+}
+
 /// What happened in a session whose lines are put together here: each line is a record of Claude Code without what all records have.
 fn said_by(lines: &[serde_json::Value]) -> serde_json::Value {
     let directory = tempfile::tempdir().expect("a directory");

@@ -70,6 +70,22 @@ mod tests {
     use crate::run::testing::step;
 
     #[test]
+    fn an_answer_that_is_the_error_is_none() {
+        let mut operation = Operation {
+            output_messages: Some(vec![Message::text(crate::operation::Role::Assistant, "Error code: 400")]),
+            ..Operation::default()
+        };
+        assert!(!says_its_error(&operation), "it did not fail");
+        operation.failure = Some(Failure {
+            message: Some("Error code: 400".to_owned()),
+            ..Failure::default()
+        });
+        assert!(says_its_error(&operation));
+        operation.output_messages = Some(vec![Message::text(crate::operation::Role::Assistant, "I tried.")]);
+        assert!(!says_its_error(&operation));
+    }
+
+    #[test]
     fn an_answered_step_repeats_no_error_of_another() {
         let failed = |kind, start, error_type: Option<&str>| {
             let mut step = step(String::new(), kind, "", UnixNanos(start), UnixNanos(90));

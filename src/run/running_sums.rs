@@ -68,4 +68,22 @@ mod tests {
         let inputs = [1, 2, 3].map(|at| nodes.get(NodeId::new(at)).and_then(|node| node.operation.usage.input));
         assert_eq!(inputs, [Some(100), Some(150), Some(350)]);
     }
+
+    #[test]
+    fn counts_that_shrink_are_no_sums() {
+        let call = |number, from, (input, output)| {
+            let mut call = reading(number, Kind::Llm, from..from + 5);
+            call.beside.sums_usage = true;
+            (call.operation.usage.input, call.operation.usage.output) = (Some(input), Some(output));
+            call
+        };
+        let mut nodes = nodes([
+            (reading(1, Kind::Agent, 0..90), None),
+            (call(2, 10, (50, 12)), Some(0)),
+            (call(3, 20, (70, 9)), Some(0)),
+        ]);
+        subtract(&mut nodes);
+        let last = nodes.get(NodeId::new(2)).map(|node| node.operation.usage);
+        assert_eq!(last.map(|usage| (usage.input, usage.output)), Some((Some(70), Some(9))));
+    }
 }

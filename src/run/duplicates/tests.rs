@@ -74,3 +74,46 @@ fn two_instrumentations_of_one_client_tell_of_one_call() {
     let _ = readings.add(other, None);
     assert_eq!(spans(&merge_all(readings)), [("0000000000000001".to_owned(), 1)]);
 }
+
+#[test]
+fn one_answer_under_two_parents_is_one_call() {
+    let of = |time: Range<u64>, answer: &str| {
+        let mut readings = Readings::default();
+        let agent = readings.add(reading(1, Kind::Agent, 0..90), None);
+        let _ = readings.add(call(2, 10..40, Some("Here.")), Some(agent));
+        let mut other = call(3, time, Some(answer));
+        other.scope = Arc::new(Scope {
+            name: "client".to_owned(),
+            ..Scope::default()
+        });
+        let _ = readings.add(other, None);
+        merge_all(readings).of_kind(Kind::Llm).len()
+    };
+    assert_eq!(of(12..38, "Here."), 1);
+    assert_eq!(of(12..38, "There."), 2, "another answer");
+    assert_eq!(of(50..60, "Here."), 2, "said again later");
+}
+
+#[test]
+fn a_search_in_a_search_that_found_the_same_is_one() {
+    let search = |number, time, found: &str| {
+        let mut search = reading(number, Kind::Retrieval, time);
+        let document = crate::operation::Document {
+            content: Some(found.to_owned()),
+            ..crate::operation::Document::default()
+        };
+        search.operation.search.get_or_insert_default().documents = Some(vec![document]);
+        search
+    };
+    let of = |inside: &[&str]| {
+        let mut readings = Readings::default();
+        let outer = readings.add(search(1, 0..90, "a"), None);
+        for (number, found) in (2..).zip(inside) {
+            let _ = readings.add(search(number, number * 10..number * 10 + 5, found), Some(outer));
+        }
+        merge_all(readings).of_kind(Kind::Retrieval).len()
+    };
+    assert_eq!(of(&["a"]), 1);
+    assert_eq!(of(&["b"]), 2, "it found something else");
+    assert_eq!(of(&["a", "a"]), 3, "a search of several parts");
+}
