@@ -369,3 +369,25 @@ fn an_error_that_gemini_shows_is_the_turns() {
     );
     assert!(runs.iter().any(|run| run.to_string().contains("quota exceeded")), "{runs:?}");
 }
+
+/// Old versions of `claude --print --output-format stream-json` name neither the model of an answer nor the call that it works for.
+#[test]
+fn what_an_old_version_prints_is_whole() {
+    let lines = [
+        serde_json::json!({"type": "system", "subtype": "init", "session_id": "s1", "model": "m", "tools": ["Read"], "uuid": "u1"}),
+        serde_json::json!({"type": "assistant", "session_id": "s1", "uuid": "u2", "message": {"id": "m1", "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a"}}]}}),
+        serde_json::json!({"type": "user", "session_id": "s1", "uuid": "u3", "message": {"role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "alpha"}]}}),
+        serde_json::json!({"type": "assistant", "session_id": "s1", "uuid": "u4", "message": {"id": "m2", "role": "assistant",
+            "content": [{"type": "text", "text": "It says alpha."}]}}),
+    ];
+    let documents = told_by("session.jsonl", &lines);
+    let [document] = documents.as_slice() else {
+        panic!("one document: {documents:?}")
+    };
+    let steps = document["steps"].as_array().expect("steps");
+    let kinds: Vec<&str> = steps.iter().filter_map(|step| step["step_type"].as_str()).collect();
+    assert_eq!(kinds, ["llm_call", "tool_call", "llm_call", "final_output"]);
+    assert_eq!((&steps[0]["model"], &steps[1]["result"]), (&"m".into(), &"alpha".into()));
+}

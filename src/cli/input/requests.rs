@@ -223,8 +223,8 @@ impl Batch<'_> {
         let fault = match message.signal() {
             Ok(Some(Signal::Metrics)) => {
                 let note = format!("{file}: has metrics, which are ignored");
-                // A file may have them a line each.
-                if !self.notes.contains(&note) {
+                // A file may have them on each line.
+                if self.notes.last() != Some(&note) {
                     self.notes.push(note);
                 }
                 return;

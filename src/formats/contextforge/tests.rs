@@ -4,9 +4,11 @@
 use serde_json::{Value, json};
 
 use super::ContextForge;
-use crate::formats::testing::{failure, mixed_up, ms, samples, span};
+use crate::formats::testing::{Build, failure, mixed_up, ms, samples, span};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
-use crate::run::{Run, RunFailure};
+use crate::operation::Kind;
+use crate::run::{Observed, Run, RunFailure};
+use crate::transcript::order;
 
 fn document(run: &Run) -> (Value, Vec<Loss>) {
     with(run, &Options::default())
@@ -268,4 +270,21 @@ fn mixed_up_runs_break_no_rule() {
     for run in mixed_up::mixed_up() {
         document(&run);
     }
+}
+
+#[test]
+fn the_last_turn_of_a_span_comes_after_the_tools_inside_it() {
+    let mut build = Build::new();
+    let agent = build.agent("a", None, 0, 90);
+    let turn = build.step(Kind::Llm, "chat", Some(agent), 10, 10);
+    let call = build.step(Kind::Llm, "chat", Some(agent), 10, 80);
+    let tool = build.step(Kind::Tool, "weather", Some(call), 30, 40);
+    let turn_id = build.run.steps.ids().nth(turn);
+    build.run.steps[turn].observed = Observed::Messages;
+    build.run.steps[tool].dispatched_by = turn_id;
+    let placed = order::by_start(&build.run, |_| true);
+    let places: Vec<usize> = placed.iter().map(|place| place.step.index()).collect();
+    assert_eq!(places, [agent, turn, tool, call]);
+    let last = placed.last().map(|place| (place.started_at, place.moved));
+    assert_eq!(last, Some((ms(40), true)));
 }

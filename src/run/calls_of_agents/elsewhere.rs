@@ -1,72 +1,33 @@
-//! What belongs to an agent and is on spans of other work: the prompt that it was created with, and results that were handed in by a request
+//! What belongs to an agent and is on spans of other work: the name that it was created with, and results that were handed in by a request
 //! of their own (Azure's agents).
 
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Message, Messages, Role, ToolCall};
+use crate::operation::{Kind, Message, Role, ToolCall};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 
-use super::prompts::is_prompt;
-
-/// An agent's name and prompts, from the span that created it, where the agent's own spans have none. An id names an agent; of two
-/// creations with one id, the later one counts. A prompt that no agent takes stays where it was recorded.
-pub(super) fn give_what_was_created(nodes: &mut Nodes) {
-    let mut created: HashMap<String, Created> = HashMap::default();
+/// An agent's name, from the span that created it, where the agent's own spans have only its id. Of two creations with one id, the later
+/// one counts.
+pub(super) fn give_names(nodes: &mut Nodes) {
+    let mut names: HashMap<String, String> = HashMap::default();
     for id in nodes.of_kind(Kind::AgentCreate) {
-        let Some(operation) = nodes.get(id).map(|node| &node.operation) else {
-            continue;
-        };
-        let Some(agent) = &operation.agent.id else { continue };
-        let made = Created {
-            by: id,
-            name: operation.agent.name.clone(),
-            prompts: operation
-                .input_messages
-                .iter()
-                .flatten()
-                .filter(|message| is_prompt(message))
-                .cloned()
-                .collect(),
-            is_given: false,
-        };
-        let _ = created.insert(agent.clone(), made);
+        let agent = nodes.get(id).map(|node| &node.operation.agent);
+        if let Some((id, name)) = agent.and_then(|agent| agent.id.clone().zip(agent.name.clone())) {
+            let _ = names.insert(id, name);
+        }
     }
-    if created.is_empty() {
+    if names.is_empty() {
         return;
     }
-    for agent in nodes.of_kind(Kind::Agent) {
-        let Some(node) = nodes.get_mut(agent) else { continue };
-        let operation = &mut node.operation;
-        let Some(made) = operation.agent.id.as_ref().and_then(|id| created.get_mut(id)) else {
-            continue;
-        };
-        // Its id is no name of its own.
-        if operation.agent.name.is_none() || operation.agent.name == operation.agent.id {
-            operation.agent.name.clone_from(&made.name);
-        }
-        let has_prompt = operation.input_messages.iter().flatten().any(is_prompt);
-        if has_prompt || made.prompts.is_empty() {
-            continue;
-        }
-        let heard = operation.input_messages.take().map(Messages::into_vec);
-        let all: Vec<Message> = made.prompts.iter().cloned().chain(heard.into_iter().flatten()).collect();
-        operation.input_messages = Some(all.into());
-        made.is_given = true;
-    }
-    let mut given: Vec<NodeId> = created.into_values().filter(|made| made.is_given).map(|made| made.by).collect();
-    given.sort_unstable();
-    for id in given {
+    for id in nodes.of_kind(Kind::Agent) {
         let Some(node) = nodes.get_mut(id) else { continue };
-        let _ = node.operation.input_messages.take_if(|list| list.iter().all(is_prompt));
+        let agent = &mut node.operation.agent;
+        if let Some(name) = agent.id.as_ref().and_then(|id| names.get(id))
+            && (agent.name.is_none() || agent.name == agent.id)
+        {
+            agent.name = Some(name.clone());
+        }
     }
-}
-
-/// What a span says of the agent that it created.
-struct Created {
-    by: NodeId,
-    name: Option<String>,
-    prompts: Vec<Message>,
-    is_given: bool,
 }
 
 /// Results on requests below an agent come behind the agent's message that asked for them.
@@ -163,27 +124,20 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_the_prompt_that_it_was_created_with() {
+    fn an_agent_has_the_name_that_it_was_created_with() {
         let named = |mut node: crate::run::node::Node, name: Option<&str>| {
             node.operation.agent.id = Some("a1".to_owned());
             node.operation.agent.name = name.map(str::to_owned);
             node
         };
-        let mut create = named(reading(1, Kind::AgentCreate, 0..1), Some("helper"));
-        create.operation.input_messages = Some(vec![Message::text(Role::System, "Be brief.")].into());
-        let mut made = nodes([(create, None), (named(reading(2, Kind::Agent, 2..9), None), None)]);
-        give_what_was_created(&mut made);
-        let agent = made.get(NodeId::new(1)).expect("the agent");
-        assert_eq!(agent.operation.agent.name.as_deref(), Some("helper"));
+        let create = named(reading(1, Kind::AgentCreate, 0..1), Some("helper"));
+        let [unnamed, by_id, own] = [None, Some("a1"), Some("own")].map(|name| (named(reading(2, Kind::Agent, 2..9), name), None));
+        let mut made = nodes([(create, None), unnamed, by_id, own]);
+        give_names(&mut made);
+        let names = [1, 2, 3].map(|at| made.get(NodeId::new(at)).and_then(|node| node.operation.agent.name.clone()));
         assert_eq!(
-            agent
-                .operation
-                .input_messages
-                .iter()
-                .flatten()
-                .map(Message::content)
-                .collect::<Vec<_>>(),
-            ["Be brief."]
+            names.each_ref().map(Option::as_deref),
+            [Some("helper"), Some("helper"), Some("own")]
         );
     }
 }

@@ -12,18 +12,16 @@ pub(super) fn may_describe_calls(kind: Kind) -> bool {
 
 /// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides.
 pub(super) fn describes_calls(operation: &Operation) -> bool {
-    let speaks = |list: Option<&[Message]>, recorded: &Recorded, direction: Direction, role: &Role| {
-        recorded.get().and_then(Value::as_str).is_some_and(is_words)
-            || messages_of(list, recorded, direction, false)
-                .iter()
-                .any(|message| message.role == *role)
-    };
-    has_described_messages(operation)
-        || operation.usage != TokenCount::default()
-        || speaks(operation.input_messages.as_deref(), &operation.input, Direction::Input, &Role::User)
-            && speaks(operation.output_messages.as_deref(), &operation.output, Direction::Output, &Role::Assistant)
-        // The whole exchange as the output (CrewAI).
-        || is_exchange(&messages_of(None, &operation.output, Direction::Output, false))
+    if operation.output_messages.is_some() || operation.usage != TokenCount::default() {
+        return true;
+    }
+    let has_words = |recorded: &Recorded| recorded.get().and_then(Value::as_str).is_some_and(is_words);
+    let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
+    let said = messages_of(None, &operation.output, Direction::Output, false);
+    let heard = || messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
+    let is_answered = has_words(&operation.output) || speaks(&said, &Role::Assistant);
+    // The whole exchange may be the output (CrewAI).
+    is_exchange(&said) || is_answered && (has_words(&operation.input) || speaks(&heard(), &Role::User))
 }
 
 pub(super) fn has_described_messages(operation: &Operation) -> bool {

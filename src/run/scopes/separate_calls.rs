@@ -135,4 +135,18 @@ mod tests {
         assert_eq!(found, [(first, first), (second, first), (other, other)]);
         assert_eq!(find(&nodes, &[first, second], &[]), []);
     }
+
+    #[test]
+    fn the_answer_of_the_workflow_around_it_is_not_separate() {
+        let find_with = |output: &str| {
+            let mut workflow = reading(1, Kind::Chain, 0..90);
+            workflow.operation.output = output.to_owned().into();
+            let mut call = reading(3, Kind::Llm, 60..65);
+            call.operation.output_messages = Some(vec![Message::text(Role::Assistant, "Both.")]);
+            let nodes = nodes([(workflow, None), (reading(2, Kind::Agent, 0..50), Some(0)), (call, Some(0))]);
+            find(&nodes, &[NodeId::new(2)], &[NodeId::new(1)])
+        };
+        assert_eq!(find_with("Both."), []);
+        assert_eq!(find_with("Another."), [(NodeId::new(2), NodeId::new(2))]);
+    }
 }
