@@ -208,7 +208,7 @@ impl Import {
     fn open(&self, rules: Option<Rules>) -> Result<ImportTarget, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
-            session_keys: self.files.vocabulary()?.session_keys(),
+            session_keys: self.files.vocabulary()?.session_keys().to_vec(),
             ..OpenOptions::new(&self.project.directory(&directory))
         };
         let opened = store::open(&options).inspect_err(|error| {

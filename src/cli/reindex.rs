@@ -44,7 +44,7 @@ impl Reindex {
             return Err(Failure::usage(format!("there is no store in {}", directory.display())));
         }
         let options = OpenOptions {
-            session_keys: vocabulary(self.semconv.as_deref())?.session_keys(),
+            session_keys: vocabulary(self.semconv.as_deref())?.session_keys().to_vec(),
             ..OpenOptions::new(&directory)
         };
         let opened = store::reindex(&options)?;

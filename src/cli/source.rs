@@ -168,7 +168,7 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) 
         )));
     }
     let options = OpenOptions {
-        session_keys: vocabulary.session_keys(),
+        session_keys: vocabulary.session_keys().to_vec(),
         ..OpenOptions::new(directory)
     };
     let opened = store::open_up_to_date(&options)?;
@@ -181,7 +181,7 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) 
 
 fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
     let options = OpenOptions {
-        session_keys: vocabulary.session_keys(),
+        session_keys: vocabulary.session_keys().to_vec(),
         bucket: Some(BucketOptions::new(url).with_folder(&project.directory(Path::new("")))),
         ..OpenOptions::new(Path::new(""))
     };

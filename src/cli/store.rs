@@ -150,7 +150,7 @@ impl List {
 
 impl Copy {
     fn run(self) -> Result<ExitCode, Failure> {
-        let keys = vocabulary(self.semconv.as_deref())?.session_keys();
+        let keys = vocabulary(self.semconv.as_deref())?.session_keys().to_vec();
         let from = store::open_up_to_date(&self.options(&self.from, &keys))?;
         out::recovery(&from.recovery);
         let to = store::open(&self.options(&self.to, &keys))?;

@@ -14,6 +14,7 @@ pub struct Registry {
     index: RuleIndex,
     plans: Plans,
     rare_marks: RareMarks,
+    session_keys: Arc<[String]>,
 }
 
 impl Registry {
@@ -21,6 +22,7 @@ impl Registry {
     #[must_use]
     pub fn of(rules: Vec<Rule>) -> Self {
         Self {
+            session_keys: session_keys(&rules).into(),
             index: RuleIndex::new(rules),
             plans: Plans::default(),
             rare_marks: RareMarks::default(),
@@ -75,22 +77,8 @@ impl Registry {
     /// Where a span's attributes name its session, best first: keys, and for a part of a JSON text the key with a JSON pointer
     /// behind `#`.
     #[must_use]
-    pub fn session_keys(&self) -> Vec<String> {
-        let mut rules: Vec<&Rule> = self
-            .rules()
-            .iter()
-            .filter(|rule| rule.field == Field::SessionId && !rule.prefix && rule.location == Location::Span)
-            .collect();
-        rules.sort_by_key(|rule| rule.rank);
-        let places = rules.into_iter().flat_map(|rule| match (rule.paths, rule.codec) {
-            ([], Codec::JsonText) => vec![format!("{}#", rule.key)],
-            ([], _) => vec![rule.key.to_owned()],
-            (paths, _) => paths
-                .iter()
-                .map(|path| format!("{}#/{}", rule.key, path.replace('.', "/")))
-                .collect(),
-        });
-        places.collect()
+    pub fn session_keys(&self) -> &[String] {
+        &self.session_keys
     }
 
     /// Keys of span attributes whose whole values feed a field, exact ones only, in order of rank. A key of which a part is read
@@ -105,4 +93,21 @@ impl Registry {
         rules.sort_by_key(|rule| rule.rank);
         rules.into_iter().map(|rule| rule.key).collect()
     }
+}
+
+fn session_keys(rules: &[Rule]) -> Vec<String> {
+    let mut rules: Vec<&Rule> = rules
+        .iter()
+        .filter(|rule| rule.field == Field::SessionId && !rule.prefix && rule.location == Location::Span)
+        .collect();
+    rules.sort_by_key(|rule| rule.rank);
+    let places = rules.into_iter().flat_map(|rule| match (rule.paths, rule.codec) {
+        ([], Codec::JsonText) => vec![format!("{}#", rule.key)],
+        ([], _) => vec![rule.key.to_owned()],
+        (paths, _) => paths
+            .iter()
+            .map(|path| format!("{}#/{}", rule.key, path.replace('.', "/")))
+            .collect(),
+    });
+    places.collect()
 }

@@ -42,7 +42,7 @@ impl Vocabulary {
 
     /// Attribute keys that name a session, best first.
     #[must_use]
-    pub fn session_keys(&self) -> Vec<String> {
+    pub fn session_keys(&self) -> &[String] {
         self.0.session_keys()
     }
 

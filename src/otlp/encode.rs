@@ -12,6 +12,8 @@ use opentelemetry_proto::tonic::resource::v1 as resource;
 use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message as _;
 
+#[cfg(feature = "server")]
+use super::cut::Header;
 use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span, Status};
 
 /// An `ExportTraceServiceRequest` with these spans.
@@ -56,6 +58,48 @@ pub fn logs(records: &[LogRecord]) -> Vec<u8> {
         resource_logs: resource_logs.collect(),
     }
     .encode_to_vec()
+}
+
+/// A span as the field of its scope's message.
+#[cfg(feature = "server")]
+#[derive(Debug)]
+pub(crate) struct EncodedSpan {
+    resource: Arc<Resource>,
+    scope: Arc<Scope>,
+    field: Vec<u8>,
+}
+
+#[cfg(feature = "server")]
+impl EncodedSpan {
+    pub(crate) fn of(span: &Span) -> Self {
+        let mut field = Vec::new();
+        put_span(2, span, &mut field);
+        Self {
+            resource: Arc::clone(&span.resource),
+            scope: Arc::clone(&span.scope),
+            field,
+        }
+    }
+
+    /// The bytes that it takes, without its resource and scope.
+    pub(crate) fn size(&self) -> usize {
+        self.field.len()
+    }
+}
+
+/// What [`traces`] makes of these spans, which are encoded once.
+#[cfg(feature = "server")]
+pub(crate) fn traces_of_encoded(spans: &[EncodedSpan]) -> Vec<u8> {
+    let mut request = Vec::new();
+    for (resource, scopes) in group(spans, |span| (&span.resource, &span.scope)) {
+        let mut fields = Vec::new();
+        for (scope, spans) in scopes {
+            let of_spans: Vec<&[u8]> = spans.iter().map(|span| &*span.field).collect();
+            put_around(2, around_items(scope), of_spans.concat(), &mut fields);
+        }
+        put_around(1, around_scopes(resource), fields, &mut request);
+    }
+    request
 }
 
 type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<(&'a Arc<Scope>, Vec<&'a T>)>)>;
@@ -129,6 +173,17 @@ pub(super) fn around_items(scope: &Scope) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
     prost::encoding::message::encode(1, &scope_to(scope), &mut before);
     [before, schema_url(&scope.schema_url)]
+}
+
+/// Adds a field that consists of these. What is the first and the largest is not copied once more.
+#[cfg(feature = "server")]
+pub(super) fn put_around(number: u8, [before, behind]: [Vec<u8>; 2], inside: Vec<u8>, out: &mut Vec<u8>) {
+    let length = before.len() + inside.len() + behind.len();
+    out.reserve(length + 11);
+    out.extend_from_slice(Header::new(number, length).bytes());
+    out.extend_from_slice(&before);
+    out.extend_from_slice(&inside);
+    out.extend_from_slice(&behind);
 }
 
 #[cfg(feature = "server")]

@@ -1,7 +1,6 @@
 //! OTLP/JSON to OTLP protobuf, item by item: of a message no more is decoded at once than one span or log record.
 
-use super::cut::Header;
-use super::encode::{around_items, around_scopes, put_record, put_span};
+use super::encode::{around_items, around_scopes, put_around, put_record, put_span};
 use crate::span::json::{Items, JsonError, MessageOf, OfResource, mend};
 use crate::span::{IdFault, ItemPath, LogRecord, Refused, RefusedReason, Signal, Span};
 
@@ -127,14 +126,4 @@ fn put_together(resources: impl Iterator<Item = OfResource<Encoded>>, signal: Si
         }
     }
     whole
-}
-
-/// Adds a field that consists of these. What is the first and the largest is not copied once more.
-fn put_around(number: u8, [before, behind]: [Vec<u8>; 2], inside: Vec<u8>, out: &mut Vec<u8>) {
-    let length = before.len() + inside.len() + behind.len();
-    out.reserve(length + 11);
-    out.extend_from_slice(Header::new(number, length).bytes());
-    out.extend_from_slice(&before);
-    out.extend_from_slice(&inside);
-    out.extend_from_slice(&behind);
 }

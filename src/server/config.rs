@@ -199,7 +199,7 @@ impl Config {
     #[must_use]
     pub fn store_options(&self, project: &Project) -> OpenOptions {
         OpenOptions {
-            session_keys: self.vocabulary.session_keys(),
+            session_keys: self.vocabulary.session_keys().to_vec(),
             retention: self.retention,
             compression: self.compression,
             bucket: self

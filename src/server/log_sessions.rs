@@ -74,7 +74,7 @@ impl LogSessions {
         }
         let mut follower = Follower {
             store: Arc::clone(store),
-            chunks: SpanChunks::new(vocabulary.session_keys()),
+            chunks: SpanChunks::that_remembers(vocabulary.session_keys()),
             settling: Settling::new(vocabulary),
             rules: Box::new(rules),
             log_requests: Box::new(log_requests),

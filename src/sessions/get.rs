@@ -4,9 +4,21 @@ use serde_json::Value;
 
 use crate::span::UnixNanos;
 
+/// What is at a pointer. `Value::pointer` copies each name, for the escapes that it may have.
+fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
+    if pointer.contains('~') {
+        return value.pointer(pointer);
+    }
+    pointer.split('/').skip(1).try_fold(value, |value, name| match value {
+        Value::Object(members) => members.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
 /// A text; `None` where there is none or an empty one.
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
+    at(value, pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 /// A text of one's own.
@@ -16,27 +28,27 @@ pub(super) fn owned(value: &Value, pointer: &str) -> Option<String> {
 
 /// A count.
 pub(super) fn count(value: &Value, pointer: &str) -> Option<u64> {
-    value.pointer(pointer).and_then(Value::as_u64)
+    at(value, pointer).and_then(Value::as_u64)
 }
 
 /// A number.
 pub(super) fn number(value: &Value, pointer: &str) -> Option<f64> {
-    value.pointer(pointer).and_then(Value::as_f64)
+    at(value, pointer).and_then(Value::as_f64)
 }
 
 /// Whether `true` is there.
 pub(super) fn flag(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer) == Some(&Value::Bool(true))
+    at(value, pointer) == Some(&Value::Bool(true))
 }
 
 /// The items of a list; none where there is no list.
 pub(super) fn list<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A member that is not null.
 pub(super) fn some<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
-    value.pointer(pointer).filter(|value| !value.is_null())
+    at(value, pointer).filter(|value| !value.is_null())
 }
 
 /// A time in ISO 8601.

@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hasher as _};
 use super::chunk::Chunk;
 use super::error::Error;
 use crate::hash::{HashMap, HashSet};
-use crate::otlp::{encode, scan};
+use crate::otlp::encode::{self, EncodedSpan};
+use crate::otlp::scan;
 use crate::span::{Signal, Span, SpanId, TraceId};
 
 /// So many spans are remembered; then they are looked for in the store again.
@@ -21,15 +22,23 @@ pub(crate) type StoredSpans<'s> = dyn FnMut(TraceId) -> Result<Vec<Span>, Error>
 #[derive(Debug)]
 pub(crate) struct SpanChunks {
     session_keys: Vec<String>,
-    /// What each span was the last time.
-    seen: HashMap<(TraceId, SpanId), u64>,
+    /// What each span was the last time, where the same spans come again and again.
+    seen: Option<HashMap<(TraceId, SpanId), u64>>,
 }
 
 impl SpanChunks {
-    pub(crate) fn new(session_keys: Vec<String>) -> Self {
+    pub(crate) fn new(session_keys: &[String]) -> Self {
         Self {
-            session_keys,
-            seen: HashMap::default(),
+            session_keys: session_keys.to_vec(),
+            seen: None,
+        }
+    }
+
+    /// One that does not look in the store for spans that it was given before.
+    pub(crate) fn that_remembers(session_keys: &[String]) -> Self {
+        Self {
+            seen: Some(HashMap::default()),
+            ..Self::new(session_keys)
         }
     }
 
@@ -40,26 +49,25 @@ impl SpanChunks {
     /// `stored` fails.
     pub(crate) fn of(&mut self, spans: Vec<Span>, stored: &mut StoredSpans<'_>) -> Result<(Vec<Chunk>, usize), Error> {
         let count = spans.len();
-        let mut traces: Vec<(TraceId, Vec<Digested>)> = Vec::new();
+        let mut traces: Vec<(TraceId, Vec<EncodedSpan>)> = Vec::new();
         let mut places: HashMap<TraceId, usize> = HashMap::default();
-        for span in spans {
-            let span = Digested::of(span);
-            if !self.is_new(&span) {
+        for span in &spans {
+            let encoded = EncodedSpan::of(span);
+            if !self.is_new(span, &encoded) {
                 continue;
             }
-            let trace = span.span.trace_id;
-            let place = *places.entry(trace).or_insert_with(|| {
-                traces.push((trace, Vec::new()));
+            let place = *places.entry(span.trace_id).or_insert_with(|| {
+                traces.push((span.trace_id, Vec::new()));
                 traces.len() - 1
             });
             if let Some((_, of_trace)) = traces.get_mut(place) {
-                of_trace.push(span);
+                of_trace.push(encoded);
             }
         }
         let (mut chunks, mut new) = (Vec::new(), 0);
         for (trace, mut spans) in traces {
-            let stored: HashSet<u64> = stored(trace)?.into_iter().map(|span| Digested::of(span).hash).collect();
-            spans.retain(|span| !stored.contains(&span.hash));
+            let stored: HashSet<u64> = stored(trace)?.iter().map(|span| digest(&EncodedSpan::of(span))).collect();
+            spans.retain(|span| stored.is_empty() || !stored.contains(&digest(span)));
             new += spans.len();
             self.cut(spans, &mut chunks)?;
         }
@@ -68,21 +76,23 @@ impl SpanChunks {
 
     /// Forgets all: they may not be in the store.
     pub(crate) fn forget(&mut self) {
-        self.seen.clear();
+        if let Some(seen) = &mut self.seen {
+            seen.clear();
+        }
     }
 
     /// Chunks of the spans of one trace.
-    fn cut(&self, spans: Vec<Digested>, chunks: &mut Vec<Chunk>) -> Result<(), Error> {
+    fn cut(&self, spans: Vec<EncodedSpan>, chunks: &mut Vec<Chunk>) -> Result<(), Error> {
         let keys: Vec<&str> = self.session_keys.iter().map(String::as_str).collect();
         let mut spans = spans.into_iter().peekable();
         let (mut group, mut bytes) = (Vec::new(), 0);
         while let Some(span) = spans.next() {
-            group.push(span.span);
-            bytes += span.size;
-            if spans.peek().is_some_and(|next| bytes + next.size <= CHUNK_BYTES) {
+            bytes += span.size();
+            group.push(span);
+            if spans.peek().is_some_and(|next| bytes + next.size() <= CHUNK_BYTES) {
                 continue;
             }
-            let request = encode::traces(&std::mem::take(&mut group));
+            let request = encode::traces_of_encoded(&std::mem::take(&mut group));
             bytes = 0;
             // Of what was encoded here, a scan refuses only the length.
             let found = scan::scan(&request, Signal::Traces, &keys).map_err(|_| Error::TooLarge { bytes: request.len() })?;
@@ -91,30 +101,19 @@ impl SpanChunks {
         Ok(())
     }
 
-    fn is_new(&mut self, span: &Digested) -> bool {
-        if self.seen.len() >= REMEMBERED {
-            self.seen.clear();
+    fn is_new(&mut self, span: &Span, encoded: &EncodedSpan) -> bool {
+        let Some(seen) = &mut self.seen else { return true };
+        if seen.len() >= REMEMBERED {
+            seen.clear();
         }
-        self.seen.insert((span.span.trace_id, span.span.span_id), span.hash) != Some(span.hash)
+        let digest = digest(encoded);
+        seen.insert((span.trace_id, span.span_id), digest) != Some(digest)
     }
 }
 
-/// A span, with what tells whether it is the same as another, and the bytes that it takes.
-struct Digested {
-    span: Span,
-    hash: u64,
-    size: usize,
-}
-
-impl Digested {
-    fn of(span: Span) -> Self {
-        let bytes = encode::traces(std::slice::from_ref(&span));
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&bytes);
-        Self {
-            span,
-            hash: hasher.finish(),
-            size: bytes.len(),
-        }
-    }
+/// Whether a span is the same as another, its resource and scope included.
+fn digest(span: &EncodedSpan) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&encode::traces_of_encoded(std::slice::from_ref(span)));
+    hasher.finish()
 }

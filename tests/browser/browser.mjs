@@ -30,6 +30,13 @@ export async function open(browser, url, { theme = 'light', forced = 'none', mot
   await page.evaluateOnNewDocument(() => {
     globalThis.longTasks = [];
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) globalThis.longTasks.push([Math.round(entry.startTime), Math.round(entry.duration)]); }).observe({ type: 'longtask', buffered: true });
+    // The rows in sight come with the page: when a frame has the first of them, whatever scripts draw later.
+    const rows = new MutationObserver(() => {
+      if (!document.querySelector('#rows .r')) return;
+      rows.disconnect();
+      requestAnimationFrame(() => setTimeout(() => performance.mark('first rows')));
+    });
+    rows.observe(document, { childList: true, subtree: true });
   });
   await page.goto(url, { waitUntil: 'load' });
   if (ready ?? url.includes('/runs/')) await page.waitForFunction(() => !document.getElementById('rows') || performance.getEntriesByName('usable').length > 0, { timeout: 60000 }).catch(() => faults.push('the outline was not drawn'));

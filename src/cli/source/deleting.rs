@@ -49,7 +49,7 @@ impl Where {
             // Without its own database: each server removes it from its own.
             Chosen::Bucket(url) => {
                 let options = OpenOptions {
-                    session_keys: vocabulary(self.semconv())?.session_keys(),
+                    session_keys: vocabulary(self.semconv())?.session_keys().to_vec(),
                     bucket: Some(BucketOptions::new(url).with_folder(&self.project.directory(Path::new("")))),
                     ..OpenOptions::new(Path::new(""))
                 };
@@ -72,7 +72,7 @@ impl Where {
             return Err(Failure::usage(format!("there is no store in {}", directory.display())));
         }
         let options = OpenOptions {
-            session_keys: vocabulary(self.semconv())?.session_keys(),
+            session_keys: vocabulary(self.semconv())?.session_keys().to_vec(),
             ..OpenOptions::new(&directory)
         };
         let opened = store::open(&options)?;

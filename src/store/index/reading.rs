@@ -110,8 +110,9 @@ impl Reading {
         {
             return Ok(Some(*id));
         }
-        // It was sorted in between, or there is no such trace. A single statement sees a consistent state.
-        query::id_of(&self.connection, trace_id)
+        // It was sorted in between, or there is no such trace: to look at all rows that are not sorted once more, as `id_of` does,
+        // would make each first look for a trace linear in them.
+        query::sorted_id(&self.connection, trace_id)
     }
 
     /// Looks at the rows that are new.
