@@ -122,27 +122,40 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         return Some(blocks.clone());
     }
     // LangGraph's Command: the model gets the last message of its update.
-    if map.contains_key("graph")
-        && let Some(Value::Array(list)) = map.get("update").and_then(|update| update.get("messages"))
+    if inner.contains_key("graph")
+        && let Some(Value::Array(list)) = inner.get("update").and_then(|update| update.get("messages"))
         && let Some(Value::Object(last)) = list.last()
     {
-        let mut inner = Unwrapped::default();
-        let content = object(last, &mut inner).filter(|_| inner.call_id.is_some())?;
-        facts.call_id = inner.call_id.or_else(|| facts.call_id.take());
-        facts.is_error |= inner.is_error;
+        let mut of_last = Unwrapped::default();
+        let content = object(last, &mut of_last)?;
+        let is_tool = last
+            .get("kwargs")
+            .unwrap_or(&Value::Null)
+            .get("type")
+            .is_some_and(|kind| kind == "tool");
+        if of_last.call_id.is_none() && !is_tool {
+            return None;
+        }
+        facts.call_id = of_last.call_id.or_else(|| facts.call_id.take());
+        facts.is_error |= of_last.is_error;
         return Some(content);
     }
-    if let Some(output @ Value::Object(wrapped)) = map.get("output")
-        && map.len() == 1
-        && (wrapped.contains_key("tool_call_id") || wrapped.contains_key("kwargs"))
+    // What LangChain's callbacks pass of a tool's end (OpenLLMetry, LangSmith), the callback's own arguments beside it.
+    let of_callback = map
+        .get("kwargs")
+        .is_none_or(|beside| ["color", "tags"].iter().any(|name| beside.get(*name).is_some()));
+    if let Some(output) = map.get("output")
+        && of_callback
+        && map.keys().all(|key| matches!(key.as_str(), "output" | "kwargs"))
     {
-        return Some(output.clone());
-    }
-    if let Some(output @ Value::String(text)) = map.get("output")
-        && map.len() == 1
-        && text.contains("tool_call_id=")
-    {
-        return Some(output.clone());
+        let is_message = match output {
+            Value::Object(message) => ["tool_call_id", "kwargs", "graph"].iter().any(|key| message.contains_key(*key)),
+            Value::String(text) => map.len() > 1 || text.contains("tool_call_id="),
+            _ => false,
+        };
+        if is_message {
+            return Some(output.clone());
+        }
     }
     // MCP CallToolResult.
     if let Some(content @ Value::Array(_)) = map.get("content")
@@ -223,6 +236,24 @@ mod tests {
         assert_eq!(unwrap(output).value, Value::from("18C"));
         let dump = serde_json::json!({"output": {"lc": 1, "type": "constructor", "id": ["ToolMessage"], "kwargs": {"content": "18C", "type": "tool", "name": "get_weather", "status": "success"}}});
         assert_eq!(unwrap(dump).value, Value::from("18C"));
+        let message = |status: &str| serde_json::json!({"lc": 1, "type": "constructor", "id": ["ToolMessage"], "kwargs": {"content": "18C", "type": "tool", "name": "get_weather", "tool_call_id": "c1", "status": status}});
+        let beside = serde_json::json!({"tags": ["seq:step:1"], "color": "green", "name": "get_weather"});
+        let ended = unwrap(serde_json::json!({"output": message("error"), "kwargs": beside}));
+        assert_eq!(
+            (ended.value, ended.call_id.as_deref(), ended.is_error),
+            (Value::from("18C"), Some("c1"), true)
+        );
+        let command = serde_json::json!({"graph": "__parent__", "update": {"messages": [message("success")]}, "goto": "bob"});
+        assert_eq!(
+            unwrap(serde_json::json!({"output": command, "kwargs": beside})).value,
+            Value::from("18C")
+        );
+        assert_eq!(
+            unwrap(serde_json::json!({"output": "18C", "kwargs": beside})).value,
+            Value::from("18C")
+        );
+        let own = serde_json::json!({"output": "18C", "kwargs": {"city": "Oslo"}});
+        assert_eq!(unwrap(own.clone()).value, own, "a tool's own words");
         let response = serde_json::json!({"id": "adk-1", "name": "get_time", "response": {"result": "12:00"}});
         let out = unwrap(response);
         assert_eq!(

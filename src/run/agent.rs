@@ -63,7 +63,12 @@ pub(super) fn info(
                 .filter(|step| step.operation.kind == Kind::Chain)
                 .map(|step| step.operation.name.clone())
         })
-        .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
+        // An agent without a name has not that of an agent that a tool of it started.
+        .or_else(|| {
+            let is_agent = root_step.is_some_and(|step| step.operation.kind == Kind::Agent);
+            let mut named = steps.iter().filter(|_| !is_agent);
+            named.find_map(|step| step.operation.agent.name.clone())
+        })
         .or_else(|| service.map(str::to_owned));
     let first = |of: fn(&Agent) -> &Option<String>| {
         let agents = || steps.iter().filter(|step| step.operation.kind == Kind::Agent);

@@ -30,6 +30,10 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             if is_silent && is_body && is_blank_response(output) {
                 *raw_response = std::mem::take(output).get().cloned();
             }
+            // Messages without words and calls: of a stream that failed, or of an answer that was filtered.
+            if is_silent && are_blank_messages(output) {
+                *output = Recorded::default();
+            }
             if input_messages.is_none() {
                 *input_messages = words(input, Direction::Input).map(Into::into);
             }
@@ -42,6 +46,14 @@ fn is_blank_response(recorded: &Recorded) -> bool {
         return false;
     };
     members.contains_key("choices") && messages::is_read(value, Direction::Output) && messages::read(value, Direction::Output).is_none()
+}
+
+fn are_blank_messages(recorded: &Recorded) -> bool {
+    let Some(value @ Value::Array(items)) = recorded.get() else {
+        return false;
+    };
+    let is_message = |item: &Value| item.get("role").is_some_and(Value::is_string);
+    !items.is_empty() && items.iter().all(is_message) && messages::read(value, Direction::Output).is_none()
 }
 
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.
@@ -80,6 +92,7 @@ mod tests {
                 json!({"generations": [[]], "llm_output": null, "run": null, "type": "LLMResult"}),
             ),
             call(5, json!({"id": "c", "object": "chat.completion", "model": "m", "choices": []})),
+            call(6, json!([{"role": "assistant", "parts": [], "finish_reason": "stop"}])),
         ]);
         give_to_calls(&mut nodes);
         let said = nodes
@@ -88,7 +101,9 @@ mod tests {
             .map(|node| Some(node.operation.output_messages.as_ref()?.first()?.content()));
         assert_eq!(
             said.collect::<Vec<_>>(),
-            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None, None, None]
+            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None, None, None, None]
         );
+        let blank = nodes.list.last().map(|node| node.operation.output.get().cloned());
+        assert_eq!(blank, Some(None), "messages without words are no output");
     }
 }

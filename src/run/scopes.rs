@@ -79,6 +79,14 @@ impl Scopes {
         for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {
             open(&mut list, nodes, (&owners, &checks, &around), &mut known, *owner);
         }
+        // A sub-agent without its own span has the name that its model calls have.
+        for (owner, node) in owners.iter().zip(&nodes.list) {
+            if let (Owner::Tool(_), Kind::Llm, Some(name)) = (owner, node.kind(), &node.operation.agent.name)
+                && let Some(opened) = known.get(owner).and_then(|scope| list.get_mut(*scope))
+            {
+                opened.agent.get_or_insert_with(|| name.clone());
+            }
+        }
         if list.is_empty() {
             list.push(DraftScope::default());
         }

@@ -129,7 +129,11 @@ impl Projects {
             store: Arc::clone(&store),
             recovery: recovery.clone(),
         }]));
-        let receiver = Receiver::new(Arc::<dyn Store>::clone(&store), config.vocabulary.session_keys().to_vec(), config.limits);
+        let receiver = Receiver::new(
+            Arc::<dyn Store>::clone(&store),
+            config.vocabulary.session_keys().to_vec(),
+            config.limits,
+        );
         let receiver = Arc::new(
             receiver
                 .with_cors(config.cors.clone())

@@ -192,7 +192,8 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
     (!message.is_blank()).then_some(message)
 }
 
-/// `gen_ai.response.text`, `.tool_calls` as one message. The text is a JSON list where the answer has several (Sentry).
+/// `gen_ai.response.text`, `.tool_calls` as one message. The text is a JSON list where the answer has several, and the JSON of the
+/// whole message where `LiteLLM` made it (Sentry).
 pub(super) fn response_members(group: Group<'_>) -> Option<Message> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
@@ -200,10 +201,22 @@ pub(super) fn response_members(group: Group<'_>) -> Option<Message> {
         ..Message::default()
     };
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)) {
+        if let Some(whole) = whole_message(&text) {
+            return Some(whole);
+        }
         message.parts.push(Part::Text(joined(&text).unwrap_or(text)));
     }
     message.tool_calls = get("tool_calls").map(|list| messages::calls(&list)).unwrap_or_default();
     (!message.is_blank()).then_some(message)
+}
+
+/// The first message of a JSON text that has one, or a list of one for each choice.
+fn whole_message(text: &str) -> Option<Message> {
+    let begins = text.starts_with('{') || text.starts_with("[{");
+    let value: Value = begins.then(|| serde_json::from_str(text).ok()).flatten()?;
+    let first = value.get(0).unwrap_or(&value).as_object()?;
+    let is_message = first.get("role").is_some_and(|role| role == "assistant") && first.contains_key("content");
+    is_message.then(|| messages::of_object(first).into_iter().next()).flatten()
 }
 
 /// The texts of a JSON list of nothing else, joined.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{calls, parts, python_repr};
+use super::{block, calls, parts, python_repr};
 use crate::dialect::mend;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role, ToolCall};
@@ -70,8 +70,11 @@ impl Builder {
                     self.message.role = Role::Assistant;
                     list.into_iter().for_each(|call| self.call(call));
                 }
-                None => match parts::printed_blocks(text) {
-                    Some(blocks) => parts::set_result(&mut self.message, &Value::Array(blocks)),
+                None => match parts::printed_blocks(text)
+                    .map(Value::Array)
+                    .or_else(|| parts::written_output(text))
+                {
+                    Some(output) => parts::set_result(&mut self.message, &output),
                     None => self.message.parts.push(Part::Text(text.to_owned())),
                 },
             }
@@ -92,7 +95,7 @@ impl Builder {
         if text.trim_start().starts_with('[')
             && let Some(Value::Array(items)) = mend::parse(text)
             && !items.is_empty()
-            && items.iter().all(parts::is_block)
+            && items.iter().all(block::is_block)
         {
             items.iter().for_each(|item| self.item(item));
             return;

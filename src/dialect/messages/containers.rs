@@ -7,7 +7,7 @@ use super::direction::Direction;
 use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
-use super::{calls, classes, envelope, parts, responses, server_tools};
+use super::{block, calls, classes, envelope, parts, responses, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::operation::{Message, Role};
@@ -185,7 +185,7 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                             out.push(message);
                         }
                     }
-                } else if parts::is_block(item) {
+                } else if block::is_block(item) {
                     let message = from_object(
                         &Map::from_iter([("content".to_owned(), Value::Array(vec![item.clone()]))]),
                         direction,
@@ -384,7 +384,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
-    if parts::is_block(&Value::Object(map.clone()))
+    if block::is_block(&Value::Object(map.clone()))
         || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
     {
         return from_object(

@@ -6,6 +6,7 @@
 
 mod answers;
 mod arguments;
+mod block;
 mod builder;
 mod calls;
 mod classes;
@@ -87,13 +88,13 @@ pub(crate) fn drop_printed_none(message: &mut Message) {
     }
 }
 
-/// Whether the only words of an assistant's message are what Python prints of none.
+/// Whether the only words of an assistant's message are what Python prints of none, or JSON of no words (OpenLLMetry's LangChain).
 pub(crate) fn says_printed_none(message: &Message) -> bool {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.trim()),
         _ => None,
     });
-    message.role == Role::Assistant && texts.next() == Some("None") && texts.next().is_none()
+    message.role == Role::Assistant && matches!(texts.next(), Some("None" | "\"\"")) && texts.next().is_none()
 }
 
 /// Whether a provider's body has calls of server tools.

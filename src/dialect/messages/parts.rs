@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value};
 
+use super::block::is_block;
 use super::media::media;
-use super::member::{first, has_any, text};
+use super::member::{first, text};
 use super::{calls, server_tools};
 use crate::dialect::{mend, python};
 use crate::operation::{Message, Part, Role, ToolCall};
@@ -34,56 +35,6 @@ const RESULT_WRAPPERS: [&str; 5] = [
     "tool_call_result",
 ];
 
-/// Members with the content of a block with a `type`.
-const CONTENT: [&str; 12] = [
-    "text",
-    "uri",
-    "file_id",
-    "content",
-    "thinking",
-    "data",
-    "id",
-    "image_url",
-    "source",
-    "name",
-    "signature",
-    "input_text",
-];
-/// A block without a `type` has one of these members and no other.
-const ALONE: [&str; 19] = [
-    "text",
-    "toolUse",
-    "toolResult",
-    "reasoningContent",
-    "functionCall",
-    "functionResponse",
-    "function_call",
-    "function_response",
-    "toolRequest",
-    "toolResponse",
-    "image",
-    "document",
-    "tool_call",
-    "tool_call_result",
-    "reasoning",
-    "executableCode",
-    "executable_code",
-    "codeExecutionResult",
-    "code_execution_result",
-];
-
-/// Whether a value has the shape of a content block.
-pub(super) fn is_block(value: &Value) -> bool {
-    let Value::Object(map) = value else { return false };
-    if map.contains_key("block_type") {
-        return true;
-    }
-    if map.get("type").is_some_and(Value::is_string) {
-        return has_any(map, &CONTENT);
-    }
-    map.len() == 1 && has_any(map, &ALONE)
-}
-
 /// Content blocks as Python prints a list of them, dictionaries or objects: `[{'type': 'text', ..}]`, `[TextContent(type='text', ..)]`.
 pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
     let begins = ["[{'type': '", "[TextContent(type='", "[TextBlock("];
@@ -95,6 +46,17 @@ pub(super) fn printed_blocks(text: &str) -> Option<Vec<Value>> {
         Some(Value::Array(items)) if !items.is_empty() && items.iter().all(is_block) => Some(items),
         _ => None,
     }
+}
+
+/// The AI SDK's `{type, value}` of a tool's result as JSON text (OpenInference's processor).
+pub(super) fn written_output(text: &str) -> Option<Value> {
+    let value: Value = text
+        .starts_with("{\"type\":\"")
+        .then(|| serde_json::from_str(text).ok())
+        .flatten()?;
+    let kind = value.get("type").and_then(Value::as_str);
+    let is_output = matches!(kind, Some("text" | "json" | "error-text" | "error-json" | "content")) && value.get("value").is_some();
+    (is_output && value.as_object().is_some_and(|members| members.len() == 2)).then_some(value)
 }
 
 /// Reads one block.
@@ -145,7 +107,18 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         .or_else(|| map.get("block_type"))
         .and_then(Value::as_str)
         .unwrap_or("");
+    if let Some(cited) = map.get("citationsContent") {
+        return cited_words(cited);
+    }
     match kind {
+        // Blocks of Bedrock that Strands gives OpenTelemetry's form: its member as the type, and the content.
+        "reasoningContent" => {
+            let content = map.get("content").cloned().unwrap_or_default();
+            read(&Value::Object(Map::from_iter([(kind.to_owned(), content)])))
+        }
+        "citationsContent" => map.get("content").map_or(Piece::Nothing, cited_words),
+        // Where a cache may end: nobody's words.
+        "cachePoint" => Piece::Nothing,
         "server_tool_call" => server_tools::part(map).map_or(Piece::Nothing, Piece::Call),
         "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
@@ -179,6 +152,17 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         "image_url" | "image" | "input_image" | "input_audio" | "output_audio" | "audio" | "video" | "document" | "file" | "input_file"
         | "blob" | "uri" | "image-data" | "media" => Piece::Part(media(kind, map).into()),
         _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
+    }
+}
+
+/// The words of Bedrock's `{content: [{text}, ..], citations}`, which are one text in pieces.
+fn cited_words(cited: &Value) -> Piece {
+    let pieces = cited.get("content").and_then(Value::as_array).into_iter().flatten();
+    let words: String = pieces.filter_map(|piece| piece.get("text").and_then(Value::as_str)).collect();
+    if words.is_empty() {
+        Piece::Part(Part::Other(cited.clone()))
+    } else {
+        Piece::Part(Part::Text(words))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse and CloudWatch, and a `ResourceSpans` alone. Log records stand beside the
+//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and LangSmith export, rows of ClickHouse, CloudWatch and Logfire, and a `ResourceSpans` alone. Log records stand beside the
 //! spans in some of these.
 
 mod flat;
@@ -26,8 +26,13 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
         return Some(request.clone());
     }
     // What an exporter to a file writes of metrics, between its spans: nothing is read of them.
-    if map.get("type").and_then(Value::as_str) == Some("metric") && map.contains_key("name") {
+    let of_type = |kind: &str| map.get("type").and_then(Value::as_str) == Some(kind);
+    if of_type("metric") && map.contains_key("name") {
         return Some(json!({"resourceMetrics": []}));
+    }
+    // What Logfire sends before and after its rows: their columns, and that there are no more.
+    if (of_type("schema") && map.contains_key("schema")) || (of_type("end") && map.len() == 1) {
+        return Some(json!({"resourceSpans": []}));
     }
     let read: Vec<Value> = if map.contains_key("observations") {
         langfuse::of_trace(value)?

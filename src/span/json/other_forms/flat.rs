@@ -1,5 +1,5 @@
-//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter and of CloudWatch's `aws/spans`,
-//! and what test suites and programs write of `ReadableSpan`s in their own way. Every field has the spelling of one of these.
+//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter, of CloudWatch's `aws/spans`
+//! and of Logfire's `records`, and what test suites and programs write of `ReadableSpan`s in their own way. Every field has the spelling of one of these.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,8 @@ const PARENT: [&str; 7] = [
     "ParentId",
 ];
 const NAME: [&str; 5] = ["name", "span_name", "spanName", "SpanName", "displayName"];
-const START: [&str; 7] = [
+const START: [&str; 8] = [
+    "start_timestamp",
     "start_time",
     "startTime",
     "startTimeUnixNano",
@@ -32,7 +33,14 @@ const START: [&str; 7] = [
     "Timestamp",
     "timestamp",
 ];
-const END: [&str; 5] = ["end_time", "endTime", "endTimeUnixNano", "end_time_unix_nano", "endTimeUnixMs"];
+const END: [&str; 6] = [
+    "end_timestamp",
+    "end_time",
+    "endTime",
+    "endTimeUnixNano",
+    "end_time_unix_nano",
+    "endTimeUnixMs",
+];
 /// In nanoseconds, or in ISO 8601.
 const DURATION: [&str; 7] = [
     "duration_ns",
@@ -45,15 +53,20 @@ const DURATION: [&str; 7] = [
 ];
 const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
 const ATTRIBUTES: [&str; 4] = ["attributes", "span_attributes", "spanAttributes", "SpanAttributes"];
-const RESOURCE: [&str; 3] = ["resource_attributes", "resourceAttributes", "ResourceAttributes"];
-const SCOPE_NAME: [&str; 2] = ["ScopeName", "scope_name"];
-const SCOPE_VERSION: [&str; 2] = ["ScopeVersion", "scope_version"];
-const EVENTS: [&str; 3] = ["events", "span_events", "Events"];
-const STATUS_CODE: [&str; 3] = ["status_code", "statusCode", "StatusCode"];
-const STATUS_MESSAGE: [&str; 3] = ["status_message", "statusMessage", "StatusMessage"];
+const RESOURCE: [&str; 4] = [
+    "resource_attributes",
+    "resourceAttributes",
+    "ResourceAttributes",
+    "otel_resource_attributes",
+];
+const SCOPE_NAME: [&str; 3] = ["ScopeName", "scope_name", "otel_scope_name"];
+const SCOPE_VERSION: [&str; 3] = ["ScopeVersion", "scope_version", "otel_scope_version"];
+const EVENTS: [&str; 4] = ["events", "span_events", "Events", "otel_events"];
+const STATUS_CODE: [&str; 4] = ["status_code", "statusCode", "StatusCode", "otel_status_code"];
+const STATUS_MESSAGE: [&str; 4] = ["status_message", "statusMessage", "StatusMessage", "otel_status_message"];
 
 /// All of these, and what is read beside them.
-const READ: [&[&str]; 13] = [
+const READ: [&[&str]; 15] = [
     &TRACE_ID,
     &SPAN_ID,
     &PARENT,
@@ -64,20 +77,18 @@ const READ: [&[&str]; 13] = [
     &KIND,
     &ATTRIBUTES,
     &RESOURCE,
+    &SCOPE_NAME,
+    &SCOPE_VERSION,
     &EVENTS,
     &STATUS_CODE,
     &STATUS_MESSAGE,
 ];
-const BESIDE: [&str; 12] = [
+const BESIDE: [&str; 8] = [
     "status",
     "scope",
     "instrumentation_scope",
     "instrumentationScope",
     "instrumentationLibrary",
-    "ScopeName",
-    "ScopeVersion",
-    "scope_name",
-    "scope_version",
     "resource",
     "ServiceName",
     "service_name",

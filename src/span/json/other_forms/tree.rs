@@ -1,11 +1,13 @@
 //! Lists of spans of one trace: spans within spans, as TRAIL and Patronus export them, maps of spans by their ids, as Genkit stores
-//! them, spans whose trace is named once, as AgentOps has it, and pages of the APIs of Traceloop and AgentCore.
+//! them, spans whose trace is named once, as AgentOps has it, and pages of the APIs of Traceloop, AgentCore and Logfire.
 
 use serde_json::{Map, Value};
 
 /// The spans, each with its trace and its parent; `None` where there is no list.
 pub(super) fn spans(whole: &Map<String, Value>) -> Option<Vec<Value>> {
-    let listed = ["spans", "root_spans", "sessionSpans"].iter().find_map(|name| whole.get(*name))?;
+    let listed = ["spans", "root_spans", "sessionSpans", "rows"]
+        .iter()
+        .find_map(|name| whole.get(*name))?;
     let list: Vec<&Value> = match listed {
         // A page of Traceloop's API.
         Value::Object(page) if page.get("data").is_some_and(Value::is_array) => {

@@ -1,0 +1,56 @@
+//! What a content block looks like.
+
+use serde_json::Value;
+
+use super::member::has_any;
+
+/// Members with the content of a block with a `type`.
+const CONTENT: [&str; 12] = [
+    "text",
+    "uri",
+    "file_id",
+    "content",
+    "thinking",
+    "data",
+    "id",
+    "image_url",
+    "source",
+    "name",
+    "signature",
+    "input_text",
+];
+/// A block without a `type` has one of these members and no other.
+const ALONE: [&str; 20] = [
+    "citationsContent",
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+    "toolRequest",
+    "toolResponse",
+    "image",
+    "document",
+    "tool_call",
+    "tool_call_result",
+    "reasoning",
+    "executableCode",
+    "executable_code",
+    "codeExecutionResult",
+    "code_execution_result",
+];
+
+/// Whether a value has the shape of a content block.
+pub(super) fn is_block(value: &Value) -> bool {
+    let Value::Object(map) = value else { return false };
+    if map.contains_key("block_type") {
+        return true;
+    }
+    if map.get("type").is_some_and(Value::is_string) {
+        return has_any(map, &CONTENT);
+    }
+    map.len() == 1 && has_any(map, &ALONE)
+}
