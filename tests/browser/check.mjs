@@ -1,4 +1,5 @@
 // The pages in a real browser: see README.md. usage: check.mjs PROGRAM [--large] [--shots FOLDER] [--only STEP]
+// [--phoenix PROGRAM]
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,10 +7,11 @@ import { parseArgs } from 'node:util';
 import { deadLetters, judge, keys, live, logIn, orphan } from './acts.mjs';
 import { start } from './browser.mjs';
 import { CASES, looks } from './looks.mjs';
+import { phoenix } from './phoenix.mjs';
 import { sendCase, serve } from './serving.mjs';
 import { outline, payload } from './sizes.mjs';
 
-const { values, positionals: [program] } = parseArgs({ allowPositionals: true, options: { large: { type: 'boolean' }, shots: { type: 'string' }, only: { type: 'string' } } });
+const { values, positionals: [program] } = parseArgs({ allowPositionals: true, options: { large: { type: 'boolean' }, shots: { type: 'string' }, only: { type: 'string' }, phoenix: { type: 'string' } } });
 const tests = join(dirname(fileURLToPath(import.meta.url)), '..'), faults = [];
 const fault = (text) => { faults.push(text); console.log(`  ${text}`); };
 if (values.shots) mkdirSync(values.shots, { recursive: true });
@@ -33,7 +35,10 @@ try {
   await step('judge', () => judge(browser, serving.api, fault));
   await step('log in', () => logIn(browser, program, fault));
   await step('dead letters', () => deadLetters(browser, program, fault));
-  for (const n of timed ? [10000, 100000, 1000000] : [2000]) await step(`outline of ${n}`, () => outline(browser, serving, n, { fault, timed }));
+  for (const n of timed ? [10000, 100000, 1000000] : [2000]) {
+    await step(`outline of ${n}`, () => outline(browser, serving, n, { fault, timed }));
+    if (values.phoenix && n <= 100000) await step(`outline of ${n} in Phoenix`, () => phoenix(browser, program, values.phoenix, n));
+  }
   await step('payload', () => payload(browser, serving, timed ? 50 : 4, { fault, timed }));
 } finally {
   await end(); await serving.stop();
