@@ -16,7 +16,7 @@ use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::operation::Kind;
 use spanbridge::run::{self, Run};
-use spanbridge::span::{LogRecord, Span};
+use spanbridge::span::{LogRecord, Span, UnixNanos};
 use support::{Case, Chance, cases, first_difference, on_all_cores};
 
 /// Everything that is written of these runs, by file name.
@@ -125,12 +125,26 @@ fn only_made_plain_spans_gives_no_document() {
     }
 }
 
-/// The same spans as they may arrive: each with a resource and a scope of its own, in any order, some more than once. Log records of
-/// one time stay in their order: nothing else tells which was first.
+/// The places in a new order, where those of one time stay in the old one: nothing else tells which of them was first.
+fn ties_kept<T: Clone, K: Ord>(items: &[(usize, T)], time: impl Fn(&T) -> K) -> Vec<T> {
+    let mut of_time: BTreeMap<K, Vec<&(usize, T)>> = BTreeMap::new();
+    for item in items {
+        of_time.entry(time(&item.1)).or_default().push(item);
+    }
+    for same in of_time.values_mut() {
+        // Taken from the end.
+        same.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    }
+    let next = |(_, item): &(usize, T)| of_time.get_mut(&time(item))?.pop().map(|(_, item)| item.clone());
+    items.iter().filter_map(next).collect()
+}
+
+/// The same spans as they may arrive: each with a resource and a scope of its own, in any order but that of the same times, some
+/// more than once.
 fn rearranged(case: &Case, chance: &mut Chance, repeat: bool) -> (Vec<Span>, Vec<LogRecord>) {
-    let mut spans = case.spans.clone();
+    let mut spans: Vec<(usize, Span)> = case.spans.iter().cloned().enumerate().collect();
     let mut logs: Vec<(usize, LogRecord)> = case.logs.iter().cloned().enumerate().collect();
-    for span in &mut spans {
+    for (_, span) in &mut spans {
         span.resource = Arc::new((*span.resource).clone());
         span.scope = Arc::new((*span.scope).clone());
     }
@@ -148,17 +162,11 @@ fn rearranged(case: &Case, chance: &mut Chance, repeat: bool) -> (Vec<Span>, Vec
     }
     chance.shuffle(&mut spans);
     chance.shuffle(&mut logs);
-    let mut of_time: BTreeMap<_, Vec<(usize, LogRecord)>> = BTreeMap::new();
-    for (at, record) in &logs {
-        of_time.entry(record.when()).or_default().push((*at, record.clone()));
-    }
-    for records in of_time.values_mut() {
-        // Taken from the end.
-        records.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    }
-    let next = |(_, record): &(usize, LogRecord)| of_time.get_mut(&record.when())?.pop().map(|(_, record)| record);
-    let logs = logs.iter().filter_map(next).collect();
-    (spans, logs)
+    (ties_kept(&spans, times), ties_kept(&logs, LogRecord::when))
+}
+
+fn times(span: &Span) -> (UnixNanos, UnixNanos) {
+    (span.start, span.end)
 }
 
 fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -> bool) {
@@ -166,8 +174,9 @@ fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -
     let wrong = on_all_cores(&cases(at_least, wanted), |case| {
         let mut wrong = Vec::new();
         let want = written(&sorted(case.runs(registry)), &case.options);
-        let mut backwards = case.spans.clone();
+        let mut backwards: Vec<(usize, Span)> = case.spans.iter().cloned().enumerate().collect();
         backwards.reverse();
+        let backwards = ties_kept(&backwards, times);
         let mut arrivals = vec![("backwards".to_owned(), backwards, case.logs.clone())];
         for round in 0..rounds {
             let mut chance = Chance::new(round + 1);

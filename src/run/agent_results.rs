@@ -24,7 +24,7 @@ pub(super) fn give_to_tools(nodes: &mut Nodes) {
     let has_results = |id: NodeId| results.get(id).is_some_and(|results| !results.is_empty());
     let agents = tree::nearest_above(nodes.list.len(), |id| nodes.parent(id), has_results);
     let mut tools = nodes.of_kind(Kind::Tool);
-    tools.sort_by_key(|id| nodes.get(*id).map(|node| (node.end_or_start(), node.span_id)));
+    tools.sort_by_key(|id| nodes.get(*id).map(|node| node.end_or_start()));
     let mut waiting: HashMap<(NodeId, String), VecDeque<NodeId>> = HashMap::new();
     for id in tools {
         if let (Some(agent), Some(name)) = (agents.known(id), nodes.get(id).and_then(tool_name)) {

@@ -17,7 +17,7 @@ use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
 ///
-/// Any order, batching or repetition of the same spans gives the same runs.
+/// Any order, batching or repetition of the same spans gives the same runs; only spans of exactly one time stay as they came.
 #[must_use]
 pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
     let mut traces = ByTrace::new();

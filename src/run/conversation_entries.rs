@@ -195,8 +195,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     let call_id = call_id(draft, steps);
     let mut tools = steps_of(&draft.tools, steps);
     tools.extend(steps.of_call.get(&call));
-    let by_start = |id: &StepId| steps.list.get(*id).map(|step| (step.started_at, step.id.as_str()));
-    tools.sort_by(|one, other| by_start(one).cmp(&by_start(other)));
+    tools.sort_by_key(|id| (steps.list.get(*id).map(|step| step.started_at), *id));
     let mut out: Vec<Entry> = tools
         .iter()
         .enumerate()
@@ -260,7 +259,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
     if tools.is_empty() {
         return;
     }
-    tools.sort_by_key(|(_, step, span)| (step.started_at, *span));
+    tools.sort_by_key(|(id, step, _)| (step.started_at, *id));
     let turn_of = |entry: &Entry| entry.step.filter(|_| matches!(entry.kind, EntryKind::Turn(_)));
     let placed = entries.iter().enumerate();
     let last_turns: HashMap<StepId, usize> = placed.filter_map(|(place, entry)| Some((turn_of(entry)?, place))).collect();

@@ -1,5 +1,5 @@
 //! Stage "causal order": takes the steps in the order in which they were made, gives them by start in nanoseconds, then end, the
-//! call's place in the model's output and id. A parent comes before its children, and a tool before the model call that read its
+//! call's place in the model's output and the order in which the spans came. A parent comes before its children, and a tool before the model call that read its
 //! result: a clock of milliseconds gives several steps one start.
 //!
 //! It comes when no step will be added, and before anything names steps for good: from here on a [`StepId`] is that of the run.
@@ -76,7 +76,7 @@ fn order(steps: &DraftSteps) -> Vec<StepId> {
         let step = list.get(id)?;
         let end = step.dispatched_by.and_then(|by| ends.get(&(by, step.started_at)).copied());
         let end = end.unwrap_or_else(|| step.end_or_start());
-        Some((step.started_at, end, step.call_index.unwrap_or(0), step.id.as_str()))
+        Some((step.started_at, end, step.call_index.unwrap_or(0)))
     };
     let proofs = proofs(steps);
     let mut behind: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), list.len());

@@ -330,8 +330,7 @@ fn turns(scopes: &Scopes, steps: &mut DraftSteps) {
         .filter(|(_, step)| step.operation.kind == Kind::Llm)
         .map(|(id, _)| id)
         .collect();
-    let by_start = |id: &StepId| steps.list.get(*id).map(|step| (step.started_at, step.id.as_str()));
-    calls.sort_by(|one, other| by_start(one).cmp(&by_start(other)));
+    calls.sort_by_key(|id| (steps.list.get(*id).map(|step| step.started_at), *id));
     let mut counts: HashMap<ScopeId, u32> = HashMap::default();
     for id in calls {
         if let Some(step) = steps.list.get_mut(id) {

@@ -113,7 +113,7 @@ fn report(trace: &mut Trace, place: usize, parent: Option<usize>) {
 /// Puts spans that were moved where their new starts have them, and rewrites what names them.
 fn in_order(trace: &mut Trace) {
     let mut order: Vec<usize> = (0..trace.spans.len()).collect();
-    order.sort_by_key(|place| trace.spans.get(*place).map(|span| (span.start, span.span_id)));
+    order.sort_by_key(|place| trace.spans.get(*place).map(|span| (span.start, span.end)));
     let mut new_places = vec![0; order.len()];
     for (new, old) in order.iter().enumerate() {
         if let Some(slot) = new_places.get_mut(*old) {

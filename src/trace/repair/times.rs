@@ -75,7 +75,7 @@ fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
     }
     let first = known.first().map(|(start, _)| *start);
     // Of two that have none, the one that ends first comes first.
-    lacking.sort_by_key(|place| trace.spans.get(*place).map(|span| (span.end, span.span_id)));
+    lacking.sort_by_key(|place| trace.spans.get(*place).map(|span| span.end));
     for place in lacking {
         let above = trace.spans.get(place).and_then(parent_of).and_then(|above| trace.spans.get(above));
         let above = above.filter(|above| !lacks_start(above)).map(|above| above.start);

@@ -14,8 +14,9 @@ use spanbridge::web::listing::Summary;
 pub fn check(spans: &[Span], logs: &[LogRecord], options: &Options) {
     let first = written(spans.to_vec(), logs.to_vec(), options);
     let (mut spans, mut logs) = (spans.to_vec(), logs.to_vec());
-    spans.reverse();
-    logs.reverse();
+    // Those of one time stay as they came: nothing else tells which of them was first.
+    spans.sort_by_key(|span| std::cmp::Reverse((span.start, span.end)));
+    logs.sort_by_key(|record| std::cmp::Reverse(record.when()));
     // Repeated spans are the same spans.
     spans.extend(spans.first().cloned());
     logs.extend(logs.first().cloned());
