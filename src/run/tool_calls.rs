@@ -6,11 +6,12 @@
 //!
 //! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal
 //! arguments before unknown ones and these before others; then the time; then the conversations around and below. Results without an id
-//! are last: they go to the calls that have none.
+//! come late: they go to the calls that have none. Last is what only an agent's own span has.
 
 mod by_id;
 mod by_order;
 mod by_time;
+mod of_agents;
 mod other_scopes;
 mod unmatched;
 
@@ -104,6 +105,7 @@ pub(super) fn join(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut Conve
     for (conversation, tools) in conversations.iter_mut().zip(unasked.of_conversation.iter()) {
         by_order::give_results(nodes, conversation, tools);
     }
+    of_agents::give_results(nodes, conversations);
     conversation::report_stray_results(nodes, conversations);
     for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
         name_call(nodes, call);
