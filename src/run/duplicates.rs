@@ -7,6 +7,7 @@
 //! The order within: details first, so that a call's model and usage are known when calls are compared; wrappers before
 //! siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
 
+mod blocks;
 mod details;
 mod estimates;
 mod merge;
@@ -32,6 +33,7 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         helpers,
         calls_under_calls,
         same_response,
+        blocks::join,
         answered_later,
         enclosed_siblings,
         same_answer::merge_all,

@@ -117,3 +117,33 @@ fn a_search_in_a_search_that_found_the_same_is_one() {
     assert_eq!(of(&["b"]), 2, "it found something else");
     assert_eq!(of(&["a", "a"]), 3, "a search of several parts");
 }
+
+#[test]
+fn blocks_of_one_response_are_one_call() {
+    let made = |usage: (u64, u64), ids: (&str, &str)| {
+        let mut readings = Readings::default();
+        let parent = readings.add(reading(9, Kind::Agent, 0..99), None);
+        let mut words = call(1, 0..10, Some("Looking."));
+        let mut asking = call(2, 11..20, None);
+        asking.operation.output_messages = Some(vec![Message {
+            tool_calls: vec![crate::operation::ToolCall {
+                name: "look".to_owned(),
+                ..Default::default()
+            }],
+            ..Message::text(crate::operation::Role::Assistant, "")
+        }]);
+        (words.operation.usage.output, asking.operation.usage.output) = (Some(usage.0), Some(usage.1));
+        (words.operation.response_id, asking.operation.response_id) = (Some(ids.0.to_owned()), Some(ids.1.to_owned()));
+        let _ = readings.add(words, Some(parent));
+        let _ = readings.add(asking, Some(parent));
+        let nodes = merge_all(readings);
+        let calls = nodes.list.iter().filter(|node| node.kind() == Kind::Llm);
+        let said = calls.flat_map(|node| node.operation.output_messages.iter().flatten());
+        said.map(|message| (message.joined_text().trim().to_owned(), message.tool_calls.len()))
+            .collect::<Vec<_>>()
+    };
+    let one = [("Looking.".to_owned(), 1)];
+    assert_eq!(made((30, 30), ("msg", "msg")), one);
+    assert_eq!(made((30, 31), ("msg", "msg")).len(), 2, "each has its own count");
+    assert_eq!(made((30, 30), ("msg", "msg2")).len(), 2, "another response");
+}
