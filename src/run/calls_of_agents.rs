@@ -31,7 +31,7 @@ use crate::trace::Finding;
 
 /// Adds the calls, and gives calls without content what only their agent has.
 pub(super) fn add(nodes: &mut Nodes) {
-    elsewhere::give_names(nodes);
+    elsewhere::give_definitions(nodes);
     elsewhere::give_results(nodes);
     let known = Described::of(nodes);
     known.no_agents(nodes);

@@ -31,8 +31,9 @@ impl OperationBuilder<'_> {
         self.finish_server_tool_calls();
         self.finish_arguments();
         let operation = &mut self.operation;
-        // A prompt alone is what the model was given, or what an agent gives its models.
-        let takes_prompt = operation.input_messages.is_some() || matches!(operation.kind, Kind::Llm | Kind::Agent | Kind::Chain);
+        // A prompt alone is what the model was given, or what an agent, also one that is created, gives its models.
+        let takes_prompt =
+            operation.input_messages.is_some() || matches!(operation.kind, Kind::Llm | Kind::Agent | Kind::AgentCreate | Kind::Chain);
         if let Some(system) = self.system.filter(|_| takes_prompt) {
             let list = operation.input_messages.get_or_insert_default();
             let is_prompt = |message: &Message| matches!(message.role, Role::System | Role::Developer);

@@ -1,31 +1,49 @@
-//! What belongs to an agent and is on spans of other work: the name that it was created with, and results that were handed in by a request
+//! What belongs to an agent and is on spans of other work: the name and the instructions that it was created with, and results that were handed in by a request
 //! of their own (Azure's agents).
 
+use super::prompts::is_prompt;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 
-/// An agent's name, from the span that created it, where the agent's own spans have only its id. Of two creations with one id, the later
-/// one counts.
-pub(super) fn give_names(nodes: &mut Nodes) {
-    let mut names: HashMap<String, String> = HashMap::default();
+/// How an agent was created.
+struct Created {
+    name: Option<String>,
+    prompts: Vec<Message>,
+}
+
+/// An agent's name and its instructions, from the span that created it, where the agent's own spans have only its id. Of two creations
+/// with one id, the later one counts.
+pub(super) fn give_definitions(nodes: &mut Nodes) {
+    let mut known: HashMap<String, Created> = HashMap::default();
     for id in nodes.of_kind(Kind::AgentCreate) {
-        let agent = nodes.get(id).map(|node| &node.operation.agent);
-        if let Some((id, name)) = agent.and_then(|agent| agent.id.clone().zip(agent.name.clone())) {
-            let _ = names.insert(id, name);
-        }
+        let Some(operation) = nodes.get(id).map(|node| &node.operation) else {
+            continue;
+        };
+        let Some(id) = operation.agent.id.clone() else { continue };
+        let list = operation.input_messages.as_deref().unwrap_or_default();
+        let created = Created {
+            name: operation.agent.name.clone(),
+            prompts: list.iter().take_while(|message| is_prompt(message)).cloned().collect(),
+        };
+        let _ = known.insert(id, created);
     }
-    if names.is_empty() {
+    if known.is_empty() {
         return;
     }
     for id in nodes.of_kind(Kind::Agent) {
         let Some(node) = nodes.get_mut(id) else { continue };
-        let agent = &mut node.operation.agent;
-        if let Some(name) = agent.id.as_ref().and_then(|id| names.get(id))
-            && (agent.name.is_none() || agent.name == agent.id)
-        {
-            agent.name = Some(name.clone());
+        let operation = &mut node.operation;
+        let Some(created) = operation.agent.id.as_ref().and_then(|id| known.get(id)) else {
+            continue;
+        };
+        if operation.agent.name.is_none() || operation.agent.name == operation.agent.id {
+            operation.agent.name = created.name.clone().or(operation.agent.name.take());
+        }
+        let heard = operation.input_messages.as_deref().unwrap_or_default();
+        if !created.prompts.is_empty() && !heard.iter().any(is_prompt) {
+            operation.input_messages = Some(created.prompts.iter().chain(heard).cloned().collect::<Vec<_>>().into());
         }
     }
 }
@@ -124,20 +142,23 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_the_name_that_it_was_created_with() {
+    fn an_agent_has_the_name_and_the_instructions_that_it_was_created_with() {
         let named = |mut node: crate::run::node::Node, name: Option<&str>| {
             node.operation.agent.id = Some("a1".to_owned());
             node.operation.agent.name = name.map(str::to_owned);
             node
         };
-        let create = named(reading(1, Kind::AgentCreate, 0..1), Some("helper"));
+        let mut create = named(reading(1, Kind::AgentCreate, 0..1), Some("helper"));
+        create.operation.input_messages = Some(vec![Message::text(Role::System, "Help.")].into());
         let [unnamed, by_id, own] = [None, Some("a1"), Some("own")].map(|name| (named(reading(2, Kind::Agent, 2..9), name), None));
         let mut made = nodes([(create, None), unnamed, by_id, own]);
-        give_names(&mut made);
+        give_definitions(&mut made);
         let names = [1, 2, 3].map(|at| made.get(NodeId::new(at)).and_then(|node| node.operation.agent.name.clone()));
         assert_eq!(
             names.each_ref().map(Option::as_deref),
             [Some("helper"), Some("helper"), Some("own")]
         );
+        let heard = made.get(NodeId::new(1)).and_then(|node| node.operation.input_messages.clone());
+        assert_eq!(heard.as_deref(), Some(&[Message::text(Role::System, "Help.")][..]));
     }
 }

@@ -119,7 +119,13 @@ fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
         let Some(used) = tool.operation.tool.as_deref() else { continue };
         let (call, result) = call_and_result(used);
         asking.tool_calls.push(call);
-        results.extend(result);
+        // Without a result between them, the call and the answer would be choices of one turn.
+        results.push(result.unwrap_or_else(|| Message {
+            role: Role::Tool,
+            name: used.name.clone().filter(|_| used.call_id.is_none()),
+            tool_call_id: used.call_id.clone(),
+            ..Message::default()
+        }));
         spans.push(tool.span_id);
     }
     results.insert(0, asking);

@@ -56,7 +56,11 @@ fn give_prompts(nodes: &mut Nodes) {
             continue;
         };
         let heard = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref());
-        let first = first_calls.entry(agent).or_insert_with(|| heard.is_some().then_some(call));
+        // The agent's span describes it, so that its words are known.
+        let is_turn = nodes.get(call).is_some_and(|node| node.agent_turn.is_some());
+        let first = first_calls
+            .entry(agent)
+            .or_insert_with(|| (heard.is_some() || is_turn).then_some(call));
         if heard.is_some_and(|list| list.first().is_some_and(is_prompt)) {
             *first = None;
         }
