@@ -5,6 +5,7 @@ use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "openlit", key: "gen_ai.prompt", prefix: false, location: Location::Event("gen_ai.content.prompt"), field: Field::InputMessages, codec: Codec::RoleLines, rank: 1730, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[("telemetry.sdk.name", "openlit")] }, paths: &[], values: &[] },
+    Rule { dialect: "openlit", key: "gen_ai.prompt", prefix: false, location: Location::Event("gen_ai.content.prompt"), field: Field::InputMessages, codec: Codec::RoleLines, rank: 1730, when: Condition { scope: &["openlit.otel.tracing"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "openlit", key: "gen_ai.workflow.input", prefix: false, location: Location::Span, field: Field::Input, codec: Codec::Json, rank: 3731, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Agent, Kind::Chain], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "openlit", key: "gen_ai.workflow.output", prefix: false, location: Location::Span, field: Field::Output, codec: Codec::Json, rank: 3731, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Agent, Kind::Chain], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "openlit", key: "gen_ai.workflow.type", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2730, when: Condition::ALWAYS, paths: &[], values: &[] },
