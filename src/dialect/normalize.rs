@@ -58,7 +58,9 @@ pub(super) fn finish_reason(word: &str) -> Option<String> {
     let last = lower.rsplit('.').next().unwrap_or(&lower);
     Some(match last {
         "" | "unknown" | "none" | "null" => return None,
-        "tool_calls" | "tool-calls" | "tool_use" | "tool_call" | "function_call" | "tool_execution" | "tooluse" => "tool_call".to_owned(),
+        "tool_calls" | "tool-calls" | "tool_use" | "tool_call" | "function_call" | "tool_execution" | "tooluse" | "toolcalls" => {
+            "tool_call".to_owned()
+        }
         "end_turn" | "stop" | "stop_sequence" | "completed" => "stop".to_owned(),
         "max_tokens" | "length" | "max_output_tokens" => "length".to_owned(),
         "content_filter" | "content-filter" | "safety" | "refusal" => "content_filter".to_owned(),

@@ -15,11 +15,11 @@ const NAMES: &[&str] = &["name", "toolName", "tool_name", "tool.name", "tool_fun
 const BARE_ARGUMENTS: &[&str] = &["tool_arguments", "tool_args", "tool.args", "tool_input"];
 
 /// Whether an object without a role or a type is a call by its members: `{tool_id, tool_name, tool_arguments}` (Monocle),
-/// `{tool.name, tool.args}` (any-agent).
+/// `{tool.name, tool.args}` (any-agent), `{toolCallId, toolName, input}` (the output of Vercel's calls in exports of Langfuse).
 pub(super) fn is_bare(map: &Map<String, Value>) -> bool {
-    has_any(map, &["tool_name", "tool.name", "tool_function"])
-        && has_any(map, BARE_ARGUMENTS)
-        && !has_any(map, &["role", "type", "content", "result", "tool_output", "tool_result"])
+    let is_named = has_any(map, &["tool_name", "tool.name", "tool_function"]) && has_any(map, BARE_ARGUMENTS);
+    let is_vercels = map.contains_key("toolCallId") && map.contains_key("toolName") && has_any(map, &["input", "args"]);
+    (is_named || is_vercels) && !has_any(map, &["role", "type", "content", "result", "output", "tool_output", "tool_result"])
 }
 
 /// Whether an object is the result of a call by its members: `{call_id, output}` (Monocle).
@@ -138,4 +138,61 @@ fn id(map: &Map<String, Value>) -> Option<String> {
 fn arguments_of(map: &Map<String, Value>) -> Option<&Value> {
     let more = ["arguments", "args", "input", "tool_kwargs", "parameters"];
     first(map, &more, |_| true).or_else(|| first(map, BARE_ARGUMENTS, |_| true))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::dialect::messages::{Direction, read};
+    use crate::operation::Role;
+
+    /// The role, the words and the tools of each message.
+    fn said(value: &serde_json::Value, direction: Direction) -> Vec<(Role, String, Vec<String>)> {
+        let messages = read(value, direction).unwrap_or_default();
+        let tools = |message: &crate::operation::Message| message.tool_calls.iter().map(|call| call.name.clone()).collect();
+        messages
+            .iter()
+            .map(|message| (message.role.clone(), message.content(), tools(message)))
+            .collect()
+    }
+
+    #[test]
+    fn calls_alone_are_what_a_model_said() {
+        let call = json!([{"toolCallId": "c1", "toolName": "weather", "input": "{\"city\": \"Oslo\"}"}]);
+        let asked = [(Role::Assistant, String::new(), vec!["weather".to_owned()])];
+        assert_eq!(said(&call, Direction::Output), asked);
+        let result = json!([{"toolCallId": "c1", "toolName": "weather", "input": {}, "output": "3C"}]);
+        assert_ne!(said(&result, Direction::Output), asked);
+    }
+
+    #[test]
+    fn a_candidate_has_its_content_or_a_message() {
+        let answer =
+            json!({"candidates": [{"index": 0, "finishReason": "stop", "message": {"role": "model", "content": [{"text": "Done"}]}}]});
+        assert_eq!(
+            said(&answer, Direction::Output),
+            [(Role::Assistant, "Done".to_owned(), Vec::<String>::new())]
+        );
+    }
+
+    #[test]
+    fn an_event_in_a_list_is_its_body() {
+        let asked = json!([{"role": "system", "gen_ai.event.content": "{\"content\": \"Be brief\"}", "gen_ai.system": "openai"},
+            {"role": "user", "gen_ai.event.content": "{\"role\": \"user\", \"content\": \"Weather?\", \"tool_calls\": []}"}]);
+        assert_eq!(
+            said(&asked, Direction::Input),
+            [
+                (Role::System, "Be brief".to_owned(), vec![]),
+                (Role::User, "Weather?".to_owned(), vec![])
+            ]
+        );
+        let body = json!({"index": 0, "message": {"role": "Assistant", "content": null, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]}, "finish_reason": "ToolCalls"});
+        let answer = json!([{"role": "assistant", "gen_ai.event.content": body.to_string()}]);
+        assert_eq!(
+            said(&answer, Direction::Output),
+            [(Role::Assistant, String::new(), vec!["weather".to_owned()])]
+        );
+    }
 }

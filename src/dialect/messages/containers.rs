@@ -227,8 +227,16 @@ fn pair_of_role(items: &[Value]) -> Option<Message> {
     Some(Message::text(role, words.as_str()))
 }
 
-/// A message that is its role's only member, or a call alone, in its own JSON text (Monocle).
+/// A message that is its role's only member, or a call alone, in its own JSON text (Monocle). An event's body, in JSON beside what
+/// else the event has (Semantic Kernel through Langfuse).
 fn open_alone(item: &Value) -> Option<Value> {
+    if let Some(body) = item.get("gen_ai.event.content").and_then(Value::as_str) {
+        let mut body: Map<String, Value> = serde_json::from_str(body).ok()?;
+        if !body.contains_key("role") && !body.contains_key("message") {
+            let _ = body.insert("role".to_owned(), item.get("role")?.clone());
+        }
+        return Some(Value::Object(body));
+    }
     let text = item.as_str().filter(|text| text.starts_with('{'))?;
     let opened: Value = serde_json::from_str(text).ok()?;
     let is_alone = opened
@@ -308,7 +316,11 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
             let candidate = candidate.as_object()?;
-            let mut messages = any(candidate.get("content")?, context.output())?;
+            // Gemini's, or Genkit's before it had one message.
+            let mut messages = match candidate.get("content") {
+                Some(content) => any(content, context.output())?,
+                None => list(std::slice::from_ref(candidate.get("message")?), context.output())?,
+            };
             if let (Some(last), Some(reason)) = (messages.last_mut(), text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
