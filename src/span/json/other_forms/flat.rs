@@ -199,12 +199,29 @@ pub(super) fn attributes(value: Option<&Value>) -> Vec<Value> {
             flatten("", map, &mut out);
             out
         }
+        Some(Value::Object(map)) if map.get("entity").is_some_and(is_entities) => {
+            let (entities, rest): (Map<_, _>, Map<_, _>) = map.clone().into_iter().partition(|(key, _)| key == "entity");
+            let mut out = pairs(Some(&Value::Object(rest)));
+            let listed = entities.values().flat_map(|list| list.as_array().into_iter().flatten());
+            for (place, entity) in listed.enumerate() {
+                if let Value::Object(entity) = entity {
+                    flatten(&format!("entity.{}", place + 1), entity, &mut out);
+                }
+            }
+            out
+        }
         Some(text @ Value::String(json)) => match serde_json::from_str::<Value>(json) {
             Ok(map @ Value::Object(_)) => pairs(Some(&map)),
             _ => pairs(Some(&json!({ "attributes": text }))),
         },
         other => pairs(other),
     }
+}
+
+/// Whether these are the numbered entities of Monocle's spans (`entity.1.name`), which Okahu's exports have as a list.
+fn is_entities(value: &Value) -> bool {
+    let is_entity = |entity: &Value| entity.get("type").is_some_and(Value::is_string);
+    value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_entity))
 }
 
 /// Whether attributes are in one another by the parts of their keys.
