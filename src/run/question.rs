@@ -3,6 +3,7 @@
 //! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
 mod about_talk;
+mod closing;
 mod own_words;
 
 use std::borrow::Cow;
@@ -115,25 +116,15 @@ fn outer_question(steps: &IdVec<StepId, Step>, root: Option<StepId>) -> Option<U
     })
 }
 
-/// The last turn of a model call outside of all agents whose words the span around all of them gives as the answer: a writer
-/// that puts the agents' work together.
+/// The last turn of a model call outside of all agents that puts their work together.
 fn closing<'a>(
     steps: &IdVec<StepId, Step>,
     scopes: &'a IdVec<ScopeId, Scope>,
     root: Option<StepId>,
 ) -> Option<(UnixNanos, StepId, &'a Message)> {
     let top = std::iter::successors(root, |at| steps.get(*at)?.parent).last()?;
-    let output = words_of(steps.get(top).filter(|_| Some(top) != root)?, Direction::Output)?;
-    let outside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
-    let last = outside.filter_map(|scope| {
-        scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
-            EntryKind::Turn(message) => Some((entry.at, entry.step?, message)),
-            _ => None,
-        })
-    });
-    let has_it = |message: &Message| message.has_words() && output.as_str().is_some_and(|output| output.trim() == message.content().trim());
-    last.filter(|(.., message)| has_it(message))
-        .max_by_key(|(at, step, _)| (*at, *step))
+    let around = steps.get(top).filter(|_| Some(top) != root)?;
+    closing::last(scopes, words_of(around, Direction::Output).as_ref())
 }
 
 /// The task in words, if a span has it.

@@ -128,11 +128,17 @@ struct Conversation<'a> {
 
 /// Per top-level conversation the users' words in this run: in the conversation with the question what came after
 /// it and pictures without words that came with it, in any other what came after the history that its first model call
-/// brought along.
+/// brought along. An agent that was handed the question on hears no more of people, nor does the model whose call repeats what only
+/// the agent's span asks.
 fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
     let mut question = run.question.as_ref().filter(|utterance| utterance.in_conversation);
     let mut out = Vec::new();
+    let asked = run.question.as_ref();
+    let words = asked.and_then(|utterance| utterance.content.as_str()).map(str::trim);
+    let asked_of = asked.and_then(|utterance| agent_of(run, utterance.step));
     for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.is_auxiliary) {
+        let is_of_another = asked_of.is_some() && scope.step.is_some() && scope.step != asked_of;
+        let is_handed_on = is_of_another || asked.is_some_and(|utterance| !utterance.in_conversation);
         let user = |entry: &'_ Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
         let history = scope
             .conversation
@@ -146,9 +152,12 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
         let found = question.and_then(|utterance| position(&scope.conversation, utterance.content.as_str()?.trim()));
         let mut messages: Vec<&Entry> = Vec::new();
         let mut matches = None;
+        let mut is_first = true;
         for (at, entry) in scope.conversation.iter().enumerate().filter(|(_, entry)| user(entry)) {
             let EntryKind::Message(message) = &entry.kind else { continue };
+            let opens = std::mem::take(&mut is_first);
             match found {
+                None if opens && is_handed_on && !message.has_media() && words == Some(content::content(message).trim()) => {}
                 Some(found) if at == found => matches = Some(message),
                 Some(found) if at < found && (at < history || message.has_words()) => {}
                 None if at < history => {}
@@ -164,6 +173,11 @@ fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
         });
     }
     out
+}
+
+/// The agent in whose scope a step is.
+fn agent_of(run: &Run, step: StepId) -> Option<StepId> {
+    run.scopes.get(run.steps.get(step)?.scope)?.step
 }
 
 /// The user message that is the question, else the first that contains it.

@@ -1,0 +1,46 @@
+//! The model call outside of all agents that puts their work together.
+
+use serde_json::Value;
+
+use crate::operation::{Message, Role};
+use crate::run::id::{IdVec, ScopeId, StepId};
+use crate::run::model::{Entry, EntryKind, Scope};
+use crate::span::UnixNanos;
+
+/// The last turn outside of all agents whose words the span around all of them gives as the answer. Where that span has no answer, the
+/// last that was asked with what several agents said (Microsoft's agent framework: an executor behind a fan-out).
+pub(super) fn last<'a>(scopes: &'a IdVec<ScopeId, Scope>, answer: Option<&Value>) -> Option<(UnixNanos, StepId, &'a Message)> {
+    let has_it = |message: &Message, answer: &Value| answer.as_str().is_some_and(|answer| answer.trim() == message.content().trim());
+    let closes = |message: &Message, scope| answer.map_or_else(|| gathers(scopes, scope), |answer| has_it(message, answer));
+    let outside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
+    let turns = outside.filter_map(|scope| {
+        scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
+            EntryKind::Turn(message) => Some((entry.at, entry.step?, message, scope)),
+            _ => None,
+        })
+    });
+    turns
+        .filter(|(.., message, scope)| message.has_words() && closes(message, *scope))
+        .map(|(at, step, message, _)| (at, step, message))
+        .max_by_key(|(at, step, _)| (*at, *step))
+}
+
+/// So many agents are looked for in what a call was asked.
+const GATHERED: usize = 16;
+
+/// Whether a call was asked with the last words of at least two agents.
+fn gathers(scopes: &IdVec<ScopeId, Scope>, call: &Scope) -> bool {
+    let of_user = |entry: &Entry| match &entry.kind {
+        EntryKind::Message(message) if message.role == Role::User => Some(message.content()),
+        _ => None,
+    };
+    let heard: Vec<String> = call.conversation.iter().filter_map(of_user).collect();
+    let of_agents = scopes.iter().filter(|scope| scope.step.is_some() && scope.called_by.is_none());
+    let said = of_agents.take(GATHERED).filter_map(|scope| {
+        scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
+            EntryKind::Turn(message) => Some(message.content()).filter(|words| !words.trim().is_empty()),
+            _ => None,
+        })
+    });
+    said.filter(|words| heard.iter().any(|heard| heard.contains(words.trim()))).count() > 1
+}
