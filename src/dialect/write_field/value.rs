@@ -12,7 +12,7 @@ use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, crew_calls, normalize, providers, result};
 use crate::operation::{Kind, Search, ToolUse};
-use crate::span::{SpanId, UnixNanos};
+use crate::span::{AnyValue, LOGS_SCOPE, SESSION_SCOPE, SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
     /// Writes a value into the rule's field; whether it was of use.
@@ -79,7 +79,7 @@ impl OperationBuilder<'_> {
             Field::ToolParameters => normalize::is_schema(value) && set(&mut self.tool().parameters, std::mem::take(value)),
             Field::ToolCallId => self.tool().call_id.is_some() || text(&mut self.tool().call_id, value),
             Field::ToolArguments => self.tool_arguments(value),
-            Field::ToolResult => self.tool_result(value),
+            Field::ToolResult => self.tool_result(raw, value),
             Field::ToolResultOfChild => self.child_result(value),
             Field::SearchQuery => {
                 let query = ["str_or_query_bundle", "query", "query_str", "input"]
@@ -201,8 +201,14 @@ impl OperationBuilder<'_> {
         set(&mut tool.arguments, arguments)
     }
 
-    fn tool_result(&mut self, value: &mut Value) -> bool {
-        let out = result::unwrap(std::mem::take(value));
+    fn tool_result(&mut self, raw: &Raw<'_>, value: &mut Value) -> bool {
+        let out = match self.as_given(raw) {
+            Some(value) => result::Unwrapped {
+                value,
+                ..result::Unwrapped::default()
+            },
+            None => result::unwrap(std::mem::take(value)),
+        };
         let tool = self.operation.tool.get_or_insert_default();
         if tool.call_id.is_none() {
             tool.call_id = out.call_id;
@@ -214,6 +220,19 @@ impl OperationBuilder<'_> {
             }
         }
         set(&mut tool.result, out.value)
+    }
+
+    /// The result of a tool of a session file: the text that the model was given, also where that is JSON: Codex gives
+    /// the list of blocks that an MCP server sends. Our own writer quotes such a text; what it writes as JSON was none.
+    fn as_given(&self, raw: &Raw<'_>) -> Option<Value> {
+        let Raw::Value(_, AnyValue::String(text)) = raw else { return None };
+        if !matches!(self.span.scope.name.as_str(), SESSION_SCOPE | LOGS_SCOPE) {
+            return None;
+        }
+        if !text.trim_start().starts_with(['{', '[', '"']) {
+            return Some(text.as_str().into());
+        }
+        serde_json::from_str(text).ok()
     }
 
     /// The result of a tool on its agent's span.
