@@ -22,7 +22,9 @@ pub(super) fn reasoning(item: &Value) -> Part {
 pub(super) fn call(item: &Value, kind: &str) -> (ToolCall, bool) {
     let id = get::text(item, "/call_id").or_else(|| get::text(item, "/id"));
     let own = kind.trim_end_matches("_call");
-    let name = get::text(item, "/name").unwrap_or(own);
+    let name = get::text(item, "/name")
+        .or_else(|| get::text(item, "/function/name"))
+        .unwrap_or(own);
     let is_custom = kind == "custom_tool_call";
     let mut text = None;
     let arguments = match item.get("arguments").or_else(|| item.get("input")) {

@@ -1,6 +1,7 @@
 //! The lines of one rollout, in order, as events.
 
 mod turns;
+mod words;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(super) struct Reader {
     told: Option<(Telling, String)>,
     /// Whether any event told a prompt.
     tells_prompts: bool,
+    words: words::Words,
     /// Messages in a person's name that may be the prompt, or the client's own words.
     unsaid: Vec<Message>,
     /// The results of tools, by call.
@@ -73,6 +75,7 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self) -> Thread {
+        self.say_held();
         self.settle_unsaid();
         self.thread
     }
@@ -155,15 +158,11 @@ impl Reader {
                 let role = Role::from_word(get::text(payload, "/role").unwrap_or("user"));
                 let message = parts::message(role.clone(), payload.get("content").unwrap_or(&Value::Null));
                 match role {
-                    Role::Assistant => {
-                        if !self.has_ends && self.has_spoken() {
-                            self.close();
-                        }
-                        if let Some(output) = self.output(at) {
-                            output.parts.extend(message.parts);
-                        }
+                    Role::Assistant => self.answer(message, at),
+                    Role::User => {
+                        self.say_held();
+                        self.unsaid.push(message);
                     }
-                    Role::User => self.unsaid.push(message),
                     _ => {
                         self.say(Role::System);
                         self.thread.events.push(Event::Heard(message));
@@ -178,16 +177,8 @@ impl Reader {
             }
             "additional_tools" => self.tools = items::tools(payload).into(),
             _ if kind.ends_with("_call_output") => self.result(payload, at),
-            _ if kind.ends_with("_call") => {
-                let (call, runs_others) = items::call(payload, kind);
-                let id = call.recorded_id().map(str::to_owned);
-                if let Some(output) = self.output(at) {
-                    output.tool_calls.push(call);
-                }
-                if runs_others {
-                    self.outer = id;
-                }
-            }
+            _ if kind.ends_with("_call") => self.asked(payload, kind, at),
+            "tool_result" => self.nameless_result(payload, at),
             "compaction" | "ghost_snapshot" | "compaction_trigger" | "context_compaction" => {}
             _ => self.thread.unknown.count(&format!("response_item/{kind}")),
         }
@@ -293,6 +284,7 @@ impl Reader {
 
     fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {
         let Some(call_id) = get::text(payload, "/call_id") else { return };
+        self.forget_words();
         self.has_result = true;
         let mut result = self.completed.remove(call_id).unwrap_or_default();
         call_id.clone_into(&mut result.call_id);
@@ -314,8 +306,21 @@ impl Reader {
                 self.told(Telling::UserMessage, Message::text(Role::User, text), at);
             }
             "item_completed" => self.completed(payload, at, started),
-            "token_count" if !self.has_records => self.tokens(payload, at),
+            "token_count" if !self.has_records => {
+                self.say_before_tokens();
+                self.tokens(payload, at);
+            }
+            "agent_message" => self.hold(get::text(payload, "/message").unwrap_or_default(), at),
+            "thread_rolled_back" => {
+                // A person went back: what comes next does not go on with the last turns.
+                let turns = get::count(payload, "/num_turns").unwrap_or(1);
+                self.forget_words();
+                self.close();
+                let facts = Map::from_iter([("rolled_back_turns".to_owned(), turns.into())]);
+                self.thread.events.push(Event::Facts(facts));
+            }
             "task_complete" => {
+                self.say_held();
                 self.close();
                 let mut facts = Map::new();
                 fact(&mut facts, "turn_duration_ms", get::some(payload, "/duration_ms").cloned());
@@ -331,6 +336,7 @@ impl Reader {
                 }
             }
             "turn_aborted" => {
+                self.say_held();
                 if let Some(Event::Call(call)) = self.open.and_then(|open| self.thread.events.get_mut(open)) {
                     call.failure = Some("interrupted by the user".to_owned());
                 }
@@ -345,7 +351,6 @@ impl Reader {
                 self.thread.events.push(Event::Facts(facts));
             }
             "token_count"
-            | "agent_message"
             | "agent_reasoning"
             | "thread_settings_applied"
             | "thread_name_updated"

@@ -10,6 +10,7 @@ use crate::span::{TraceId, UnixNanos};
 
 impl Reader {
     pub(super) fn begin_turn(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.forget_words();
         self.close();
         self.has_turns = true;
         let trace = get::text(payload, "/trace_id").and_then(TraceId::from_hex);
@@ -30,6 +31,7 @@ impl Reader {
 
     /// A prompt that an event tells, unless an event of the other type has told it.
     pub(super) fn told(&mut self, telling: Telling, message: Message, at: Option<UnixNanos>) {
+        self.forget_words();
         self.tells_prompts = true;
         let text = message.content();
         if self.told.take_if(|(other, known)| *other != telling && *known == text).is_none() {
@@ -45,6 +47,9 @@ impl Reader {
             if let Some(prompt) = typed.and_then(|place| self.unsaid.get(place)).cloned() {
                 self.prompt(prompt, self.clock);
             }
+        } else if self.has_spoken() && self.unsaid.iter().any(|message| !is_of_client(&message.content())) {
+            // What comes after words in a person's name is another answer.
+            self.close();
         }
         self.say(Role::System);
     }
@@ -107,6 +112,7 @@ impl Reader {
     }
 
     pub(super) fn compacted(&mut self, payload: &Value, at: Option<UnixNanos>) {
+        self.forget_words();
         self.close();
         // The words of the summary came as those of a call, which is no call of the conversation.
         let response = get::text(payload, "/compaction_response_id");
