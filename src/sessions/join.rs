@@ -110,7 +110,7 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
         pool.order();
     }
     let mut roots: HashMap<String, Vec<Root>> = HashMap::new();
-    read_spans.sort_by_key(|(span, _)| (span.start, span.span_id));
+    read_spans.sort_by_key(|(span, _)| span.start);
     for (mut span, mut told) in read_spans {
         let operation = &mut told.operation;
         let session = operation.session_id.clone().unwrap_or_default();

@@ -59,6 +59,10 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             continue;
         };
+        // Qoder's transcripts: their messages are like Claude Code's.
+        if get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none() {
+            return None;
+        }
         if let Some((client, key)) = of_record(&value) {
             let is_part = client == Client::GeminiCli && get::text(&value, "/kind") == Some("subagent");
             let folder = folder_of_chats(path).filter(|_| client == Client::GeminiCli);
@@ -152,7 +156,9 @@ fn is_of_claude(value: &Value, kind: &str) -> bool {
         "custom-title",
         "ai-title",
     ];
-    META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some()
+    // Programs that write such files leave out the lines' ids.
+    let is_said = || matches!(kind, "user" | "assistant") && value.pointer("/message/content").is_some();
+    META.contains(&kind) || value.get("uuid").is_some() && value.get("parentUuid").is_some() || is_said()
 }
 
 /// The folder below `chats`: the session that a sub-agent of Gemini's is of.

@@ -108,8 +108,10 @@ pub(super) struct Call {
     pub(super) system: Option<Arc<str>>,
     /// The tools, where they are known.
     pub(super) tools: Arc<[ToolDefinition]>,
-    /// The input of this call, if the file has the exact request; else the conversation before.
+    /// What this call was given that no call before it was, as the client sent it; `None`: what was heard since then.
     pub(super) exact: Option<Vec<Message>>,
+    /// The file should have the former, and does not have all of it.
+    pub(super) is_approximate: bool,
     /// The model's output; `None` if there is none.
     pub(super) output: Option<Message>,
     pub(super) usage: TokenCount,

@@ -4,6 +4,8 @@
 //! the root has a link. So spans take as much room as the files, however long a session grows.
 
 mod draft;
+mod given;
+mod placing;
 mod tools;
 mod unlinked;
 
@@ -14,14 +16,15 @@ use serde_json::Map;
 
 use super::client::Client;
 use super::ids;
-use super::recording::{Call, Compaction, Event, Prompt, Thread, Under};
+use super::recording::{Call, Compaction, Event, Prompt, Thread};
 use crate::dialect::Continuation;
 use crate::dialect::write::AttributeWriter;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
 use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;
 pub(super) use draft::scope;
-use draft::{Draft, PREFIX, add_facts, link};
+use draft::{Draft, PREFIX, add_facts, in_order, link};
+use placing::{Place, Waiting};
 use unlinked::{Turns, Unlinked};
 
 /// The spans of one session while its threads are placed.
@@ -30,6 +33,8 @@ struct Builder {
     drafts: Vec<Draft>,
     /// The span of each tool call, by the call's id.
     tools: HashMap<String, usize>,
+    /// The place of each span among the drafts.
+    places: HashMap<SpanId, usize>,
     /// The tool calls that asked for an agent of a kind: the kind, by the call's span.
     agent_kinds: HashMap<SpanId, String>,
 }
@@ -67,6 +72,7 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
         client,
         drafts: Vec::new(),
         tools: HashMap::new(),
+        places: HashMap::new(),
         agent_kinds: HashMap::new(),
     };
     let (sub, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
@@ -104,35 +110,7 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
     draft::write(builder.client, builder.drafts, writer)
 }
 
-/// The trace of a sub-agent, and the span that it is under.
-type Place = (TraceId, SpanId);
-
-/// Finds the place of a sub-agent that began with this prompt, among what is placed already.
-type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;
-
-/// A sub-agent that is not placed yet, and the prompt that it began with.
-type Waiting = (Thread, Option<String>);
-
 impl Builder {
-    /// Places those for which there is a place.
-    fn place_some(&mut self, waiting: &mut Vec<Waiting>, is_elsewhere: &dyn Fn(&str) -> bool, place_of: &mut Placing<'_>) {
-        for (thread, prompt) in std::mem::take(waiting) {
-            match place_of(self, &thread, prompt.as_deref()) {
-                Some(place) => self.place(thread, Some(place), is_elsewhere),
-                None => waiting.push((thread, prompt)),
-            }
-        }
-    }
-
-    /// The trace and the span that a sub-agent is under.
-    fn place_of(&self, under: Option<&Under>) -> Option<Place> {
-        let draft = match under? {
-            Under::Call(id) => self.tools.get(id).and_then(|index| self.drafts.get(*index)),
-            Under::Turn(_) | Under::Unknown => None,
-        }?;
-        Some((draft.trace, draft.id))
-    }
-
     fn place(&mut self, mut thread: Thread, place: Option<Place>, is_elsewhere: &dyn Fn(&str) -> bool) {
         let mut cursor = Cursor::default();
         let events = std::mem::take(&mut thread.events);
@@ -205,6 +183,7 @@ impl Builder {
     }
 
     fn add(&mut self, draft: Draft) -> usize {
+        self.places.entry(draft.id).or_insert(self.drafts.len());
         self.drafts.push(draft);
         self.drafts.len() - 1
     }
@@ -316,10 +295,8 @@ impl Builder {
         let id = ids::span(trace, "call", &own(thread, &call.id));
         let mut continues = None;
         cursor.prompt = None;
-        let mut pending = std::mem::take(&mut cursor.pending);
-        if let Some(exact) = call.exact.take() {
-            pending = exact;
-        }
+        let heard = std::mem::take(&mut cursor.pending);
+        let mut pending = given::of(&mut call, heard, cursor.last.is_none(), &mut operation);
         let mut count = pending.len() as u64;
         match (cursor.last, call.system.take()) {
             (Some((span_id, given, answered)), system) if system.is_none() || system == cursor.system => {
@@ -356,19 +333,22 @@ impl Builder {
         let start = call.start.or(cursor.clock.filter(|clock| call.end.is_none_or(|end| *clock <= end)));
         // A line without times is a moment after the one before: the order of the lines is that of what happened.
         let has_times = call.start.or(call.end).is_some();
-        let start = if has_times { start } else { cursor.tick() };
+        let start = if has_times {
+            in_order(start, call.end, cursor.clock)
+        } else {
+            cursor.tick()
+        };
         let end = call.end.or(start);
         cursor.clock = end.or(cursor.clock);
+        let mut calls = output.as_ref().map(|message| message.tool_calls.clone()).unwrap_or_default();
+        calls.retain(|call| call.recorded_id().is_none_or(|id| !self.is_done(thread, trace, id)));
         if let Some(message) = &output
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
         {
             // What was said before a call of a tool is no answer.
-            agent.operation.output = match message.has_words() {
-                true => message.content().into(),
-                false => Default::default(),
-            };
+            let is_answer = message.has_words() && (calls.is_empty() || !message.asks_for_tools());
+            agent.operation.output = if is_answer { message.content().into() } else { Default::default() };
         }
-        let calls = output.as_ref().map(|message| message.tool_calls.clone()).unwrap_or_default();
         operation.output_messages = output.map(|message| vec![message]);
         let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
         draft.start_unknown = call.start.is_none();

@@ -1,21 +1,24 @@
 //! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, sub-agents in separate files next to it.
 //!
 //! A line is a content block of the model, a prompt, a tool's result, an attachment or a record about the session. Versions differ
-//! in what they write: from 2.1.332 on a file has each request in full (`request`), before it the lines alone.
+//! in what they write: from 2.1.332 on a file has each request in full (`request`, `sent`), before it the lines alone.
 
 mod agents;
 mod file;
 pub(super) mod printed;
 mod reader;
-mod request;
+pub(super) mod request;
+pub(super) mod sent;
 mod thread;
 mod user;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::error::SessionError;
-use super::lines;
 use super::recording::Recorded;
+use super::{get, lines};
 use agents::Agents;
 use file::File;
 use printed::Printed;
@@ -30,8 +33,10 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     for path in mains.into_iter().chain(subs) {
         let mut file = File::new(path);
         let mut printed = Printed::default();
+        let mut nameless = 0;
         let left = lines::each(path, limit, |line| {
-            if let Some(line) = printed.line(line) {
+            if let Some(mut line) = printed.line(line) {
+                name_line(&mut line, &mut nameless);
                 file.line(&line, &mut agents);
             }
         })?;
@@ -57,4 +62,19 @@ fn is_of_agent(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| name.starts_with("agent-"))
+}
+
+/// An id for a line of a conversation that has none, or no unique one: programs that write such files leave ids out or blacken them.
+fn name_line(line: &mut Value, nameless: &mut usize) {
+    let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
+    let is_said = matches!(get::text(line, "/type"), Some("user" | "assistant")) && line.get("message").is_some();
+    if !is_said || get::text(line, "/uuid").is_some_and(is_id) {
+        return;
+    }
+    *nameless += 1;
+    let (session, agent) = (get::text(line, "/sessionId"), get::text(line, "/agentId"));
+    let id = format!("{} {} {nameless}", session.unwrap_or_default(), agent.unwrap_or_default());
+    if let Some(members) = line.as_object_mut() {
+        members.insert("uuid".to_owned(), id.into());
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::request::Requests;
+use super::sent::Sent;
 use crate::sessions::recording::{Event, Thread};
 
 /// Reads one file.
@@ -14,6 +15,7 @@ pub(super) struct Reader {
     /// The model call of each message id.
     pub(super) calls: HashMap<String, usize>,
     pub(super) requests: Requests,
+    pub(super) sent: Sent,
     /// The system prompt of versions that write it by itself.
     pub(super) system: Option<Arc<str>>,
     /// The turn's id, which all lines of a person share.
@@ -34,6 +36,7 @@ impl Reader {
             },
             calls: HashMap::new(),
             requests: Requests::default(),
+            sent: Sent::default(),
             system: None,
             prompt_id: None,
             prompt: None,

@@ -34,24 +34,12 @@ struct Request {
 impl Requests {
     pub(super) fn shape(&mut self, line: &Value) {
         let Some(hash) = get::text(line, "/shapeHash") else { return };
-        let texts: Vec<&str> = match line.pointer("/shape/system") {
-            Some(Value::String(text)) => vec![text.as_str()],
-            Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| get::text(block, "/text")).collect(),
-            _ => Vec::new(),
-        };
-        let tools = get::list(line, "/shape/tools").iter().map(|tool| ToolDefinition {
-            name: get::owned(tool, "/name").unwrap_or_default(),
-            description: get::owned(tool, "/description"),
-            parameters: get::some(tool, "/input_schema").cloned(),
-        });
         let shape = Shape {
-            system: texts.join("\n\n").into(),
-            tools: tools.collect(),
+            system: system(line.pointer("/shape/system")).into(),
+            tools: tools(line.get("shape").unwrap_or(&Value::Null)).collect(),
         };
         self.shapes.insert(hash.to_owned(), shape);
     }
-
-    pub(super) fn blob(&mut self, _line: &Value) {}
 
     pub(super) fn request(&mut self, line: &Value) {
         let Some(id) = get::text(line, "/id") else { return };
@@ -74,4 +62,23 @@ impl Requests {
             call.tools.clone_from(&shape.tools);
         }
     }
+}
+
+/// The system prompt of a request.
+pub(in crate::sessions) fn system(value: Option<&Value>) -> String {
+    let texts: Vec<&str> = match value {
+        Some(Value::String(text)) => vec![text.as_str()],
+        Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| get::text(block, "/text")).collect(),
+        _ => Vec::new(),
+    };
+    texts.join("\n\n")
+}
+
+/// The tools of a request.
+pub(in crate::sessions) fn tools(request: &Value) -> impl Iterator<Item = ToolDefinition> + '_ {
+    get::list(request, "/tools").iter().map(|tool| ToolDefinition {
+        name: get::owned(tool, "/name").unwrap_or_default(),
+        description: get::owned(tool, "/description"),
+        parameters: get::some(tool, "/input_schema").cloned(),
+    })
 }

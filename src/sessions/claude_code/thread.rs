@@ -54,13 +54,19 @@ impl Reader {
             }
         }
         match get::text(line, "/type").unwrap_or_default() {
-            "user" => user::line(self, line, agents),
+            "user" => {
+                self.sent.line(line.pointer("/message/content").unwrap_or(&Value::Null));
+                user::line(self, line, agents);
+            }
             "assistant" => self.assistant(line),
             "attachment" => self.attachment(line),
             "system" => self.system(line),
             "api-request-shape" => self.requests.shape(line),
-            "api-request-blob" => self.requests.blob(line),
-            "api-request" => self.requests.request(line),
+            "api-request-blob" => self.sent.blob(line),
+            "api-request" => {
+                self.requests.request(line);
+                self.sent.request(get::text(line, "/id").unwrap_or_default(), line);
+            }
             "cost-state" => self.facts("cost_state", without_ids(line)),
             "result" => self.facts("result", without_ids(line)),
             kind if SKIPPED.contains(&kind) => {}
@@ -98,7 +104,11 @@ impl Reader {
             Some(index) => *index,
             None => {
                 self.calls.insert(id.to_owned(), self.thread.events.len());
-                self.thread.events.push(Event::Call(Box::new(self.new_call(id, line, message))));
+                let mut call = self.new_call(id, line, message);
+                let request = get::text(line, "/requestRef");
+                call.exact = self.sent.call(id, request);
+                call.is_approximate = call.exact.is_none() && request.is_some_and(|request| self.sent.has(request));
+                self.thread.events.push(Event::Call(Box::new(call)));
                 self.thread.events.len() - 1
             }
         };
@@ -106,6 +116,7 @@ impl Reader {
             return;
         };
         add_line(call, line, message, at);
+        self.sent.answer(id, message.get("content").unwrap_or(&Value::Null));
     }
 
     /// What the first line of a model's answer contains.

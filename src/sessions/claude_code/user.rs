@@ -27,9 +27,11 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         return;
     }
     let mut message = parts::message(Role::User, content);
-    let reminders = reminders(&mut message);
+    let is_meta = get::flag(line, "/isMeta");
+    let reminders = if is_meta { Message::default() } else { reminders(&mut message) };
     let text = message.content();
     if get::flag(line, "/isCompactSummary") {
+        reader.sent.begin();
         let compaction = Compaction {
             id: format!("{} summary", get::text(line, "/uuid").unwrap_or_default()),
             at: get::time(line, "/timestamp"),
@@ -39,7 +41,7 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
         reader.thread.events.push(Event::Compacted(Box::new(compaction)));
     } else if line.get("interruptedMessageId").is_some() || text.starts_with("[Request interrupted by user") {
         reader.facts("interrupted", text);
-    } else if get::flag(line, "/isMeta") {
+    } else if is_meta {
         meta(reader, message);
     } else if text.trim_start().starts_with("<local-command-stdout>") || text.trim_start().starts_with("<local-command-stderr>") {
         reader.end_command();

@@ -32,14 +32,32 @@ pub(super) struct Reader {
 /// A tool that runs.
 #[derive(Default)]
 struct Started {
+    thread: usize,
     at: Option<UnixNanos>,
     name: Option<String>,
     arguments: Option<Value>,
 }
 
 impl Reader {
-    pub(super) fn finish(self) -> Vec<Thread> {
+    pub(super) fn finish(mut self) -> Vec<Thread> {
+        self.unfinished();
         self.threads
+    }
+
+    /// Tools of the turn that began and have no end.
+    fn unfinished(&mut self) {
+        let mut started: Vec<(String, Started)> = self.started.drain().collect();
+        started.sort_by(|(id, one), (other_id, other)| (one.at, id).cmp(&(other.at, other_id)));
+        for (call_id, started) in started {
+            let result = ToolResult {
+                call_id,
+                start: started.at,
+                name: started.name,
+                arguments: started.arguments,
+                ..ToolResult::default()
+            };
+            self.push(started.thread, Event::Result(Box::new(result)));
+        }
     }
 
     /// The thread of an event's agent.
@@ -113,6 +131,7 @@ impl Reader {
             "tool.execution_start" => {
                 if let Some(id) = get::owned(data, "/toolCallId") {
                     let started = Started {
+                        thread,
                         at,
                         name: get::owned(data, "/toolName"),
                         arguments: get::some(data, "/arguments").cloned(),
@@ -153,6 +172,9 @@ impl Reader {
     }
 
     fn user(&mut self, line: &Value, data: &Value, at: Option<UnixNanos>, thread: usize) {
+        if thread == 0 {
+            self.unfinished();
+        }
         let text = data.get("content").and_then(Value::as_str).unwrap_or_default();
         let mut prompt = Prompt {
             id: get::owned(line, "/id").unwrap_or_default(),
@@ -184,7 +206,7 @@ impl Reader {
         for asked in get::list(data, "/toolRequests") {
             output.tool_calls.push(parts::tool_call(
                 get::text(asked, "/toolCallId"),
-                get::text(asked, "/name"),
+                get::text(asked, "/name").or_else(|| get::text(asked, "/toolName")),
                 get::some(asked, "/arguments").cloned(),
             ));
         }
@@ -245,7 +267,9 @@ impl Reader {
     fn result(&mut self, data: &Value, at: Option<UnixNanos>, thread: usize) {
         let Some(call_id) = get::owned(data, "/toolCallId") else { return };
         let failed = data.get("success") == Some(&Value::Bool(false));
+        // VS Code has the text itself.
         let text = get::text(data, "/result/content")
+            .or_else(|| get::text(data, "/result"))
             .or_else(|| get::text(data, "/error/message"))
             .unwrap_or_default();
         let mut message = Message::text(Role::Tool, text);

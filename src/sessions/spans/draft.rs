@@ -50,12 +50,24 @@ fn stand_in(drafts: &mut [Draft]) {
 /// copies of lines may all have one time, and tools that were asked for together begin together.
 fn tell_apart(drafts: &mut [Draft]) {
     let mut next: HashMap<(TraceId, UnixNanos), u64> = HashMap::new();
-    for draft in drafts.iter_mut().filter(|draft| draft.operation.kind != Kind::Agent) {
+    let is_turn = |draft: &Draft| draft.operation.kind == Kind::Agent && draft.parent.is_none();
+    for draft in drafts.iter_mut().filter(|draft| !is_turn(draft)) {
         let Some(start) = draft.start.or(draft.end) else { continue };
         let after = next.entry((draft.trace, start)).or_default();
         draft.start = Some(UnixNanos(start.0.saturating_add(*after)));
         *after += 1;
     }
+}
+
+/// The start of what ended at a time, after something else. Where both have no more than seconds, a duration that is more exact would
+/// put it before what the lines have before it.
+pub(super) fn in_order(start: Option<UnixNanos>, end: Option<UnixNanos>, before: Option<UnixNanos>) -> Option<UnixNanos> {
+    const SECOND: u64 = 1_000_000_000;
+    let is_coarse = |time: &UnixNanos| time.0.is_multiple_of(SECOND);
+    let (Some(at), Some(until), Some(before)) = (start, end.filter(is_coarse), before.filter(is_coarse)) else {
+        return start;
+    };
+    Some(if at < before && before <= until { before } else { at })
 }
 
 /// The spans of drafts.

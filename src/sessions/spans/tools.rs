@@ -5,9 +5,16 @@ use super::{Builder, Cursor, failure, own};
 use crate::operation::{Kind, Message, Role, ToolUse};
 use crate::sessions::ids;
 use crate::sessions::recording::{Thread, ToolResult};
-use crate::span::{SpanId, UnixNanos};
+use crate::span::{SpanId, TraceId, UnixNanos};
 
 impl Builder {
+    /// Whether a tool has its span and its result already: some clients write what the model asked for after both.
+    pub(super) fn is_done(&self, thread: &Thread, trace: TraceId, call_id: &str) -> bool {
+        let draft = self.tools.get(call_id).and_then(|index| self.drafts.get(*index));
+        let known = draft.filter(|draft| draft.id == ids::span(trace, "tool", &own(thread, call_id)));
+        known.is_some_and(|draft| !draft.operation.unmapped.contains_key(&format!("{PREFIX}no_result")))
+    }
+
     /// Adds the span of a tool; it waits for its result.
     pub(super) fn tool(
         &mut self,

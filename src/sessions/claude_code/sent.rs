@@ -1,0 +1,352 @@
+//! The messages of a request, which the client writes as hashes of what it sent.
+//!
+//! From 2.1.332 on an `api-request` has the number of messages that it keeps of another request (`base`, `keep`) and the hashes of those
+//! after them (`tail`). A hash is SHA-256 of a message as compact JSON with sorted keys. The message is in an `api-request-blob`, or it
+//! is what the lines have: an answer of the model, or one or all of the lines in a person's name since then.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::operation::{Message, Part, Role};
+use crate::sessions::{get, parts};
+
+/// So often a blob is taken. Clients write one for one place in the conversation, and at most a few after a compaction or a resume.
+const USES: u8 = 8;
+
+/// How texts begin that the client puts into a message in a person's name.
+const OF_CLIENT: [&str; 5] = [
+    "<system-reminder>",
+    "[Request interrupted by user",
+    "<local-command-",
+    "<command-",
+    "<bash-",
+];
+
+/// The hashes of a request.
+#[derive(Debug, Default)]
+pub(super) struct Hashes {
+    base: Option<String>,
+    keep: u64,
+    /// What follows; taken once.
+    tail: Option<Vec<String>>,
+    /// The number of all messages.
+    count: u64,
+    /// So many lines in a person's name came before it.
+    lines: usize,
+}
+
+/// What messages may be found in.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    blobs: HashMap<String, (Value, u8)>,
+    requests: HashMap<String, Hashes>,
+    /// Blocks of lines in a person's name that no request has had yet, and the number of all before them.
+    lines: Vec<Vec<Value>>,
+    lines_before: usize,
+    last: Last,
+    /// The hashes of all answers.
+    answers: HashSet<String>,
+}
+
+/// The last model call.
+#[derive(Debug, Default)]
+struct Last {
+    /// Whether there is one since the conversation began.
+    is_there: bool,
+    request: Option<String>,
+    message: String,
+    /// The blocks of its answer.
+    answer: Vec<Value>,
+}
+
+impl Sent {
+    pub(super) fn blob(&mut self, line: &Value) {
+        if let (Some(hash), Some(message)) = (get::text(line, "/hash"), line.get("message")) {
+            self.blobs.insert(hash.to_owned(), (message.clone(), 0));
+        }
+    }
+
+    pub(super) fn request(&mut self, id: &str, line: &Value) {
+        let Some(tail) = line.get("tail").and_then(Value::as_array) else {
+            return;
+        };
+        let keep = get::count(line, "/keep").unwrap_or_default();
+        let hashes = Hashes {
+            base: get::owned(line, "/base"),
+            keep,
+            tail: tail.iter().map(|hash| hash.as_str().map(str::to_owned)).collect(),
+            count: keep.saturating_add(tail.len() as u64),
+            lines: self.lines_before + self.lines.len(),
+        };
+        self.requests.insert(id.to_owned(), hashes);
+    }
+
+    /// A line in a person's name.
+    pub(super) fn line(&mut self, content: &Value) {
+        let blocks = match content {
+            Value::String(text) => vec![json!({ "type": "text", "text": text })],
+            Value::Array(blocks) => blocks.clone(),
+            _ => return,
+        };
+        self.lines.push(blocks);
+    }
+
+    /// Blocks of an answer.
+    pub(super) fn answer(&mut self, message: &str, content: &Value) {
+        if self.last.message == message
+            && let Value::Array(blocks) = content
+        {
+            self.last.answer.extend(blocks.iter().cloned());
+        }
+    }
+
+    /// A summary replaces the conversation.
+    pub(super) fn begin(&mut self) {
+        self.answered();
+        self.last = Last::default();
+    }
+
+    /// Whether the file has the hashes of a request.
+    pub(super) fn has(&self, request: &str) -> bool {
+        self.requests.contains_key(request)
+    }
+
+    /// The hash of the last answer, which is complete.
+    fn answered(&mut self) -> Option<String> {
+        if self.last.answer.is_empty() || self.requests.is_empty() {
+            return None;
+        }
+        let hash = hash_of("assistant", &self.last.answer);
+        self.answers.insert(hash.clone());
+        Some(hash)
+    }
+
+    /// A model call begins: what it was given that no call before it was; `None` where the file does not have it in full.
+    pub(super) fn call(&mut self, message: &str, request: Option<&str>) -> Option<Vec<Message>> {
+        let until = request.and_then(|request| self.requests.get(request)).map(|hashes| hashes.lines);
+        let until = until.map_or(self.lines.len(), |lines| lines.saturating_sub(self.lines_before));
+        let rest = self.lines.split_off(until.min(self.lines.len()));
+        let lines = std::mem::replace(&mut self.lines, rest);
+        self.lines_before += lines.len();
+        let sent = request.and_then(|request| self.since(request, &lines));
+        self.last = Last {
+            is_there: true,
+            request: request.map(str::to_owned),
+            message: message.to_owned(),
+            answer: Vec::new(),
+        };
+        sent
+    }
+
+    /// What a request has after the last answer.
+    fn since(&mut self, request: &str, lines: &[Vec<Value>]) -> Option<Vec<Message>> {
+        let own = self.requests.get_mut(request)?;
+        let (mut tails, mut base, mut keep) = (vec![own.tail.take()?], own.base.clone(), own.keep);
+        // Attempts without an answer may be between it and the last call.
+        let goes_on = loop {
+            let Some(id) = base else { break false };
+            let other = self.requests.get_mut(&id)?;
+            if other.count != keep {
+                return None;
+            }
+            if self.last.request.as_ref() == Some(&id) {
+                break true;
+            }
+            tails.push(other.tail.take()?);
+            (base, keep) = (other.base.clone(), other.keep);
+        };
+        let hashes: Vec<String> = tails.into_iter().rev().flatten().collect();
+        let answer = self.answered();
+        let from = match (goes_on, self.last.is_there) {
+            // What follows is the answer, also where this is not the text that was hashed: a copy may have other paths.
+            (true, _) => usize::from(!self.last.answer.is_empty()),
+            (false, true) => hashes.iter().rposition(|hash| Some(hash) == answer.as_ref())? + 1,
+            (false, false) => 0,
+        };
+        // A compaction keeps the last messages: the answers among them are those of calls before it.
+        let hashes: Vec<&String> = hashes.iter().skip(from).filter(|hash| !self.answers.contains(*hash)).collect();
+        let mut by_hash: HashMap<String, Vec<&Value>> = HashMap::new();
+        if hashes.iter().any(|hash| !self.blobs.contains_key(*hash)) {
+            let all: Vec<&Value> = lines.iter().flatten().collect();
+            by_hash.insert(hash_of("user", &all), all);
+            for line in lines {
+                by_hash.insert(hash_of("user", line), line.iter().collect());
+            }
+        }
+        let mut out = Vec::new();
+        for hash in hashes {
+            match self.blobs.get_mut(hash) {
+                Some((_, uses)) if *uses >= USES => return None,
+                Some((message, uses)) => {
+                    *uses += 1;
+                    add(&mut out, message);
+                }
+                None => add(&mut out, &json!({ "role": "user", "content": by_hash.remove(hash)? })),
+            }
+        }
+        Some(out)
+    }
+}
+
+/// Messages of the API as those of a run.
+pub(in crate::sessions) fn messages<'v>(list: impl Iterator<Item = &'v Value>) -> Vec<Message> {
+    let mut out = Vec::new();
+    list.for_each(|message| add(&mut out, message));
+    out
+}
+
+/// Adds a message as the API has it: the results of tools, what the client says and what a person says are messages of their own.
+fn add(out: &mut Vec<Message>, message: &Value) {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    match get::text(message, "/role") {
+        Some("user") => {}
+        role => {
+            let role = Role::from_word(role.unwrap_or("system"));
+            out.extend(Some(parts::message(role, content)).filter(|message| !message.is_blank()));
+            return;
+        }
+    }
+    let one = std::slice::from_ref(content);
+    let mut is_new = true;
+    for block in content.as_array().map_or(one, Vec::as_slice) {
+        if get::text(block, "/type") == Some("tool_result") {
+            let mut result = parts::message(Role::Tool, block.get("content").unwrap_or(&Value::Null));
+            result.tool_call_id = get::owned(block, "/tool_use_id");
+            result.is_error = get::flag(block, "/is_error");
+            out.push(result);
+            continue;
+        }
+        let mut said = Message::default();
+        parts::add(&mut said, block);
+        let is_of_client =
+            |part: &Part| matches!(part, Part::Text(text) if OF_CLIENT.iter().any(|begin| text.trim_start().starts_with(begin)));
+        if said.parts.iter().any(is_of_client) {
+            said.role = Role::System;
+        }
+        match out.last_mut() {
+            Some(last) if !is_new && last.role == said.role => last.parts.append(&mut said.parts),
+            _ => out.push(said),
+        }
+        is_new = false;
+    }
+}
+
+/// The hash of a message with these blocks.
+fn hash_of(role: &str, blocks: &[impl std::borrow::Borrow<Value>]) -> String {
+    let mut json = b"{\"content\":[".to_vec();
+    for (index, block) in blocks.iter().enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        sorted(block.borrow(), &mut json);
+    }
+    json.extend_from_slice(format!("],\"role\":\"{role}\"}}").as_bytes());
+    let digest = Sha256::digest(&json);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Compact JSON with sorted keys.
+fn sorted(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                sorted(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| *key);
+            out.push(b'{');
+            for (index, (key, value)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(json!(key).to_string().as_bytes());
+                out.push(b':');
+                sorted(value, out);
+            }
+            out.push(b'}');
+        }
+        other => out.extend_from_slice(other.to_string().as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(role: &str, words: &str) -> (Value, String) {
+        let blocks = vec![json!({ "type": "text", "text": words })];
+        let hash = hash_of(role, &blocks);
+        (json!({ "role": role, "content": blocks }), hash)
+    }
+
+    /// The file's lines: a blob of what the client put together, a line that was sent as it is, and an answer between.
+    fn recorded(tail: &[String]) -> Sent {
+        let mut sent = Sent::default();
+        let (message, hash) = text("user", "<system-reminder>\nIt is Monday.\n</system-reminder>");
+        sent.blob(&json!({ "hash": hash, "message": message }));
+        sent.line(&json!("First"));
+        sent.request("r1", &json!({ "keep": 0, "tail": [hash, text("user", "First").1] }));
+        let first = sent.call("m1", Some("r1")).expect("all is there");
+        assert_eq!(first.len(), 2);
+        assert_eq!((first[0].role.clone(), first[1].content()), (Role::System, "First".to_owned()));
+        sent.answer("m1", &json!([{ "type": "text", "text": "Yes" }]));
+        sent.line(&json!([{ "type": "text", "text": "Second" }]));
+        sent.request("r2", &json!({ "base": "r1", "keep": 2, "tail": tail }));
+        sent
+    }
+
+    fn words(sent: Option<Vec<Message>>) -> Option<Vec<String>> {
+        Some(sent?.iter().map(Message::content).collect())
+    }
+
+    #[test]
+    fn the_hash_is_the_clients() {
+        // Of a recording of version 2.1.332: sorted keys, no spaces.
+        let blocks = [json!({ "type": "text", "text": "Create two files" })];
+        assert_eq!(
+            hash_of("user", &blocks),
+            "ee027392f23f971c1a7349dd8efe96d78ac59b8f65140a8513aa24b8105125d1"
+        );
+    }
+
+    #[test]
+    fn a_request_has_what_came_after_the_last_answer() {
+        let (answer, second) = (text("assistant", "Yes").1, text("user", "Second").1);
+        let mut sent = recorded(&[answer.clone(), second.clone()]);
+        assert_eq!(words(sent.call("m2", Some("r2"))), Some(vec!["Second".to_owned()]));
+        // A new process writes the whole list, in which the last answer is known.
+        sent.answer("m2", &json!([{ "type": "text", "text": "No" }]));
+        sent.line(&json!("Third"));
+        let tail = [second, text("assistant", "No").1, text("user", "Third").1];
+        sent.request("r3", &json!({ "keep": 0, "tail": tail }));
+        assert_eq!(words(sent.call("m3", Some("r3"))), Some(vec!["Third".to_owned()]));
+        // After a compaction all is new but the answers that it kept.
+        sent.begin();
+        let (summary, hash) = text("user", "In short: yes and no.");
+        sent.blob(&json!({ "hash": hash, "message": summary }));
+        sent.request("r4", &json!({ "keep": 0, "tail": [hash, answer] }));
+        assert_eq!(words(sent.call("m4", Some("r4"))), Some(vec!["In short: yes and no.".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_not_in_the_file_leaves_the_lines() {
+        let answer = text("assistant", "Yes").1;
+        let mut sent = recorded(&[answer.clone(), text("user", "Unknown").1]);
+        assert_eq!(words(sent.call("m2", Some("r2"))), None);
+        // Nor is a request with another one that is not there, or that keeps a part of it.
+        let mut sent = recorded(&[answer.clone()]);
+        sent.request("r3", &json!({ "base": "gone", "keep": 2, "tail": [answer] }));
+        sent.request("r4", &json!({ "base": "r1", "keep": 1, "tail": [] }));
+        assert_eq!(words(sent.call("m2", Some("r4"))), None);
+        assert_eq!(words(sent.call("m3", Some("r3"))), None);
+    }
+}

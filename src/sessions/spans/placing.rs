@@ -1,0 +1,41 @@
+//! The places of sub-agents: under what asked for them, in the order in which they were asked for.
+
+use super::Builder;
+use crate::sessions::recording::{Thread, Under};
+use crate::span::{SpanId, TraceId};
+
+/// The trace of a sub-agent, and the span that it is under.
+pub(super) type Place = (TraceId, SpanId);
+
+/// Finds the place of a sub-agent that began with this prompt, among what is placed already.
+pub(super) type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;
+
+/// A sub-agent that is not placed yet, and the prompt that it began with.
+pub(super) type Waiting = (Thread, Option<String>);
+
+impl Builder {
+    /// Places those for which there is a place. Files have no order, and agents may begin in one moment: the calls that asked for them
+    /// have one.
+    pub(super) fn place_some(&mut self, waiting: &mut Vec<Waiting>, is_elsewhere: &dyn Fn(&str) -> bool, place_of: &mut Placing<'_>) {
+        let mut found = Vec::new();
+        for (thread, prompt) in std::mem::take(waiting) {
+            match place_of(self, &thread, prompt.as_deref()) {
+                Some(place) => found.push((self.places.get(&place.1).copied(), place, thread)),
+                None => waiting.push((thread, prompt)),
+            }
+        }
+        found.sort_by_key(|(index, ..)| *index);
+        for (_, place, thread) in found {
+            self.place(thread, Some(place), is_elsewhere);
+        }
+    }
+
+    /// The trace and the span that a sub-agent is under.
+    pub(super) fn place_of(&self, under: Option<&Under>) -> Option<Place> {
+        let draft = match under? {
+            Under::Call(id) => self.tools.get(id).and_then(|index| self.drafts.get(*index)),
+            Under::Turn(_) | Under::Unknown => None,
+        }?;
+        Some((draft.trace, draft.id))
+    }
+}
