@@ -167,6 +167,17 @@ impl Agents {
         self.list.get_mut(agent)?.calls.get_mut(number)
     }
 
+    /// What a model call answered, before tools are added.
+    pub(super) fn answered(&mut self, id: &str, output: Message) {
+        let Some(place) = self.by_id.get(id).copied() else { return };
+        for id in output.tool_calls.iter().filter_map(ToolCall::recorded_id) {
+            self.by_tool.entry(id.to_owned()).or_insert(place);
+        }
+        if let Some(call) = self.call_with(id) {
+            call.output = Some(output);
+        }
+    }
+
     /// A tool, after all model calls are there.
     pub(super) fn tool(&mut self, asked_by: &AskedBy<'_>, mut result: ToolResult) {
         let at = result.end.unwrap_or_default();

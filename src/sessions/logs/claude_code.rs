@@ -1,13 +1,14 @@
 //! Claude Code's events: `claude_code.user_prompt`, `api_request`, `assistant_response`, `tool_decision`, `tool_result`, ...
 //!
 //! From 2.1 on they have `prompt.id`, `request_id`, `tool_use_id` and `agent_id`; 2.0 has none of these, and numbers as text.
-//! Results of tools are not in them, prompts and answers only if the user wants them there.
+//! Results of tools are not in them, prompts, answers and whole requests (`bodies`) only if the user wants them there.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use super::agents::{Agents, AskedBy};
+use super::bodies;
 use super::record::Record;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
 use crate::sessions::recording::{Call, Compaction, Event, ToolResult};
@@ -66,10 +67,11 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
             _ => {}
         }
     }
+    bodies::read(records, agents);
     let mut tools = Tools::default();
     for record in records {
         match record.event.as_str() {
-            "user_prompt" | "api_request" | "api_error" => {}
+            "user_prompt" | "api_request" | "api_error" | "api_request_body" | "api_response_body" => {}
             "assistant_response" => answer(record, agents),
             "tool_decision" => tools.decision(record),
             "tool_result" => tools.result(record, agents),
@@ -172,7 +174,10 @@ fn answer(record: &Record, agents: &mut Agents) {
         role: Role::Assistant,
         ..Message::default()
     });
-    output.parts.push(Part::Text(words.to_owned()));
+    // The whole response has them already.
+    if !output.content().contains(words) {
+        output.parts.push(Part::Text(words.to_owned()));
+    }
 }
 
 /// The tools of a session.

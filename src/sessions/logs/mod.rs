@@ -5,6 +5,7 @@
 //! or more of a session, give the same spans. The conventions are each client's documentation of its telemetry.
 
 mod agents;
+mod bodies;
 mod claude_code;
 mod codex;
 mod gemini_cli;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use agents::Agents;
 use record::Record;
+use sha2::{Digest as _, Sha256};
 
 use super::client::Client;
 use super::spans;
@@ -69,8 +71,10 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
     });
     let mut out = FromLogs::default();
     for ((client, session), mut records) in sessions {
-        records.sort_by_cached_key(|record| (record.at, record.sequence, format!("{record:?}")));
-        records.dedup_by(|a, b| a == b);
+        // Clients write milliseconds: records of one time stay in the order in which they came.
+        let mut known: HashSet<[u8; 32]> = HashSet::new();
+        records.retain(|record| known.insert(Sha256::digest(format!("{record:?}")).into()));
+        records.sort_by_key(|record| (record.at, record.sequence));
         let mut agents = Agents::new(
             session.clone(),
             match client {
