@@ -21,6 +21,7 @@ mod runs;
 mod session_files;
 mod session_variations;
 mod session_versions;
+mod session_words;
 mod sessions;
 mod unknown_dialects;
 mod way_back;

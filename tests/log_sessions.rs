@@ -1,5 +1,5 @@
 //! Log records of coding agents that export no spans: the default of Claude Code, Codex and Gemini CLI.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 
 use crate::serving;
 use crate::session_files::{files, text};
@@ -193,4 +193,136 @@ fn an_import_leaves_one_run_of_a_session() {
             steps.reverse();
         }
     }
+}
+
+/// A request of log records of Claude Code: the millisecond, the event, and its attributes.
+fn claude_records(records: &[(u64, &str, serde_json::Value)]) -> String {
+    let value = |value: &serde_json::Value| match value.as_str() {
+        Some(text) => serde_json::json!({ "stringValue": text }),
+        None => serde_json::json!({ "doubleValue": value }),
+    };
+    let records: Vec<serde_json::Value> = records
+        .iter()
+        .map(|(millisecond, event, attributes)| {
+            let mut list = vec![serde_json::json!({"key": "session.id", "value": {"stringValue": "s1"}})];
+            let attributes = attributes.as_object().expect("an object").iter();
+            list.extend(attributes.map(|(key, of)| serde_json::json!({"key": key, "value": value(of)})));
+            let at = 1_795_615_875_000 + millisecond;
+            serde_json::json!({"timeUnixNano": format!("{at}000000"), "body": {"stringValue": format!("claude_code.{event}")},
+                "eventName": format!("claude_code.{event}"), "attributes": list})
+        })
+        .collect();
+    serde_json::json!({"resourceLogs": [{"scopeLogs": [{"scope": {"name": "com.anthropic.claude_code.events"}, "logRecords": records}]}]})
+        .to_string()
+}
+
+fn messages_of(request: &str) -> serde_json::Value {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("logs.json");
+    fs::write(&file, request).expect("writes");
+    serde_json::from_str(rows(&[file]).lines().next().expect("a row")).expect("JSON")
+}
+
+/// With `OTEL_LOG_RAW_API_BODIES` the records have what the model was given and what it answered.
+#[test]
+fn whole_requests_and_responses_of_claude_code_are_read() {
+    let first = serde_json::json!([{"role": "user", "content": [
+        {"type": "text", "text": "<system-reminder>It is Monday.</system-reminder>"}, {"type": "text", "text": "Read a."}]}]);
+    let asked = serde_json::json!([{"type": "thinking", "thinking": "Which file?", "signature": "s"},
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}]);
+    let result = serde_json::json!([{"type": "tool_result", "tool_use_id": "t1", "content": "text of a"}]);
+    let second = serde_json::json!([first[0], {"role": "assistant", "content": asked}, {"role": "user", "content": result}]);
+    let request = |messages: &serde_json::Value| {
+        let tools = serde_json::json!([{"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}]);
+        let body =
+            serde_json::json!({"model": "m", "system": [{"type": "text", "text": "Be short."}], "tools": tools, "messages": messages});
+        serde_json::json!({"prompt.id": "p1", "model": "m", "query_source": "sdk", "body": body.to_string()})
+    };
+    let response = |id: &str, content: &serde_json::Value, reason: &str| {
+        let body = serde_json::json!({"id": format!("msg_{id}"), "model": "m-1", "content": content, "stop_reason": reason});
+        serde_json::json!({"prompt.id": "p1", "model": "m", "query_source": "sdk", "request_id": id, "body": body.to_string()})
+    };
+    let call = |id: &str| {
+        serde_json::json!({"prompt.id": "p1", "model": "m", "query_source": "sdk", "request_id": id, "input_tokens": 3, "output_tokens": 2,
+            "duration_ms": 1000})
+    };
+    let answer = serde_json::json!([{"type": "text", "text": "It is short."}]);
+    let records = [
+        (0, "user_prompt", serde_json::json!({"prompt.id": "p1", "prompt": "Read a."})),
+        (1000, "api_request_body", request(&first)),
+        (2000, "api_response_body", response("r1", &asked, "tool_use")),
+        (2001, "api_request", call("r1")),
+        (
+            2500,
+            "tool_result",
+            serde_json::json!({"prompt.id": "p1", "tool_name": "Read", "tool_use_id": "t1", "success": "true"}),
+        ),
+        (3000, "api_request_body", request(&second)),
+        (4000, "api_response_body", response("r2", &answer, "end_turn")),
+        (
+            4001,
+            "assistant_response",
+            serde_json::json!({"prompt.id": "p1", "request_id": "r2", "response": "It is short."}),
+        ),
+        (4001, "api_request", call("r2")),
+    ];
+    let row = messages_of(&claude_records(&records));
+    let said: Vec<(&str, &str)> = row["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|message| {
+            (
+                message["role"].as_str().unwrap_or_default(),
+                message["content"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    assert!(said[0].1.starts_with("Be short."), "{said:?}");
+    assert_eq!(
+        said[2..],
+        [("assistant", ""), ("tool", "text of a"), ("assistant", "It is short.")],
+        "{row}"
+    );
+    assert_eq!(row["messages"][2]["reasoning_content"], "Which file?", "{row}");
+    assert_eq!(row["tools"][0]["function"]["name"], "Read", "{row}");
+    // What was cut off is counted, and nothing else changes.
+    let mut cut = records.clone();
+    for (_, _, attributes) in cut.iter_mut().filter(|(_, event, _)| event.ends_with("_body")) {
+        let body = attributes["body"].as_str().expect("a text").to_owned();
+        attributes["body"] = body.get(..body.len() / 2).expect("ASCII").into();
+    }
+    let row = messages_of(&claude_records(&cut));
+    assert_eq!(row["messages"][0]["content"], "Read a.", "{row}");
+}
+
+/// Clients write milliseconds: tools that end in the same one stay in the order in which their records came.
+#[test]
+fn log_records_of_one_time_stay_in_order() {
+    let names = ["Write", "Edit", "Read", "Bash"];
+    let mut records = vec![
+        (0, "user_prompt", serde_json::json!({"prompt.id": "p1", "prompt": "Do it."})),
+        (
+            1000,
+            "api_request",
+            serde_json::json!({"prompt.id": "p1", "request_id": "r1", "model": "m", "duration_ms": 1000}),
+        ),
+    ];
+    records.extend(names.iter().enumerate().map(|(number, name)| {
+        let id = format!("t{}", 9 - number);
+        (
+            2000,
+            "tool_result",
+            serde_json::json!({"prompt.id": "p1", "tool_name": name, "tool_use_id": id, "request_id": "r1", "success": "true"}),
+        )
+    }));
+    records.push((
+        3000,
+        "api_request",
+        serde_json::json!({"prompt.id": "p1", "request_id": "r2", "model": "m", "duration_ms": 500}),
+    ));
+    let row = messages_of(&claude_records(&records));
+    let calls = row["messages"][1]["tool_calls"].as_array().expect("calls");
+    let asked: Vec<&str> = calls.iter().filter_map(|call| call["function"]["name"].as_str()).collect();
+    assert_eq!(asked, names);
 }
