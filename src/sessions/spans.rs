@@ -24,8 +24,7 @@ use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;
 pub(super) use draft::scope;
 use draft::{Draft, PREFIX, add_facts, in_order, link};
-use placing::{Place, Waiting};
-use unlinked::{Turns, Unlinked};
+use unlinked::{Place, Turns, Unlinked, Waiting};
 
 /// The spans of one session while its threads are placed.
 struct Builder {

@@ -1,5 +1,6 @@
 //! The lines of one rollout, in order, as events.
 
+mod said;
 mod turns;
 mod words;
 
@@ -33,7 +34,7 @@ pub(super) struct Reader {
     told: Option<(Telling, String)>,
     /// Whether any event told a prompt.
     tells_prompts: bool,
-    words: words::Words,
+    words: said::Words,
     /// Messages in a person's name that may be the prompt, or the client's own words.
     unsaid: Vec<Message>,
     /// The results of tools, by call.

@@ -1,17 +1,11 @@
 //! The places of sub-agents: under what asked for them, in the order in which they were asked for.
 
 use super::Builder;
+use super::unlinked::{Place, Waiting};
 use crate::sessions::recording::{Thread, Under};
-use crate::span::{SpanId, TraceId};
-
-/// The trace of a sub-agent, and the span that it is under.
-pub(super) type Place = (TraceId, SpanId);
 
 /// Finds the place of a sub-agent that began with this prompt, among what is placed already.
-pub(super) type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;
-
-/// A sub-agent that is not placed yet, and the prompt that it began with.
-pub(super) type Waiting = (Thread, Option<String>);
+type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;
 
 impl Builder {
     /// Places those for which there is a place. Files have no order, and agents may begin in one moment: the calls that asked for them

@@ -8,6 +8,12 @@ use super::draft::{Draft, PREFIX};
 use crate::sessions::recording::{Event, Thread, Under};
 use crate::span::{SpanId, TraceId};
 
+/// The trace of a sub-agent, and the span that it is under.
+pub(super) type Place = (TraceId, SpanId);
+
+/// A sub-agent that is not placed yet, and the prompt that it began with.
+pub(super) type Waiting = (Thread, Option<String>);
+
 /// Tool calls by the texts in their arguments.
 #[derive(Default)]
 pub(super) struct Unlinked {

@@ -8,21 +8,6 @@ use crate::sessions::get;
 use crate::sessions::recording::{Event, ToolResult};
 use crate::span::UnixNanos;
 
-/// What was said last.
-#[derive(Default)]
-pub(super) struct Words {
-    /// Words that an event told: the item with the same words follows, if there is one.
-    held: Option<(String, Option<UnixNanos>)>,
-    /// The last words, and whether an event alone told them.
-    last: Option<(String, bool)>,
-    /// Whether any item had words.
-    has_items: bool,
-    /// Calls without an id that have no result yet: the name and the id that they are given.
-    nameless: Vec<(String, String)>,
-    /// How many of them there were.
-    count: usize,
-}
-
 impl Reader {
     /// Words in an item.
     pub(super) fn answer(&mut self, message: Message, at: Option<UnixNanos>) {
