@@ -74,6 +74,10 @@ pub(crate) struct OfferedTools<'a> {
 }
 
 impl<'a> OfferedTools<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// Adds those that a model call was offered. Returns the names of tools that are there with another definition.
     pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
         let mut differing = Vec::new();

@@ -4,7 +4,7 @@ use crate::document::json::Text;
 use crate::hash::HashMap;
 
 /// Ids that are taken, each with the number of its last copy: thousands of equal ones are made distinct.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Ids<'a>(HashMap<Text<'a>, u32>);
 
 impl<'a> Ids<'a> {

@@ -20,7 +20,7 @@ async function until(what, holds, seconds) {
 async function opened(browser, url, n) {
   const page = await browser.newPage(); await page.setViewport({ width: 1440, height: 900 });
   const began = performance.now(), shown = () => page.evaluate(() => document.querySelectorAll('.span-node-wrap').length).catch(() => 0);
-  await page.goto(url, { waitUntil: 'commit', timeout: 120000 }).catch(() => undefined);
+  await page.goto(url, { waitUntil: 'domcontentloaded', timeout: 120000 });
   let first, all, rows = 0;
   for (let same = 0; performance.now() - began < 120000 && same < 100; await pause(20)) {
     const now = await shown();

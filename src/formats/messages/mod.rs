@@ -73,6 +73,7 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
+mod conversation;
 mod document;
 mod parts;
 mod row;

@@ -72,6 +72,35 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
+    /// A row of another agent that goes on with what was said, with a prompt of its own. This one ends with its last words.
+    pub(super) fn handed_on(&mut self, prompts: Vec<Text<'a>>, span: Option<SpanId>) -> Self {
+        self.answer(span);
+        let mut next = Self {
+            ids: self.ids.clone(),
+            taken: self.taken.clone(),
+            ..Self::new(self.text_arguments, self.mark, self.short_ids)
+        };
+        prompts.into_iter().for_each(|prompt| next.system(prompt, span));
+        let said = self.messages.iter().filter(|message| message.role != "system");
+        next.messages.extend(said.cloned());
+        // They are targets in the row before.
+        for message in next.messages.iter_mut().filter(|message| message.role == "assistant") {
+            message.mark(self.mark);
+        }
+        while self.messages.pop_if(|last| last.role != "assistant").is_some() {}
+        next
+    }
+
+    /// Whether these are among the words of the system.
+    pub(super) fn has_prompts(&self, prompts: &[Text<'a>]) -> bool {
+        prompts.iter().all(|prompt| self.prompts.contains(&trimmed(prompt.clone())))
+    }
+
+    /// How many messages there are but the system's prompt, with the results that are still to come.
+    pub(super) fn said(&self) -> usize {
+        self.messages.iter().filter(|message| message.role != "system").count() + self.open.len()
+    }
+
     /// A message; one of the same role before it takes its words.
     pub(super) fn say(&mut self, role: &'static str, content: Text<'a>, span: Option<SpanId>) {
         self.answer(span);

@@ -157,6 +157,41 @@ fn shapes_that_trainers_drop_are_resolved() {
     }
 }
 
+/// A call of another agent over the same history, or of the same agent with another prompt.
+fn handed_on(agent: &str) -> Build {
+    let mut build = Build::new();
+    let root = build.agent("a", None, 0, 9000);
+    let system = |text: &str| Message::text(Role::System, text);
+    build.llm(root, 10, 20, &[system("You are A."), user("Hi")], Some(assistant("Ask B.")));
+    let second = build.llm(root, 30, 40, &[system("You are B."), user("Who?")], Some(assistant("B.")));
+    let whole = vec![system("You are B."), user("Hi"), assistant("Ask B."), user("Who?")];
+    build.op(second).input_messages = Some(whole.into());
+    build.op(second).agent.name = Some(agent.to_owned());
+    build
+}
+
+#[test]
+fn an_agent_that_takes_over_has_a_row_with_its_own_prompt() {
+    let (list, losses) = rows(&handed_on("b").run, &[]);
+    let [first, second] = list.as_slice() else { panic!("{list:?}") };
+    assert_eq!(written(first), pairs(&[("system", "You are A."), ("user", "Hi"), ("assistant", "Ask B.")]));
+    let whole = [
+        ("system", "You are B."),
+        ("user", "Hi"),
+        ("assistant", "Ask B."),
+        ("user", "Who?"),
+        ("assistant", "B."),
+    ];
+    assert_eq!(written(second), pairs(&whole));
+    assert!(!has(&losses, "another system message over the same history", LossReason::NoPlace));
+    for (agent, options) in [("a", vec![]), ("b", vec![("messages.rows", "run")])] {
+        let (list, losses) = rows(&handed_on(agent).run, &options);
+        let [one] = list.as_slice() else { panic!("{list:?}") };
+        assert!(!one.to_string().contains("You are B."), "nobody's turn: {one}");
+        assert!(has(&losses, "another system message over the same history", LossReason::NoPlace), "{losses:?}");
+    }
+}
+
 #[test]
 fn what_no_message_holds() {
     // Work that no model asked for is never taught as a call.

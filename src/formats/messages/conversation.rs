@@ -1,0 +1,382 @@
+//! The row of a conversation: of one agent, or of several that hand it on.
+
+use super::document::{Mark, Origin, Row};
+use super::row::{Call, RowBuilder};
+use crate::document::choice::Options;
+use crate::document::json::{Json, Text};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::text::compact;
+use crate::operation::{Kind, Message, Part, Role};
+use crate::run::{Run, Step, Utterance};
+use crate::span::SpanId;
+use crate::transcript::calls::Results;
+use crate::transcript::chat;
+use crate::transcript::chat::OfferedTools;
+use crate::transcript::losses::Losses;
+use crate::transcript::turn_facts::TurnFacts;
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, content};
+
+/// Facts that a row has a place for, or that are reported elsewhere.
+const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
+
+/// A conversation that becomes a row.
+pub(super) struct ConversationRow<'a, 'o> {
+    run: &'a Run,
+    turns: &'o TurnFacts<'a>,
+    results: &'o Results<'a>,
+    options: &'o Options,
+    row: RowBuilder<'a>,
+    tools: OfferedTools<'a>,
+    /// Rows of agents that handed the conversation on.
+    before: Vec<(Option<Row<'a>>, Vec<Loss>)>,
+    /// The agent that spoke last.
+    agent: Option<&'a str>,
+    /// What a row has no place for, beside what its builder lost.
+    pub(super) losses: Losses,
+    /// The model call without recorded words whose calls the last message has.
+    caller: Option<StepId>,
+    /// The model call whose words are the last message.
+    spoke: Option<StepId>,
+    /// The first agent's span, where there is one.
+    pub(super) origin: Option<Option<SpanId>>,
+}
+
+impl<'a, 'o> ConversationRow<'a, 'o> {
+    pub(super) fn new(turns: &'o TurnFacts<'a>, results: &'o Results<'a>, options: &'o Options) -> Self {
+        let text_arguments = options.is("messages.flavour", "openai");
+        Self {
+            run: turns.run,
+            turns,
+            results,
+            options,
+            row: RowBuilder::new(text_arguments, Mark::of(options), options.is("messages.ids", "mistral")),
+            tools: OfferedTools::default(),
+            before: Vec::new(),
+            agent: None,
+            losses: Losses::new(&PLACED),
+            caller: None,
+            spoke: None,
+            origin: None,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
+        let has_tools = !self.tools.is_empty();
+        let row = std::mem::take(&mut self.row);
+        let (row, mut losses) = self.row(row);
+        if row.is_none() && has_tools {
+            self.losses.fact(None, "tool_definitions");
+        }
+        losses.extend(self.losses.finish());
+        self.before.push((row, losses));
+        self.before
+    }
+
+    /// The row of these messages, with the tools that were offered since the row before.
+    fn row(&mut self, row: RowBuilder<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
+        let tools = match std::mem::take(&mut self.tools).list() {
+            list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
+            list => list,
+        };
+        let (mut row, losses) = row.finish(tools);
+        if let Some(row) = row.as_mut().filter(|_| Origin::is_written(self.options)) {
+            row.origin = Origin {
+                trace_id: Some(self.run.trace_id.to_string()),
+                span_id: self.origin.flatten().map(|span| span.to_string()),
+            };
+        }
+        (row, losses)
+    }
+
+    /// A scope's conversation. `asked`: what the agent was asked, if no message may contain it; returned if none needed it.
+    pub(super) fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) -> Option<Text<'a>> {
+        let mut asked = asked.filter(|words| !words.trim().is_empty());
+        let mut has_question = false;
+        for exchange in &exchanges.list {
+            has_question |= matches!(exchange.kind, ExchangeKind::Message(message) if message.role == Role::User);
+            if matches!(exchange.kind, ExchangeKind::Turn(_))
+                && !has_question
+                && let Some(words) = asked.take()
+            {
+                self.row.say("user", words, None);
+            }
+            self.exchange(exchange);
+        }
+        for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
+            let turns = self.turns;
+            self.losses
+                .without_turn(turns, step, |key, _| key == "error" || turns.contains(key, step));
+            self.times_and_error(step);
+        }
+        asked
+    }
+
+    /// `asked`: the calls that it ran, or asked for; `is_own`: the row takes the tools that it was offered.
+    fn facts(&mut self, step: &'a Step, asked: &[ExchangeCall<'a>], is_own: bool) {
+        let turns = self.turns;
+        self.losses.step(self.run, step, |key, value| match key {
+            "error" => true,
+            "tool_call_id" => asked.iter().any(|asked| value.as_str() == Some(&asked.id)),
+            "tool_definitions" if is_own => true,
+            _ => turns.contains(key, step),
+        });
+        self.times_and_error(step);
+    }
+
+    fn times_and_error(&mut self, step: &'a Step) {
+        self.losses.fact(step.span_id, "times");
+        if step.operation.failure.is_some() {
+            self.row.lose(
+                step.span_id,
+                format!("error of {}", step.operation.kind.name()),
+                LossReason::NoPlace,
+            );
+        }
+    }
+
+    fn offered(&mut self, step: &'a Step, span: Option<SpanId>) {
+        for name in self.tools.add(&step.operation.tool_definitions) {
+            self.row.lose(span, format!("another definition of {name}"), LossReason::Ambiguous);
+        }
+    }
+
+    fn exchange(&mut self, exchange: &Exchange<'a>) {
+        let step = exchange.step.and_then(|step| step.of(self.run));
+        let span = step.and_then(|step| step.span_id);
+        if !matches!(exchange.kind, ExchangeKind::Unasked | ExchangeKind::SilentTurn) {
+            self.caller = None;
+            self.spoke = None;
+        }
+        if exchange.branch {
+            self.row
+                .lose(span, "the history was edited before this message", LossReason::Ambiguous);
+        }
+        match (exchange.kind, step) {
+            (ExchangeKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, step, span),
+            (ExchangeKind::Message(message), _) => return self.assistant(exchange, message, span),
+            (_, Some(step)) => {
+                if matches!(exchange.kind, ExchangeKind::Turn(_)) {
+                    self.take_over(step);
+                }
+                self.facts(step, &exchange.calls, true);
+                self.offered(step, span);
+            }
+            _ => {}
+        }
+        let kind = step.map_or("words", |step| step.operation.kind.name());
+        match exchange.kind {
+            ExchangeKind::Turn(message) => {
+                self.assistant(exchange, message, span);
+                self.spoke = exchange.step.filter(|_| message.has_words());
+            }
+            ExchangeKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
+            ExchangeKind::Unasked if step.is_none() => {
+                for asked in &exchange.calls {
+                    let what = format!("the result of {}, which nothing calls", asked.id);
+                    self.row.lose(None, what, LossReason::NoPlace);
+                }
+            }
+            ExchangeKind::Unasked => match step.and_then(|step| self.silent_caller(step)) {
+                Some(caller) if self.row.has_words() => self.unrecorded_calls(exchange, caller, span),
+                _ => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
+            },
+            _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
+        }
+    }
+
+    /// The model call that ran this tool, where its calls are not recorded.
+    fn silent_caller(&self, tool: &Step) -> Option<StepId> {
+        let caller = tool.dispatched_by?;
+        let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref().unwrap_or_default();
+        // Where it spoke, only what ran inside of it.
+        let is_inside = || tool.parent == Some(caller) && messages.iter().all(|message| message.tool_calls.is_empty());
+        (messages.is_empty() || self.spoke == Some(caller) && is_inside()).then_some(caller)
+    }
+
+    /// Calls of a model call that recorded none: the tools' spans show what it asked for.
+    fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
+        if self.caller != Some(caller) {
+            if self.spoke != Some(caller) {
+                self.row.assistant(Text::default(), None, !self.has_failed(exchange), span);
+            }
+            self.caller = Some(caller);
+            let of_caller = self.run.steps.get(caller).and_then(|step| step.span_id);
+            self.row
+                .lose(of_caller, "the message with the calls of a model call", LossReason::Synthesized);
+        }
+        self.calls(exchange, span);
+    }
+
+    /// The run's answer, where the row does not end with words of the assistant.
+    pub(super) fn answer(&mut self, answer: &'a Utterance) {
+        let words = content::text(&answer.content);
+        let step = self.run.steps.get(answer.step);
+        // An explicit final output comes at the end; what an agent makes of a model's words is no turn of that conversation.
+        let is_explicit = step.is_some_and(|step| step.operation.kind == Kind::FinalOutput);
+        let takes = self.row.awaits_assistant() || is_explicit && self.row.has_words() && !self.row.ends_with(&words);
+        if !words.trim().is_empty() && takes {
+            let span = step.and_then(|step| step.span_id);
+            self.row.assistant(words, None, true, span);
+            self.row.lose(
+                span,
+                "the last message: the agent's answer, which no model call contains",
+                LossReason::Synthesized,
+            );
+        }
+    }
+
+    fn content(&mut self, message: &'a Message, span: Option<SpanId>) -> Text<'a> {
+        let (content, has_media) = chat::content(message);
+        if has_media {
+            self.row.lose(span, "content: a part that is no text", LossReason::Coerced);
+        }
+        content
+    }
+
+    fn agent_of(&self, step: &'a Step) -> Option<&'a str> {
+        let of_scope = || self.run.scopes.get(step.scope)?.agent.as_deref();
+        step.operation.agent.name.as_deref().or_else(of_scope)
+    }
+
+    /// Whether another agent than the one that spoke last has the call.
+    fn takes_over(&self, step: &'a Step) -> bool {
+        let (agent, before) = (self.agent_of(step), self.agent);
+        agent.is_some() && before.is_some() && agent != before && !self.options.is("messages.rows", "run")
+    }
+
+    /// An agent that goes on with what was said, with a prompt of its own, has a row that begins with all of that.
+    fn take_over(&mut self, step: &'a Step) {
+        let takes_over = self.takes_over(step);
+        self.agent = self.agent_of(step).or(self.agent);
+        if !takes_over {
+            return;
+        }
+        let prompts: Vec<Text<'a>> = prompts_over(step, self.row.said())
+            .map(|prompt| chat::content(prompt).0)
+            .filter(|words| !words.trim().is_empty())
+            .collect();
+        if !self.row.has_prompts(&prompts) {
+            let next = self.row.handed_on(prompts, step.span_id);
+            let row = std::mem::replace(&mut self.row, next);
+            let row = self.row(row);
+            self.before.push(row);
+        }
+    }
+
+    fn message(&mut self, message: &'a Message, step: Option<&'a Step>, span: Option<SpanId>) {
+        let content = self.content(message, span);
+        let is_prompt_over = |step: &&Step| prompts_over(step, self.row.said()).any(|prompt| prompt == message);
+        match &message.role {
+            _ if content.trim().is_empty() => {}
+            Role::System | Role::Developer => match step.filter(is_prompt_over) {
+                // It begins the row of the agent that takes over.
+                Some(step) if self.takes_over(step) => {}
+                Some(_) => self
+                    .row
+                    .lose(span, "another system message over the same history", LossReason::NoPlace),
+                None => self.row.system(content, span),
+            },
+            Role::Tool => self.row.lose(span, "a result of no call", LossReason::NoPlace),
+            role => {
+                if let Role::Other(word) = role {
+                    self.row.lose(span, format!("role {word}"), LossReason::Coerced);
+                }
+                self.row.say("user", content, span);
+            }
+        }
+    }
+
+    /// Whether a call of the message failed, where such messages are no targets.
+    fn has_failed(&self, exchange: &Exchange<'a>) -> bool {
+        let failed = |asked: &ExchangeCall<'a>| {
+            let last = asked.results.last();
+            last.is_some_and(|given| chat::result_value(self.run, self.results, *given).1.is_some())
+        };
+        self.options.is("messages.mask", "failed") && exchange.calls.iter().any(failed)
+    }
+
+    fn assistant(&mut self, exchange: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
+        let content = self.content(message, span);
+        let is_openai = self.row.text_arguments;
+        let thoughts = content::reasoning(message);
+        if thoughts.is_some() && is_openai {
+            self.row.lose(span, "reasoning_content", LossReason::NoPlace);
+        }
+        let opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
+        if message.parts.iter().any(opaque) {
+            self.row.lose(span, "opaque reasoning", LossReason::NoPlace);
+        }
+        let is_turn = matches!(exchange.kind, ExchangeKind::Turn(_));
+        if content.trim().is_empty() && exchange.calls.is_empty() {
+            self.row.lose(span, "an assistant message without words", LossReason::NoPlace);
+            return;
+        }
+        let is_target = is_turn && !self.has_failed(exchange);
+        let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
+        // The provider ran the tools while the model spoke: their results come before the words.
+        let is_served = !exchange.calls.is_empty() && exchange.calls.iter().all(ran) && !content.trim().is_empty();
+        let (content, answer) = if is_served {
+            (Text::default(), Some(content))
+        } else {
+            (content, None)
+        };
+        self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
+        self.calls(exchange, span);
+        if let Some(answer) = answer {
+            self.row
+                .lose(span, "calls that the provider ran come before the words", LossReason::Coerced);
+            self.row.assistant(answer, None, is_target, span);
+        }
+    }
+
+    /// The calls of the message that was written last.
+    fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
+        for asked in &exchange.calls {
+            let (arguments, wrapped) = chat::arguments(self.run, asked);
+            if wrapped {
+                self.row
+                    .lose(span, format!("tool_calls[{}].function.arguments", asked.id), LossReason::Coerced);
+            }
+            if asked.id_is_derived {
+                self.row.lose(span, format!("tool_calls[{}].id", asked.id), LossReason::Synthesized);
+            }
+            if asked.results.iter().any(|given| given.branch) {
+                self.row.lose(
+                    span,
+                    format!("the history was edited before the result of {}", asked.id),
+                    LossReason::Ambiguous,
+                );
+            }
+            for _ in asked.results.iter().skip(1) {
+                self.row
+                    .lose(span, format!("an earlier result of {}", asked.id), LossReason::NoPlace);
+            }
+            let tools = asked.results.iter().map(|given| given.tool).chain([asked.tool]).flatten();
+            let mut before = exchange.step;
+            for tool in tools {
+                let is_new = before.replace(tool) != Some(tool);
+                if let Some(step) = tool.of(self.run).filter(|_| is_new) {
+                    self.facts(step, std::slice::from_ref(asked), false);
+                }
+            }
+            let call = Call {
+                id: asked.id.clone(),
+                name: chat::name(self.run, asked).into(),
+                arguments,
+                result: asked.results.last().map(|given| chat::result(self.run, self.results, *given).0),
+            };
+            self.row.call(call, span);
+        }
+    }
+}
+
+/// The system messages that begin a call's input, where it goes on with what was said so far, so many messages.
+fn prompts_over(step: &Step, said: usize) -> impl Iterator<Item = &Message> {
+    let input = step.operation.input_messages.as_deref().unwrap_or_default();
+    let prompts = input
+        .iter()
+        .take_while(|message| matches!(message.role, Role::System | Role::Developer))
+        .count();
+    let has_history = said > 0 && input.len() - prompts >= said;
+    input.iter().take(if has_history { prompts } else { 0 })
+}
