@@ -39,7 +39,7 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
             ..Compaction::default()
         };
         reader.thread.events.push(Event::Compacted(Box::new(compaction)));
-    } else if line.get("interruptedMessageId").is_some() || text.starts_with("[Request interrupted by user") {
+    } else if line.get("interruptedMessageId").is_some() || !is_meta && text.starts_with("[Request interrupted by user") {
         reader.facts("interrupted", text);
     } else if is_meta {
         meta(reader, message);
