@@ -206,9 +206,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
         // A handoff's span has no result: what the next agent reads is one.
         // Of a tool that failed, what the model received, if that is more than its error.
         Some(EntryKind::Result(last))
-            if last.result.is_null()
-                && !seen.message.is_without_result()
-                && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) =>
+            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) =>
         {
             last.result = seen.message.result_value();
         }

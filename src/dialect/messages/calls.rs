@@ -167,16 +167,6 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_has_its_content_or_a_message() {
-        let answer =
-            json!({"candidates": [{"index": 0, "finishReason": "stop", "message": {"role": "model", "content": [{"text": "Done"}]}}]});
-        assert_eq!(
-            said(&answer, Direction::Output),
-            [(Role::Assistant, "Done".to_owned(), Vec::<String>::new())]
-        );
-    }
-
-    #[test]
     fn an_event_in_a_list_is_its_body() {
         let asked = json!([{"role": "system", "gen_ai.event.content": "{\"content\": \"Be brief\"}", "gen_ai.system": "openai"},
             {"role": "user", "gen_ai.event.content": "{\"role\": \"user\", \"content\": \"Weather?\", \"tool_calls\": []}"}]);

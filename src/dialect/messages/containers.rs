@@ -316,11 +316,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
             let candidate = candidate.as_object()?;
-            // Gemini's, or Genkit's before it had one message.
-            let mut messages = match candidate.get("content") {
-                Some(content) => any(content, context.output())?,
-                None => list(std::slice::from_ref(candidate.get("message")?), context.output())?,
-            };
+            let mut messages = any(candidate.get("content")?, context.output())?;
             if let (Some(last), Some(reason)) = (messages.last_mut(), text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
