@@ -27,8 +27,8 @@ pub(super) struct ConversationRow<'a, 'o> {
     options: &'o Options,
     row: RowBuilder<'a>,
     tools: OfferedTools<'a>,
-    /// Rows of agents that handed the conversation on.
-    before: Vec<(Option<Row<'a>>, Vec<Loss>)>,
+    /// The rows of agents that handed the conversation on, with the tools that they were offered: one an agent.
+    before: Vec<(Option<&'a str>, RowBuilder<'a>, OfferedTools<'a>)>,
     /// The agent that spoke last.
     agent: Option<&'a str>,
     /// What a row has no place for, beside what its builder lost.
@@ -60,32 +60,34 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
-        let has_tools = !self.tools.is_empty();
-        let row = std::mem::take(&mut self.row);
-        let (row, mut losses) = self.row(row);
-        if row.is_none() && has_tools {
-            self.losses.fact(None, "tool_definitions");
-        }
-        losses.extend(self.losses.finish());
-        self.before.push((row, losses));
-        self.before
-    }
-
-    /// The row of these messages, with the tools that were offered since the row before.
-    fn row(&mut self, row: RowBuilder<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
-        let tools = match std::mem::take(&mut self.tools).list() {
-            list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
-            list => list,
+    pub(super) fn finish(self) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
+        let origin = Origin {
+            trace_id: Some(self.run.trace_id.to_string()),
+            span_id: self.origin.flatten().map(|span| span.to_string()),
         };
-        let (mut row, losses) = row.finish(tools);
-        if let Some(row) = row.as_mut().filter(|_| Origin::is_written(self.options)) {
-            row.origin = Origin {
-                trace_id: Some(self.run.trace_id.to_string()),
-                span_id: self.origin.flatten().map(|span| span.to_string()),
+        let last = (self.agent, self.row, self.tools);
+        let mut rows = Vec::with_capacity(self.before.len() + 1);
+        let mut has_tools = false;
+        for (_, row, tools) in self.before.into_iter().chain([last]) {
+            has_tools |= !tools.is_empty();
+            let tools = match tools.list() {
+                list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
+                list => list,
             };
+            let (mut row, losses) = row.finish(tools);
+            if let Some(row) = row.as_mut().filter(|_| Origin::is_written(self.options)) {
+                row.origin = origin.clone();
+            }
+            rows.push((row, losses));
         }
-        (row, losses)
+        let mut losses = self.losses;
+        if rows.iter().all(|(row, _)| row.is_none()) && has_tools {
+            losses.fact(None, "tool_definitions");
+        }
+        if let Some((_, last)) = rows.last_mut() {
+            last.extend(losses.finish());
+        }
+        rows
     }
 
     /// A scope's conversation. `asked`: what the agent was asked, if no message may contain it; returned if none needed it.
@@ -246,7 +248,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
 
     /// An agent that goes on with what was said, with a prompt of its own, has a row that begins with all of that.
     fn take_over(&mut self, step: &'a Step) {
-        let takes_over = self.takes_over(step);
+        let (takes_over, before) = (self.takes_over(step), self.agent);
         self.agent = self.agent_of(step).or(self.agent);
         if !takes_over {
             return;
@@ -256,10 +258,16 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             .filter(|words| !words.trim().is_empty())
             .collect();
         if !self.row.has_prompts(&prompts) {
-            let next = self.row.handed_on(prompts, step.span_id);
+            let next = self.row.handed_on(self.agent, prompts, step.span_id);
             let row = std::mem::replace(&mut self.row, next);
-            let row = self.row(row);
-            self.before.push(row);
+            let tools = std::mem::take(&mut self.tools);
+            self.before.push((before, row, tools));
+            // The row that this agent had is the beginning of its new one.
+            if let Some(at) = self.before.iter().position(|(agent, ..)| *agent == self.agent) {
+                let (_, row, tools) = self.before.remove(at);
+                self.row.losses.extend(row.losses);
+                self.tools = tools;
+            }
         }
     }
 
@@ -321,11 +329,13 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             (content, None)
         };
         self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
+        self.row.spoken_by(self.agent.filter(|_| is_target));
         self.calls(exchange, span);
         if let Some(answer) = answer {
             self.row
                 .lose(span, "calls that the provider ran come before the words", LossReason::Coerced);
             self.row.assistant(answer, None, is_target, span);
+            self.row.spoken_by(self.agent.filter(|_| is_target));
         }
     }
 

@@ -59,6 +59,9 @@ pub(crate) struct ChatMessage<'a> {
     /// What the model asked for, in OpenAI's shape; the arguments are an object or its JSON text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tool_calls: Vec<Json<'a>>,
+    /// The agent whose turn it is, and a target of training in the row of that agent.
+    #[serde(skip)]
+    pub(crate) agent: Option<&'a str>,
     /// Of a tool's message: the call that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_call_id: Option<Text<'a>>,

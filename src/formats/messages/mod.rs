@@ -4,6 +4,7 @@
 //! | run | row |
 //! |---|---|
 //! | conversation of an agent | a row; a sub-agent's conversation is a separate row, never a part of its caller's |
+//! | conversation that another agent goes on with | a row more, with that agent's prompt and all that was said before |
 //! | system or developer message | `system`, once and first |
 //! | user message | `user` |
 //! | model's turn | `assistant`: `content`, never null, with all its calls |
@@ -34,7 +35,8 @@
 //! Each is resolved, and reported as a loss:
 //!
 //! * Two messages of one role in a row become one.
-//! * A second system message joins the first; after other messages it becomes a user's.
+//! * A second system message joins the first; after other messages it becomes a user's. Another prompt over the same history, of
+//!   the same agent, is left out: a clock in the prompt is no turn.
 //! * What follows the last assistant message is left out: a row ends with the assistant.
 //! * A call without a result, with messages after it, is answered by `[no result recorded]`.
 //! * Of several results of one call, the last one is used.

@@ -72,8 +72,8 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// A row of another agent that goes on with what was said, with a prompt of its own. This one ends with its last words.
-    pub(super) fn handed_on(&mut self, prompts: Vec<Text<'a>>, span: Option<SpanId>) -> Self {
+    /// The row of another agent that goes on with what was said, with a prompt of its own. This one ends with its last words.
+    pub(super) fn handed_on(&mut self, agent: Option<&'a str>, prompts: Vec<Text<'a>>, span: Option<SpanId>) -> Self {
         self.answer(span);
         let mut next = Self {
             ids: self.ids.clone(),
@@ -83,12 +83,23 @@ impl<'a> RowBuilder<'a> {
         prompts.into_iter().for_each(|prompt| next.system(prompt, span));
         let said = self.messages.iter().filter(|message| message.role != "system");
         next.messages.extend(said.cloned());
-        // They are targets in the row before.
         for message in next.messages.iter_mut().filter(|message| message.role == "assistant") {
-            message.mark(self.mark);
+            // Turns of others are targets in their own rows.
+            if message.agent.is_some() && message.agent == agent {
+                message.unmark();
+            } else {
+                message.mark(self.mark);
+            }
         }
         while self.messages.pop_if(|last| last.role != "assistant").is_some() {}
         next
+    }
+
+    /// Whose turn the last message is.
+    pub(super) fn spoken_by(&mut self, agent: Option<&'a str>) {
+        if let Some(last) = self.messages.last_mut() {
+            last.agent = agent;
+        }
     }
 
     /// Whether these are among the words of the system.

@@ -174,7 +174,10 @@ fn handed_on(agent: &str) -> Build {
 fn an_agent_that_takes_over_has_a_row_with_its_own_prompt() {
     let (list, losses) = rows(&handed_on("b").run, &[]);
     let [first, second] = list.as_slice() else { panic!("{list:?}") };
-    assert_eq!(written(first), pairs(&[("system", "You are A."), ("user", "Hi"), ("assistant", "Ask B.")]));
+    assert_eq!(
+        written(first),
+        pairs(&[("system", "You are A."), ("user", "Hi"), ("assistant", "Ask B.")])
+    );
     let whole = [
         ("system", "You are B."),
         ("user", "Hi"),
@@ -188,7 +191,10 @@ fn an_agent_that_takes_over_has_a_row_with_its_own_prompt() {
         let (list, losses) = rows(&handed_on(agent).run, &options);
         let [one] = list.as_slice() else { panic!("{list:?}") };
         assert!(!one.to_string().contains("You are B."), "nobody's turn: {one}");
-        assert!(has(&losses, "another system message over the same history", LossReason::NoPlace), "{losses:?}");
+        assert!(
+            has(&losses, "another system message over the same history", LossReason::NoPlace),
+            "{losses:?}"
+        );
     }
 }
 
