@@ -1,5 +1,5 @@
 // The pages in a real browser: see README.md. usage: check.mjs PROGRAM [--large] [--shots FOLDER] [--only STEP]
-// [--phoenix PROGRAM]
+// [--phoenix PROGRAM] [--loadgen PROGRAM]
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,9 @@ import { CASES, looks } from './looks.mjs';
 import { phoenix } from './phoenix.mjs';
 import { sendCase, serve } from './serving.mjs';
 import { outline, payload } from './sizes.mjs';
+import { tabs } from './tabs.mjs';
 
-const { values, positionals: [program] } = parseArgs({ allowPositionals: true, options: { large: { type: 'boolean' }, shots: { type: 'string' }, only: { type: 'string' }, phoenix: { type: 'string' } } });
+const { values, positionals: [program] } = parseArgs({ allowPositionals: true, options: { large: { type: 'boolean' }, shots: { type: 'string' }, only: { type: 'string' }, phoenix: { type: 'string' }, loadgen: { type: 'string' } } });
 const tests = join(dirname(fileURLToPath(import.meta.url)), '..'), faults = [];
 const fault = (text) => { faults.push(text); console.log(`  ${text}`); };
 if (values.shots) mkdirSync(values.shots, { recursive: true });
@@ -40,6 +41,7 @@ try {
     if (values.phoenix && n <= 100000) await step(`outline of ${n} in Phoenix`, () => phoenix(browser, program, values.phoenix, n));
   }
   await step('payload', () => payload(browser, serving, timed ? 50 : 4, { fault, timed }));
+  if (values.loadgen) await step('tabs', () => tabs(browser, serving, values.loadgen, fault));
 } finally {
   await end(); await serving.stop();
 }

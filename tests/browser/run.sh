@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pages in a real browser: see README.md. usage: run.sh [PROGRAM] [--large] [--shots FOLDER] [--only STEP] [--phoenix PROGRAM]
+# The pages in a real browser: see README.md. usage: run.sh [PROGRAM] [--large] [--shots FOLDER] [--only STEP] [--phoenix PROGRAM] [--loadgen PROGRAM]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 program=target/release/spanbridge

@@ -7,10 +7,15 @@ use crate::operation::{Kind, Message, Role, ToolCall};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 
+/// So many runs of one agent in a trace get the instructions of its creation: a copy each.
+const GIVEN: usize = 16;
+
 /// How an agent was created.
 struct Created {
     name: Option<String>,
     prompts: Vec<Message>,
+    /// How many have the instructions.
+    given: usize,
 }
 
 /// An agent's name and its instructions, from the span that created it, where the agent's own spans have only its id. Of two creations
@@ -26,6 +31,7 @@ pub(super) fn give_definitions(nodes: &mut Nodes) {
         let created = Created {
             name: operation.agent.name.clone(),
             prompts: list.iter().take_while(|message| is_prompt(message)).cloned().collect(),
+            given: 0,
         };
         let _ = known.insert(id, created);
     }
@@ -35,14 +41,15 @@ pub(super) fn give_definitions(nodes: &mut Nodes) {
     for id in nodes.of_kind(Kind::Agent) {
         let Some(node) = nodes.get_mut(id) else { continue };
         let operation = &mut node.operation;
-        let Some(created) = operation.agent.id.as_ref().and_then(|id| known.get(id)) else {
+        let Some(created) = operation.agent.id.as_ref().and_then(|id| known.get_mut(id)) else {
             continue;
         };
         if operation.agent.name.is_none() || operation.agent.name == operation.agent.id {
             operation.agent.name = created.name.clone().or(operation.agent.name.take());
         }
         let heard = operation.input_messages.as_deref().unwrap_or_default();
-        if !created.prompts.is_empty() && !heard.iter().any(is_prompt) {
+        if !created.prompts.is_empty() && created.given < GIVEN && !heard.iter().any(is_prompt) {
+            created.given += 1;
             operation.input_messages = Some(created.prompts.iter().chain(heard).cloned().collect::<Vec<_>>().into());
         }
     }
