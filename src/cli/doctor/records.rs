@@ -226,7 +226,7 @@ pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary
         unreadable(&error, found);
     }
     let mend = format!("{stopped}{reindex}");
-    match store::compare(directory, &vocabulary.session_keys()) {
+    match store::compare(directory, vocabulary.session_keys()) {
         Ok(compared) => differences(directory, &compared, &mend, found),
         Err(error) => unreadable(&error, found),
     }

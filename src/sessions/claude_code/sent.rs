@@ -295,9 +295,11 @@ mod tests {
         sent.blob(&json!({ "hash": hash, "message": message }));
         sent.line(&json!("First"));
         sent.request("r1", &json!({ "keep": 0, "tail": [hash, text("user", "First").1] }));
-        let first = sent.call("m1", Some("r1")).expect("all is there");
-        assert_eq!(first.len(), 2);
-        assert_eq!((first[0].role.clone(), first[1].content()), (Role::System, "First".to_owned()));
+        let given = sent.call("m1", Some("r1")).expect("all is there");
+        let [reminder, first] = given.as_slice() else {
+            panic!("two messages")
+        };
+        assert_eq!((&reminder.role, first.content()), (&Role::System, "First".to_owned()));
         sent.answer("m1", &json!([{ "type": "text", "text": "Yes" }]));
         sent.line(&json!([{ "type": "text", "text": "Second" }]));
         sent.request("r2", &json!({ "base": "r1", "keep": 2, "tail": tail }));
@@ -343,7 +345,7 @@ mod tests {
         let mut sent = recorded(&[answer.clone(), text("user", "Unknown").1]);
         assert_eq!(words(sent.call("m2", Some("r2"))), None);
         // Nor is a request with another one that is not there, or that keeps a part of it.
-        let mut sent = recorded(&[answer.clone()]);
+        let mut sent = recorded(std::slice::from_ref(&answer));
         sent.request("r3", &json!({ "base": "gone", "keep": 2, "tail": [answer] }));
         sent.request("r4", &json!({ "base": "r1", "keep": 1, "tail": [] }));
         assert_eq!(words(sent.call("m2", Some("r4"))), None);
