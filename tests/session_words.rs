@@ -78,11 +78,7 @@ fn an_answer_of_codex_that_only_an_event_tells_is_read_once() {
     }
     // The same words in two turns are two answers.
     let lines = [event("user_message", "One?"), told.clone(), event("user_message", "Two?"), told];
-    let answers = rows(&lines)
-        .iter()
-        .flat_map(|row| said(row))
-        .filter(|(role, _)| role == "assistant")
-        .count();
+    let answers = rows(&lines).iter().flat_map(said).filter(|(role, _)| role == "assistant").count();
     assert_eq!(answers, 2);
 }
 

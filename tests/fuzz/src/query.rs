@@ -89,7 +89,7 @@ fn api_with_traces() -> Api {
     let directory = tempfile::tempdir().expect("a directory");
     let vocabulary = Vocabulary::built_in();
     let options = OpenOptions {
-        session_keys: vocabulary.session_keys(),
+        session_keys: vocabulary.session_keys().to_vec(),
         ..OpenOptions::new(directory.path())
     };
     let store = Local::open(&options).expect("opens").store;
