@@ -708,6 +708,9 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
     out
 }
 
+const AROUND_ITS_TOOL: &str =
+    "a call without an id gets one that is made of its span's, and a call that goes on around its tool is taken for two once more";
+
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
     (
@@ -1199,6 +1202,35 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-told-in-odd-places/5b8efff798038103d269000000930004.atif.json",
         "a handoff's target is its state, and not the arguments of a call",
+    ),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30003.contextforge.json",
+        AROUND_ITS_TOOL,
+    ),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30003.reflex.json",
+        AROUND_ITS_TOOL,
+    ),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30003.openreward.json",
+        AROUND_ITS_TOOL,
+    ),
+    ("made-openclaw-plugins/5b8efff798038103d269000000f30003.synth.json", AROUND_ITS_TOOL),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30003.invariant.json",
+        AROUND_ITS_TOOL,
+    ),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30002.inspect.json",
+        "the question of a call without an answer becomes an operation",
+    ),
+    (
+        "made-openclaw-plugins/5b8efff798038103d269000000f30002.verifiers.json",
+        "the question of a call without an answer becomes an operation",
+    ),
+    (
+        "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",
+        "the document does not say which messages are those of a call outside of the agents",
     ),
 ];
 

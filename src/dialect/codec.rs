@@ -78,7 +78,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
         }
         Codec::ResponseMembers => {
             let Raw::Group(group) = raw else { return None };
-            return response_members(*group).map(|message| Decoded::Messages(vec![message]));
+            return response_members(*group).map(Decoded::Messages);
         }
         Codec::RoleLines => return role_lines(&text_of(raw)?).map(Decoded::Messages),
         Codec::ToolMarks => {

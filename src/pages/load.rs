@@ -142,6 +142,6 @@ impl OneSpan {
 /// All spans of a trace as they came.
 pub(crate) fn spans(web: &Web, id: &str, answer: &mut Answer) -> Result<Vec<Span>, Problem> {
     let mut spans = single::stored_alone(web, single::trace_id(id)?, Purpose::Spans, answer)?.spans;
-    spans.sort_by_key(|span| (span.start, span.span_id));
+    spans.sort_by_key(|span| (span.start, span.end));
     Ok(spans)
 }

@@ -48,12 +48,30 @@ fn is_blank_response(recorded: &Recorded) -> bool {
     members.contains_key("choices") && messages::is_read(value, Direction::Output) && messages::read(value, Direction::Output).is_none()
 }
 
+/// The members of a message that are read, or say nothing without its words.
+const OF_MESSAGES: [&str; 5] = ["role", "content", "parts", "finish_reason", "tool_calls"];
+
 fn are_blank_messages(recorded: &Recorded) -> bool {
     let Some(value @ Value::Array(items)) = recorded.get() else {
         return false;
     };
-    let is_message = |item: &Value| item.get("role").is_some_and(Value::is_string);
+    // What else is in one, as why an answer was filtered, is in no message.
+    let is_blank = |(key, value): (&String, &Value)| OF_MESSAGES.contains(&key.as_str()) || is_empty(value);
+    let is_message = |item: &Value| {
+        let members = item.as_object().filter(|members| members.get("role").is_some_and(Value::is_string));
+        members.is_some_and(|members| members.iter().all(is_blank))
+    };
     !items.is_empty() && items.iter().all(is_message) && messages::read(value, Direction::Output).is_none()
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.
@@ -92,7 +110,8 @@ mod tests {
                 json!({"generations": [[]], "llm_output": null, "run": null, "type": "LLMResult"}),
             ),
             call(5, json!({"id": "c", "object": "chat.completion", "model": "m", "choices": []})),
-            call(6, json!([{"role": "assistant", "parts": [], "finish_reason": "stop"}])),
+            call(6, json!([{"role": "assistant", "content": "", "filtered": ["violence"]}])),
+            call(7, json!([{"role": "assistant", "parts": [], "finish_reason": "stop"}])),
         ]);
         give_to_calls(&mut nodes);
         let said = nodes
@@ -101,8 +120,18 @@ mod tests {
             .map(|node| Some(node.operation.output_messages.as_ref()?.first()?.content()));
         assert_eq!(
             said.collect::<Vec<_>>(),
-            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None, None, None, None]
+            [
+                Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()),
+                None,
+                None,
+                None,
+                None,
+                None,
+                None
+            ]
         );
+        let filtered = nodes.list.iter().nth(5).and_then(|node| node.operation.output.get());
+        assert!(filtered.is_some(), "why it has no words is kept");
         let blank = nodes.list.last().map(|node| node.operation.output.get().cloned());
         assert_eq!(blank, Some(None), "messages without words are no output");
     }

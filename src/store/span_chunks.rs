@@ -51,9 +51,9 @@ impl SpanChunks {
         let count = spans.len();
         let mut traces: Vec<(TraceId, Vec<EncodedSpan>)> = Vec::new();
         let mut places: HashMap<TraceId, usize> = HashMap::default();
-        for span in &spans {
-            let encoded = EncodedSpan::of(span);
-            if !self.is_new(span, &encoded) {
+        for span in spans {
+            let encoded = EncodedSpan::of(&span);
+            if !self.is_new(&span, &encoded) {
                 continue;
             }
             let place = *places.entry(span.trace_id).or_insert_with(|| {

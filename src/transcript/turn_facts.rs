@@ -96,7 +96,7 @@ fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
 }
 
 /// The agent whose operation it is.
-fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
+pub(crate) fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
     let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
     step.operation.agent.name.as_deref().or_else(of_scope)
 }

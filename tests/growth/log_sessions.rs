@@ -65,6 +65,32 @@ fn records_of_claude_code_that_name_their_calls() {
     });
 }
 
+/// Many calls of one source at one time, with whole requests and answers.
+#[test]
+fn whole_requests_of_claude_code() {
+    convert_grows_evenly(|count| {
+        records((0..count).flat_map(|number| {
+            let (at, id) = (number, format!("r{number}"));
+            let asked = json!({"model": "m", "messages": [{"role": "user", "content": format!("q{number}")}]});
+            let said = json!({"content": [{"type": "text", "text": "a"}], "stop_reason": "end_turn"});
+            [
+                claude(at, "api_request_body", json!({"body": asked.to_string(), "query_source": "main"})),
+                claude(
+                    at + 1_000,
+                    "api_request",
+                    json!({"model": "m", "request_id": id, "query_source": "main", "duration_ms": "1000"}),
+                ),
+                claude(
+                    at + 1_000,
+                    "api_response_body",
+                    json!({"body": said.to_string(), "request_id": id, "query_source": "main"}),
+                ),
+                claude(at + 1_000, "assistant_response", json!({"response": "a", "request_id": id})),
+            ]
+        }))
+    });
+}
+
 #[test]
 fn tools_of_many_agents_at_one_instant() {
     convert_grows_evenly(|count| {

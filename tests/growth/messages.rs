@@ -17,6 +17,96 @@ fn messages_of_one_call() {
     });
 }
 
+/// Two agents on one conversation; the second has many prompts.
+#[test]
+fn system_messages_of_one_call() {
+    grows_evenly(|count| {
+        let asked = json!({"role": "user", "parts": [{"type": "text", "content": "q"}]});
+        let first = span(
+            0,
+            None,
+            &[
+                CHAT,
+                ("gen_ai.agent.name", "a"),
+                ("gen_ai.input.messages", &json!([asked]).to_string()),
+                ("gen_ai.output.messages", &answer("yes")),
+            ],
+        );
+        let said = json!({"role": "assistant", "parts": [{"type": "text", "content": "yes"}]});
+        let prompts = (0..count).map(|number| json!({"role": "system", "parts": [{"type": "text", "content": format!("p{number}")}]}));
+        let heard: Vec<_> = prompts.chain([asked, said]).collect();
+        let mut second = span(
+            1,
+            None,
+            &[
+                CHAT,
+                ("gen_ai.agent.name", "b"),
+                ("gen_ai.input.messages", &json!(heard).to_string()),
+                ("gen_ai.output.messages", &answer("no")),
+            ],
+        );
+        second.start = UnixNanos(first.end.0 + 1);
+        second.end = UnixNanos(first.end.0 + 2);
+        (vec![first, second], Vec::new())
+    });
+}
+
+/// Calls outside of all agents, each of which may join what the agents said.
+#[test]
+fn calls_beside_agents() {
+    grows_evenly(|count| {
+        let mut spans = vec![span(0, None, &[("gen_ai.operation.name", "invoke_workflow")])];
+        for number in 1..=count {
+            let words = answer(&format!("said {number}"));
+            let mut one = if number % 2 == 0 {
+                let agent = [("gen_ai.operation.name", "invoke_agent"), ("gen_ai.output.messages", &words)];
+                span(number, Some(0), &agent)
+            } else {
+                let heard = json!([{"role": "user", "parts": [{"type": "text", "content": format!("q{number}")}]}]).to_string();
+                span(
+                    number,
+                    Some(0),
+                    &[CHAT, ("gen_ai.input.messages", &heard), ("gen_ai.output.messages", &words)],
+                )
+            };
+            one.start = UnixNanos(one.start.0 + number * 10);
+            one.end = UnixNanos(one.start.0 + 5);
+            spans.push(one);
+        }
+        (spans, Vec::new())
+    });
+}
+
+/// Agents that hand one conversation on again and again.
+#[test]
+fn a_conversation_that_is_handed_on() {
+    grows_evenly(|count| {
+        // Each call hears the last few turns: the input is linear in their number.
+        let spans = (0..count).map(|number| {
+            let agent = if number % 2 == 0 { "a" } else { "b" };
+            let prompt = json!({"role": "system", "parts": [{"type": "text", "content": format!("You are {agent}")}]});
+            let turn = |number: u64| json!({"role": "assistant", "parts": [{"type": "text", "content": format!("t{number}")}]});
+            let begin = json!({"role": "user", "parts": [{"type": "text", "content": "q"}]});
+            let heard: Vec<_> = [prompt, begin].into_iter().chain((0..number.min(8)).map(turn)).collect();
+            let heard = json!(heard).to_string();
+            let mut one = span(
+                number,
+                None,
+                &[
+                    CHAT,
+                    ("gen_ai.agent.name", agent),
+                    ("gen_ai.input.messages", &heard),
+                    ("gen_ai.output.messages", &answer(&format!("t{number}"))),
+                ],
+            );
+            one.start = UnixNanos(one.start.0 + number * 10);
+            one.end = UnixNanos(one.start.0 + 5);
+            one
+        });
+        (spans.collect(), Vec::new())
+    });
+}
+
 #[test]
 fn messages_of_one_answer() {
     grows_evenly(|count| {

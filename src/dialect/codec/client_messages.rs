@@ -193,30 +193,39 @@ pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
 }
 
 /// `gen_ai.response.text`, `.tool_calls` as one message. The text is a JSON list where the answer has several, and the JSON of the
-/// whole message where `LiteLLM` made it (Sentry).
-pub(super) fn response_members(group: Group<'_>) -> Option<Message> {
+/// whole messages, one a choice, where `LiteLLM` made it (Sentry).
+pub(super) fn response_members(group: Group<'_>) -> Option<Vec<Message>> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
         role: Role::Assistant,
         ..Message::default()
     };
+    let calls = get("tool_calls").map(|list| messages::calls(&list)).unwrap_or_default();
     if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)) {
-        if let Some(whole) = whole_message(&text) {
+        if let Some(mut whole) = whole_messages(&text) {
+            // The calls beside are those of the message, if it does not have them.
+            if let Some(first) = whole.first_mut().filter(|first| first.tool_calls.is_empty()) {
+                first.tool_calls = calls;
+            }
             return Some(whole);
         }
         message.parts.push(Part::Text(joined(&text).unwrap_or(text)));
     }
-    message.tool_calls = get("tool_calls").map(|list| messages::calls(&list)).unwrap_or_default();
-    (!message.is_blank()).then_some(message)
+    message.tool_calls = calls;
+    (!message.is_blank()).then(|| vec![message])
 }
 
-/// The first message of a JSON text that has one, or a list of one for each choice.
-fn whole_message(text: &str) -> Option<Message> {
+/// The messages of a JSON text that has one, or a list of one for each choice.
+fn whole_messages(text: &str) -> Option<Vec<Message>> {
     let begins = text.starts_with('{') || text.starts_with("[{");
     let value: Value = begins.then(|| serde_json::from_str(text).ok()).flatten()?;
-    let first = value.get(0).unwrap_or(&value).as_object()?;
-    let is_message = first.get("role").is_some_and(|role| role == "assistant") && first.contains_key("content");
-    is_message.then(|| messages::of_object(first).into_iter().next()).flatten()
+    let items = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+    let members: Option<Vec<_>> = items.iter().map(Value::as_object).collect();
+    let of_assistant =
+        |item: &&serde_json::Map<String, Value>| item.get("role").is_some_and(|role| role == "assistant") && item.contains_key("content");
+    let members = members.filter(|list| list.iter().all(|item| of_assistant(&item)))?;
+    let messages: Vec<Message> = members.into_iter().flat_map(messages::of_object).collect();
+    (!messages.is_empty()).then_some(messages)
 }
 
 /// The texts of a JSON list of nothing else, joined.
@@ -314,6 +323,18 @@ mod tests {
             "a+b a b c c"
         );
         assert_eq!(words(vec![asks(&["a"]), gives("a"), gives("x"), asks(&["b"])]), "a a x b");
+    }
+
+    #[test]
+    fn a_json_text_of_messages_has_one_a_choice() {
+        let words = |text: &str| whole_messages(text).map(|list| list.iter().map(Message::content).collect::<Vec<_>>());
+        let one = r#"{"role": "assistant", "content": "one", "tool_calls": null}"#;
+        assert_eq!(words(one), Some(vec!["one".to_owned()]));
+        let two = format!(r#"[{one}, {{"role": "assistant", "content": "two"}}]"#);
+        assert_eq!(words(&two), Some(vec!["one".to_owned(), "two".to_owned()]));
+        let other = format!(r#"[{one}, {{"answer": 2}}]"#);
+        assert_eq!(words(&other), None, "an answer in a model's own JSON");
+        assert_eq!(words(r#"{"role": "user", "content": "one"}"#), None);
     }
 
     #[test]

@@ -304,7 +304,13 @@ impl TraceBuilder {
     fn given(&mut self) -> Vec<Option<Given>> {
         let mut order: Vec<usize> = (0..self.drafts.len()).collect();
         // As a trace has its spans.
-        order.sort_by_key(|index| self.drafts.get(*index).map(|draft| (draft.start.unwrap_or_default(), draft.id)));
+        order.sort_by_key(|index| {
+            let draft = self.drafts.get(*index)?;
+            Some((
+                draft.start.unwrap_or_default(),
+                draft.end.filter(|_| !draft.running).unwrap_or_default(),
+            ))
+        });
         let mut out: Vec<Option<Given>> = self.drafts.iter().map(|_| None).collect();
         for index in order {
             let Some(draft) = self.drafts.get(index) else { continue };

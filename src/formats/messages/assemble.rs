@@ -69,7 +69,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         };
         let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
         let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
-        conversation.origin.get_or_insert(span);
+        conversation.begins_at(span);
         let asked = conversation.conversation(transcript.exchanges(id), asked);
         if asked.is_some() && scope.called_by.is_none() {
             let what = "the run's question, which no message contains";

@@ -13,11 +13,20 @@ use crate::transcript::calls::Results;
 use crate::transcript::chat;
 use crate::transcript::chat::OfferedTools;
 use crate::transcript::losses::Losses;
-use crate::transcript::turn_facts::TurnFacts;
+use crate::transcript::turn_facts::{self, TurnFacts};
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, content};
 
 /// Facts that a row has a place for, or that are reported elsewhere.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
+
+/// So often a conversation is handed on with a row for each: a row copies what was said before it.
+const TAKEOVERS: usize = 128;
+
+/// So many system messages that begin an input are the prompts of its agent.
+const PROMPTS: usize = 16;
+
+/// What is lost of a prompt that begins no row.
+const ANOTHER_PROMPT: &str = "another system message over the same history";
 
 /// A conversation that becomes a row.
 pub(super) struct ConversationRow<'a, 'o> {
@@ -31,14 +40,16 @@ pub(super) struct ConversationRow<'a, 'o> {
     before: Vec<(Option<&'a str>, RowBuilder<'a>, OfferedTools<'a>)>,
     /// The agent that spoke last.
     agent: Option<&'a str>,
+    /// The prompts of an agent that takes over: they begin its row, when its turn comes.
+    prompts: Vec<(Text<'a>, Option<SpanId>)>,
+    /// How often the conversation was handed on.
+    takeovers: usize,
     /// What a row has no place for, beside what its builder lost.
     pub(super) losses: Losses,
     /// The model call without recorded words whose calls the last message has.
     caller: Option<StepId>,
     /// The model call whose words are the last message.
     spoke: Option<StepId>,
-    /// The first agent's span, where there is one.
-    pub(super) origin: Option<Option<SpanId>>,
 }
 
 impl<'a, 'o> ConversationRow<'a, 'o> {
@@ -53,30 +64,37 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             tools: OfferedTools::default(),
             before: Vec::new(),
             agent: None,
+            prompts: Vec::new(),
+            takeovers: 0,
             losses: Losses::new(&PLACED),
             caller: None,
             spoke: None,
-            origin: None,
         }
     }
 
-    pub(super) fn finish(self) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
-        let origin = Origin {
-            trace_id: Some(self.run.trace_id.to_string()),
-            span_id: self.origin.flatten().map(|span| span.to_string()),
-        };
+    /// The span of the agent that a row begins with, where there is one. The first conversation of a row has it.
+    pub(super) fn begins_at(&mut self, span: Option<SpanId>) {
+        self.row.origin.get_or_insert(span);
+    }
+
+    pub(super) fn finish(mut self) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
+        self.lose_prompts();
         let last = (self.agent, self.row, self.tools);
         let mut rows = Vec::with_capacity(self.before.len() + 1);
         let mut has_tools = false;
         for (_, row, tools) in self.before.into_iter().chain([last]) {
             has_tools |= !tools.is_empty();
+            let span = row.origin.flatten();
             let tools = match tools.list() {
                 list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
                 list => list,
             };
             let (mut row, losses) = row.finish(tools);
             if let Some(row) = row.as_mut().filter(|_| Origin::is_written(self.options)) {
-                row.origin = origin.clone();
+                row.origin = Origin {
+                    trace_id: Some(self.run.trace_id.to_string()),
+                    span_id: span.map(|span| span.to_string()),
+                };
             }
             rows.push((row, losses));
         }
@@ -235,38 +253,50 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         content
     }
 
-    fn agent_of(&self, step: &'a Step) -> Option<&'a str> {
-        let of_scope = || self.run.scopes.get(step.scope)?.agent.as_deref();
-        step.operation.agent.name.as_deref().or_else(of_scope)
-    }
-
     /// Whether another agent than the one that spoke last has the call.
     fn takes_over(&self, step: &'a Step) -> bool {
-        let (agent, before) = (self.agent_of(step), self.agent);
-        agent.is_some() && before.is_some() && agent != before && !self.options.is("messages.rows", "run")
+        let (agent, before) = (turn_facts::agent(self.run, step), self.agent);
+        let is_another = agent.is_some() && before.is_some() && agent != before;
+        is_another && self.takeovers < TAKEOVERS && !self.options.is("messages.rows", "run")
     }
 
     /// An agent that goes on with what was said, with a prompt of its own, has a row that begins with all of that.
     fn take_over(&mut self, step: &'a Step) {
         let (takes_over, before) = (self.takes_over(step), self.agent);
-        self.agent = self.agent_of(step).or(self.agent);
-        if !takes_over {
-            return;
+        self.agent = turn_facts::agent(self.run, step).or(self.agent);
+        if takes_over {
+            let prompts: Vec<Text<'a>> = prompts_over(step, self.row.said())
+                .map(|prompt| chat::content(prompt).0)
+                .filter(|words| !words.trim().is_empty())
+                .collect();
+            if !self.row.has_prompts(&prompts) {
+                self.hand_on(before, prompts, step);
+            }
         }
-        let prompts: Vec<Text<'a>> = prompts_over(step, self.row.said())
-            .map(|prompt| chat::content(prompt).0)
-            .filter(|words| !words.trim().is_empty())
-            .collect();
-        if !self.row.has_prompts(&prompts) {
-            let next = self.row.handed_on(self.agent, prompts, step.span_id);
-            let row = std::mem::replace(&mut self.row, next);
-            let tools = std::mem::take(&mut self.tools);
-            self.before.push((before, row, tools));
-            // The row that this agent had is the beginning of its new one.
-            if let Some(at) = self.before.iter().position(|(agent, ..)| *agent == self.agent) {
-                let (_, row, tools) = self.before.remove(at);
-                self.row.losses.extend(row.losses);
-                self.tools = tools;
+        self.lose_prompts();
+    }
+
+    fn hand_on(&mut self, before: Option<&'a str>, prompts: Vec<Text<'a>>, step: &'a Step) {
+        self.takeovers += 1;
+        let mut next = self.row.handed_on(self.agent, prompts, step.span_id);
+        let agent = self.run.scopes.get(step.scope).and_then(|scope| scope.step);
+        next.origin = Some(agent.and_then(|agent| self.run.steps.get(agent)?.span_id));
+        let row = std::mem::replace(&mut self.row, next);
+        let tools = std::mem::take(&mut self.tools);
+        self.before.push((before, row, tools));
+        // The row that this agent had is the beginning of its new one.
+        if let Some(at) = self.before.iter().position(|(agent, ..)| *agent == self.agent) {
+            let (_, row, tools) = self.before.remove(at);
+            self.row.losses.extend(row.losses);
+            self.tools = tools;
+        }
+    }
+
+    /// Prompts that begin no row, since their agent's turn did not come.
+    fn lose_prompts(&mut self) {
+        for (prompt, span) in std::mem::take(&mut self.prompts) {
+            if !self.row.has_prompts(std::slice::from_ref(&prompt)) {
+                self.row.lose(span, ANOTHER_PROMPT, LossReason::NoPlace);
             }
         }
     }
@@ -277,11 +307,8 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         match &message.role {
             _ if content.trim().is_empty() => {}
             Role::System | Role::Developer => match step.filter(is_prompt_over) {
-                // It begins the row of the agent that takes over.
-                Some(step) if self.takes_over(step) => {}
-                Some(_) => self
-                    .row
-                    .lose(span, "another system message over the same history", LossReason::NoPlace),
+                Some(step) if self.takes_over(step) => self.prompts.push((content, span)),
+                Some(_) => self.row.lose(span, ANOTHER_PROMPT, LossReason::NoPlace),
                 None => self.row.system(content, span),
             },
             Role::Tool => self.row.lose(span, "a result of no call", LossReason::NoPlace),
@@ -385,6 +412,7 @@ fn prompts_over(step: &Step, said: usize) -> impl Iterator<Item = &Message> {
     let input = step.operation.input_messages.as_deref().unwrap_or_default();
     let prompts = input
         .iter()
+        .take(PROMPTS)
         .take_while(|message| matches!(message.role, Role::System | Role::Developer))
         .count();
     let has_history = said > 0 && input.len() - prompts >= said;

@@ -38,6 +38,8 @@ pub(super) struct RowBuilder<'a> {
     /// Short ids that are used.
     taken: HashSet<String>,
     pub(super) losses: Vec<Loss>,
+    /// The span of the agent that it begins with, where that agent has one; `None` before it has begun.
+    pub(super) origin: Option<Option<SpanId>>,
 }
 
 impl<'a> RowBuilder<'a> {
@@ -109,7 +111,12 @@ impl<'a> RowBuilder<'a> {
 
     /// How many messages there are but the system's prompt, with the results that are still to come.
     pub(super) fn said(&self) -> usize {
-        self.messages.iter().filter(|message| message.role != "system").count() + self.open.len()
+        self.messages.len() - usize::from(self.has_system()) + self.open.len()
+    }
+
+    /// Whether it begins with the system's prompt, which is one message.
+    fn has_system(&self) -> bool {
+        self.messages.first().is_some_and(|first| first.role == "system")
     }
 
     /// A message; one of the same role before it takes its words.
@@ -120,7 +127,7 @@ impl<'a> RowBuilder<'a> {
             self.lose(span, format!("two {role} messages in a row became one"), LossReason::Coerced);
             return;
         }
-        if role == "assistant" && self.messages.iter().all(|message| message.role == "system") {
+        if role == "assistant" && !self.has_words() {
             self.lose(
                 span,
                 "the first words are the assistant's: some trainers drop the row",
@@ -204,7 +211,7 @@ impl<'a> RowBuilder<'a> {
 
     /// Whether there is any message but the system's prompt.
     pub(super) fn has_words(&self) -> bool {
-        self.messages.iter().any(|message| message.role != "system")
+        self.messages.len() > usize::from(self.has_system())
     }
 
     /// Whether words of the assistant may come next: a person spoke last, or calls have their results.

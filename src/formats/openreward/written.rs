@@ -342,7 +342,7 @@ pub(crate) fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
         }
     }
     for (trace_id, mut list) in written {
-        list.sort_by_key(|span| (span.start, span.span_id));
+        list.sort_by_key(|span| (span.start, span.end));
         let mut seen = Seen::default();
         let mut document = Vec::new();
         let mut left = Vec::new();

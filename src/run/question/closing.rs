@@ -1,5 +1,7 @@
 //! The model call outside of all agents that puts their work together.
 
+use std::cell::LazyCell;
+
 use serde_json::Value;
 
 use crate::operation::{Message, Role};
@@ -11,7 +13,8 @@ use crate::span::UnixNanos;
 /// last that was asked with what several agents said (Microsoft's agent framework: an executor behind a fan-out).
 pub(super) fn last<'a>(scopes: &'a IdVec<ScopeId, Scope>, answer: Option<&Value>) -> Option<(UnixNanos, StepId, &'a Message)> {
     let has_it = |message: &Message, answer: &Value| answer.as_str().is_some_and(|answer| answer.trim() == message.content().trim());
-    let closes = |message: &Message, scope| answer.map_or_else(|| gathers(scopes, scope), |answer| has_it(message, answer));
+    let said = LazyCell::new(|| last_words(scopes));
+    let closes = |message: &Message, scope| answer.map_or_else(|| gathers(&said, scope), |answer| has_it(message, answer));
     let outside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
     let turns = outside.filter_map(|scope| {
         scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
@@ -28,13 +31,8 @@ pub(super) fn last<'a>(scopes: &'a IdVec<ScopeId, Scope>, answer: Option<&Value>
 /// So many agents are looked for in what a call was asked.
 const GATHERED: usize = 16;
 
-/// Whether a call was asked with the last words of at least two agents.
-fn gathers(scopes: &IdVec<ScopeId, Scope>, call: &Scope) -> bool {
-    let of_user = |entry: &Entry| match &entry.kind {
-        EntryKind::Message(message) if message.role == Role::User => Some(message.content()),
-        _ => None,
-    };
-    let heard: Vec<String> = call.conversation.iter().filter_map(of_user).collect();
+/// The last words of agents.
+fn last_words(scopes: &IdVec<ScopeId, Scope>) -> Vec<String> {
     let of_agents = scopes.iter().filter(|scope| scope.step.is_some() && scope.called_by.is_none());
     let said = of_agents.take(GATHERED).filter_map(|scope| {
         scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
@@ -42,5 +40,16 @@ fn gathers(scopes: &IdVec<ScopeId, Scope>, call: &Scope) -> bool {
             _ => None,
         })
     });
-    said.filter(|words| heard.iter().any(|heard| heard.contains(words.trim()))).count() > 1
+    said.collect()
+}
+
+/// Whether a call was asked with the last words of at least two agents.
+fn gathers(said: &[String], call: &Scope) -> bool {
+    let of_user = |entry: &Entry| match &entry.kind {
+        EntryKind::Message(message) if message.role == Role::User => Some(message.content()),
+        _ => None,
+    };
+    let heard: Vec<String> = call.conversation.iter().filter_map(of_user).collect();
+    let is_heard = |words: &&String| heard.iter().any(|heard| heard.contains(words.trim()));
+    said.iter().filter(is_heard).count() > 1
 }

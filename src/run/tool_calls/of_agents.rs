@@ -58,7 +58,9 @@ fn results(agent: &Operation) -> HashMap<String, Option<Message>> {
         .flat_map(|list| list.iter())
         .chain(agent.output_messages.iter().flatten());
     let mut out: HashMap<String, Option<Message>> = HashMap::default();
-    for message in lists.cloned().chain(whole).filter(|message| message.role == Role::Tool) {
+    let is_result = |message: &Message| message.role == Role::Tool;
+    let lists = lists.filter(|message| is_result(message)).cloned();
+    for message in lists.chain(whole.filter(is_result)) {
         let Some(id) = message.tool_call_id.clone() else { continue };
         let _ = out
             .entry(id)

@@ -15,6 +15,9 @@ use crate::sessions::{get, parts};
 /// So often a blob is taken. Clients write one for one place in the conversation, and at most a few after a compaction or a resume.
 const USES: u8 = 8;
 
+/// The first version that writes hashes.
+const WITH_HASHES: (u64, u64, u64) = (2, 1, 332);
+
 /// How texts begin that the client puts into a message in a person's name.
 const OF_CLIENT: [&str; 5] = [
     "<system-reminder>",
@@ -46,6 +49,8 @@ pub(super) struct Sent {
     lines: Vec<Vec<Value>>,
     lines_before: usize,
     last: Last,
+    /// Whether the client is too old to write hashes: nothing is kept for them.
+    is_old: bool,
     /// The hashes of all answers.
     answers: HashSet<String>,
 }
@@ -62,6 +67,14 @@ struct Last {
 }
 
 impl Sent {
+    /// The client's version.
+    pub(super) fn of_version(&mut self, version: &str) {
+        let mut numbers = version.split('.').map(|number| number.parse::<u64>().ok());
+        let mut next = || numbers.next().flatten();
+        let version = next().zip(next()).zip(next());
+        self.is_old = version.is_some_and(|((major, minor), patch)| (major, minor, patch) < WITH_HASHES);
+    }
+
     pub(super) fn blob(&mut self, line: &Value) {
         if let (Some(hash), Some(message)) = (get::text(line, "/hash"), line.get("message")) {
             self.blobs.insert(hash.to_owned(), (message.clone(), 0));
@@ -85,6 +98,9 @@ impl Sent {
 
     /// A line in a person's name.
     pub(super) fn line(&mut self, content: &Value) {
+        if self.is_old {
+            return;
+        }
         let blocks = match content {
             Value::String(text) => vec![json!({ "type": "text", "text": text })],
             Value::Array(blocks) => blocks.clone(),
@@ -95,7 +111,8 @@ impl Sent {
 
     /// Blocks of an answer.
     pub(super) fn answer(&mut self, message: &str, content: &Value) {
-        if self.last.message == message
+        if !self.is_old
+            && self.last.message == message
             && let Value::Array(blocks) = content
         {
             self.last.answer.extend(blocks.iter().cloned());
@@ -337,6 +354,16 @@ mod tests {
         sent.blob(&json!({ "hash": hash, "message": summary }));
         sent.request("r4", &json!({ "keep": 0, "tail": [hash, answer] }));
         assert_eq!(words(sent.call("m4", Some("r4"))), Some(vec!["In short: yes and no.".to_owned()]));
+    }
+
+    #[test]
+    fn nothing_is_kept_for_clients_that_write_no_hashes() {
+        for (version, lines) in [("2.1.331", 0), ("1.9.999", 0), ("2.1.332", 1), ("3.0.0", 1), ("unknown", 1)] {
+            let mut sent = Sent::default();
+            sent.of_version(version);
+            sent.line(&json!("First"));
+            assert_eq!(sent.lines.len(), lines, "{version}");
+        }
     }
 
     #[test]

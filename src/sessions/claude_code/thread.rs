@@ -40,7 +40,8 @@ impl Reader {
         {
             session.clone_into(&mut thread.session);
         }
-        if let Some(version) = get::text(line, "/version") {
+        if let Some(version) = get::text(line, "/version").filter(|version| thread.version.as_deref() != Some(version)) {
+            self.sent.of_version(version);
             thread.version = Some(version.to_owned());
         }
         if get::flag(line, "/isSidechain") && thread.under.is_none() {

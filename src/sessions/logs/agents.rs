@@ -1,6 +1,6 @@
 //! The agents of a session, put together from records: which model call asked for which tool.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Map;
 
@@ -21,6 +21,8 @@ pub(super) struct Agents {
     by_id: HashMap<String, (usize, usize)>,
     /// The model calls by the ids of the tool calls in their answers.
     by_tool: HashMap<String, (usize, usize)>,
+    /// The model calls whose whole answer is there.
+    answered: HashSet<(usize, usize)>,
     /// When a model call may have asked for a tool.
     asks: fn(&Call) -> Option<UnixNanos>,
     /// The model calls by this time, once tools are added.
@@ -58,6 +60,7 @@ impl Agents {
             by_key: HashMap::new(),
             by_id: HashMap::new(),
             by_tool: HashMap::new(),
+            answered: HashSet::new(),
             by_time: None,
             unknown: Unknown::default(),
         }
@@ -167,12 +170,18 @@ impl Agents {
         self.list.get_mut(agent)?.calls.get_mut(number)
     }
 
-    /// What a model call answered, before tools are added.
+    /// Whether the whole answer of a model call is there.
+    pub(super) fn has_answer(&self, id: &str) -> bool {
+        self.by_id.get(id).is_some_and(|place| self.answered.contains(place))
+    }
+
+    /// The whole answer of a model call, before tools are added.
     pub(super) fn answered(&mut self, id: &str, output: Message) {
         let Some(place) = self.by_id.get(id).copied() else { return };
-        for id in output.tool_calls.iter().filter_map(ToolCall::recorded_id) {
-            self.by_tool.entry(id.to_owned()).or_insert(place);
+        for asked in output.tool_calls.iter().filter_map(ToolCall::recorded_id) {
+            self.by_tool.entry(asked.to_owned()).or_insert(place);
         }
+        self.answered.insert(place);
         if let Some(call) = self.call_with(id) {
             call.output = Some(output);
         }

@@ -16,6 +16,9 @@ use crate::sessions::{get, parts};
 /// A call is written when it has ended, with its duration: the request is a moment earlier or later than that tells.
 const NEAR: u64 = 1_000_000_000;
 
+/// So many calls of one source go on at one time.
+const AT_ONE_TIME: usize = 64;
+
 /// Adds what they have to the model calls, which are there already.
 pub(super) fn read(records: &[Record], agents: &mut Agents) {
     let mut calls: HashMap<Option<&str>, Vec<(u64, u64, &str)>> = HashMap::new();
@@ -44,11 +47,11 @@ pub(super) fn read(records: &[Record], agents: &mut Agents) {
 /// The only call that went on at a time. The list is in the order of ends.
 fn going_on<'r>(calls: &[(u64, u64, &'r str)], at: u64) -> Option<&'r str> {
     let from = calls.partition_point(|(end, ..)| *end < at);
-    let mut since = calls.iter().skip(from).filter(|(_, start, _)| start.saturating_sub(NEAR) <= at);
     // Calls at one time end one after the other: no more than the next few can be beside it.
-    let first = since.next()?;
-    let alone = calls.iter().skip(from + 1).take(64).all(|(_, start, _)| *start > at);
-    alone.then_some(first.2)
+    let mut next = calls.iter().skip(from).take(AT_ONE_TIME);
+    let first = next.find(|(_, start, _)| start.saturating_sub(NEAR) <= at)?;
+    let is_alone = next.all(|(_, start, _)| *start > at);
+    is_alone.then_some(first.2)
 }
 
 fn asked(record: &Record, id: &str, agents: &mut Agents) -> bool {

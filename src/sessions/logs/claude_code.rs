@@ -167,17 +167,18 @@ fn failed(record: &Record, agents: &mut Agents) {
 
 /// What the model said, and nobody typed.
 fn answer(record: &Record, agents: &mut Agents) {
-    let Some(words) = record.words("response") else { return };
-    let of_request = record.text("request_id").and_then(|id| agents.call_with(id));
-    let Some(call) = of_request else { return };
+    let Some((words, id)) = record.words("response").zip(record.text("request_id")) else {
+        return;
+    };
+    if agents.has_answer(id) {
+        return;
+    }
+    let Some(call) = agents.call_with(id) else { return };
     let output = call.output.get_or_insert_with(|| Message {
         role: Role::Assistant,
         ..Message::default()
     });
-    // The whole response has them already.
-    if !output.content().contains(words) {
-        output.parts.push(Part::Text(words.to_owned()));
-    }
+    output.parts.push(Part::Text(words.to_owned()));
 }
 
 /// The tools of a session.
