@@ -31,6 +31,7 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::store;
 use crate::web::Route;
+use crate::web::listing::Listed;
 use crate::web::lists;
 use crate::web::reply::Problem;
 use crate::web::request::{Asked, Named};
@@ -74,11 +75,13 @@ async fn list(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>
     page(web, asked, move |web, asked, answer| runs::page(web, asked, answer, &addresses)).await
 }
 
-/// The rows of these runs, for a list that is open already.
+/// The rows of the runs with these `ids`, or without ids those of the list itself, for a list that is open already.
 async fn rows(OfProject(web): OfProject, asked: Asked) -> Response {
     page(web, asked, move |web, asked, answer| {
         let query = Query::of_rows(asked)?;
-        let ids = parameter(asked, "ids").unwrap_or_default();
+        let Some(ids) = parameter(asked, "ids") else {
+            return Ok(rows_of(&query.find(web, answer)?.runs, &query));
+        };
         answer.reserve_in_all(lists::MEMORY)?;
         let mut found = Vec::new();
         for id in ids.split(',').filter(|id| !id.is_empty()).take(query::PAGE) {
@@ -87,10 +90,14 @@ async fn rows(OfProject(web): OfProject, asked: Asked) -> Response {
                 found.extend(query.of_row(web, row, answer)?);
             }
         }
-        let longest = found.iter().filter_map(charts::took).max().unwrap_or(1);
-        Ok(html! { table { tbody { @for listed in &found { (runs::row(listed, longest, &query.compare)) } } } })
+        Ok(rows_of(&found, &query))
     })
     .await
+}
+
+fn rows_of(found: &[Listed], query: &Query) -> Markup {
+    let longest = found.iter().filter_map(charts::took).max().unwrap_or(1);
+    html! { table { tbody { @for listed in found { (runs::row(listed, longest, &query.compare)) } } } }
 }
 
 /// A run, or where it is if only the first digits of its id are given.

@@ -50,7 +50,7 @@ export async function phoenix(browser, program, installed, n) {
     const again = rounds.slice(1), of = (name) => { const known = again.map((round) => round[name]).filter((value) => value !== undefined); return known.length ? Math.round(median(known)) : 'never'; };
     return `Phoenix: first rows after ${of('first')} ms, its last after ${of('all')} ms, ${of('rows')} of ${n} rows, ${of('elements')} elements`;
   } finally {
-    const ended = new Promise((done) => child.once('exit', done));
+    const ended = child.exitCode === null && child.signalCode === null ? new Promise((done) => child.once('exit', done)) : undefined;
     child.kill('SIGTERM'); await ended; await serving.stop();
     rmSync(directory, { recursive: true, force: true });
   }

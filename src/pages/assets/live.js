@@ -1,4 +1,5 @@
-// What changes on the server, as it changes. A hidden page closes its stream: browsers have few connections for each server.
+// What changes on the server, as it changes. A hidden page has no stream: a browser has six connections for a server, and one more page
+// would not even load. When it is looked at again, it asks for what came since.
 /** Calls `changed(ids)` for traces that something came for, `lost()` where more came than can be told, `state(word)` for people. */
 export function listen(query, { changed, lost, state }) {
   let stream = null, timer = 0;
@@ -13,8 +14,8 @@ export function listen(query, { changed, lost, state }) {
   const close = () => { stream?.close(); stream = null; };
   document.addEventListener('visibilitychange', () => {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(close, 30000); else if (!stream) { open(); lost(); }
+    if (document.hidden) timer = setTimeout(close, 500); else if (!stream) { open(); lost(); }
   });
   addEventListener('pagehide', close);
-  open();
+  if (!document.hidden) open();
 }

@@ -3,42 +3,50 @@ import { listen } from './live.js';
 import { times } from './page.js';
 
 const $ = (id) => document.getElementById(id), body = document.querySelector('#runs tbody'), button = $('newer'), pause = $('pause'), live = $('live');
-let waiting = new Map(), paused = false, word = 'waiting', asked = new Set(), timer = 0, missed = false;
+let waiting = new Map(), paused = false, word = 'waiting', asked = new Set(), timer = 0, missed = false, gap = false, whole = -1000;
 const policy = globalThis.trustedTypes?.createPolicy('spanbridge', { createHTML: (text) => text }) ?? { createHTML: (text) => text };
 const WORDS = { on: 'Live', waiting: 'Reconnecting', closed: 'Not live' };
 
 function show() {
   if (!live) return;
   live.dataset.state = !paused && word === 'on' ? 'on' : 'off'; live.textContent = paused ? 'Paused' : WORDS[word];
-  const n = waiting.size; button.hidden = !n && !missed;
-  button.textContent = missed ? 'Newer runs: load again' : `${n} newer ${n === 1 ? 'run' : 'runs'}`;
+  const n = waiting.size; button.hidden = !n && !gap;
+  button.textContent = gap ? 'Newer runs: load again' : `${n} newer ${n === 1 ? 'run' : 'runs'}`;
 }
 
-/** Rows of the runs that changed; the server leaves out those that the filters do not let through. */
+/** Rows of the runs that changed, or of the whole page if it is not known which did; the server leaves out those that the filters do not
+    let through. */
 async function fetched() {
-  timer = 0; const ids = [...asked].slice(0, 50); for (const id of ids) asked.delete(id);
-  const query = new URLSearchParams(location.search); query.delete('after'); query.set('ids', ids.join(','));
+  timer = 0; const query = new URLSearchParams(location.search), all = missed, isFirst = !query.has('after') && query.get('order') !== 'oldest';
+  if (all) { missed = false; whole = performance.now(); asked.clear(); } else {
+    const ids = [...asked].slice(0, 50); for (const id of ids) asked.delete(id);
+    query.delete('after'); query.set('ids', ids.join(','));
+  }
   const answer = await fetch('/rows?' + query); if (!answer.ok) return;
+  let known = 0;
   const template = document.createElement('template'); template.innerHTML = policy.createHTML(await answer.text()); times(template.content);
   for (const row of template.content.querySelectorAll('tr')) {
     const old = document.getElementById(row.id);
-    if (old) { if (!old.contains(document.activeElement)) old.replaceChildren(...row.children); } else if (!location.search.includes('after=') && !location.search.includes('order=oldest')) waiting.set(row.id, row);
+    if (old || waiting.has(row.id)) known++;
+    if (old) { if (!old.contains(document.activeElement)) old.replaceChildren(...row.children); } else if (isFirst) waiting.set(row.id, row);
   }
-  if (asked.size) later(); show();
+  // Where the page knows none of the newest, there may be more between them than a page has.
+  gap ||= all && isFirst && !known && waiting.size > 0;
+  if (asked.size || missed) later(); show();
 }
-const later = () => { if (!timer && !paused) timer = setTimeout(fetched, 150); };
+const later = () => { if (!timer && !paused) timer = setTimeout(fetched, missed && performance.now() - whole < 1000 ? 1000 : 150); };
 
 if (live) {
   listen('', {
     changed(ids) { for (const id of ids) asked.add(id); later(); },
-    lost() { if (paused) return; missed = true; show(); },
+    lost() { missed = true; later(); },
     state(now) { word = now; show(); },
   });
   button.addEventListener('click', () => {
-    if (missed || !body) { location.reload(); return; }
+    if (gap || !body) { location.reload(); return; }
     for (const row of [...waiting.values()].sort((a, b) => (BigInt(a.dataset.start) < BigInt(b.dataset.start) ? -1 : 1))) { row.classList.add('isnew'); body.prepend(row); }
     waiting = new Map(); show(); body.querySelector('a')?.focus();
   });
-  pause.addEventListener('click', () => { paused = !paused; pause.setAttribute('aria-pressed', paused); pause.textContent = paused ? 'Resume' : 'Pause'; show(); if (!paused && asked.size) later(); });
+  pause.addEventListener('click', () => { paused = !paused; pause.setAttribute('aria-pressed', paused); pause.textContent = paused ? 'Resume' : 'Pause'; show(); if (asked.size || missed) later(); });
   show();
 }
