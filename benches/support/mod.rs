@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 pub(crate) mod server;
+pub(crate) mod session_lines;
 pub(crate) mod table;
 
 use std::path::{Path, PathBuf};
