@@ -92,6 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::run::id::{Id as _, NodeId};
     use crate::run::testing::{nodes, reading};
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
                 None
             ]
         );
-        let filtered = nodes.list.iter().nth(5).and_then(|node| node.operation.output.get());
+        let filtered = nodes.get(NodeId::new(5)).and_then(|node| node.operation.output.get());
         assert!(filtered.is_some(), "why it has no words is kept");
         let blank = nodes.list.last().map(|node| node.operation.output.get().cloned());
         assert_eq!(blank, Some(None), "messages without words are no output");

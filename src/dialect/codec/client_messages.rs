@@ -223,7 +223,7 @@ fn whole_messages(text: &str) -> Option<Vec<Message>> {
     let members: Option<Vec<_>> = items.iter().map(Value::as_object).collect();
     let of_assistant =
         |item: &&serde_json::Map<String, Value>| item.get("role").is_some_and(|role| role == "assistant") && item.contains_key("content");
-    let members = members.filter(|list| list.iter().all(|item| of_assistant(&item)))?;
+    let members = members.filter(|list| list.iter().all(of_assistant))?;
     let messages: Vec<Message> = members.into_iter().flat_map(messages::of_object).collect();
     (!messages.is_empty()).then_some(messages)
 }
