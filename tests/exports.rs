@@ -155,3 +155,94 @@ fn a_run_of_langchains_tracer_has_its_tokens_and_arguments() {
         assert_eq!(of("tool_call")["arguments"], serde_json::json!({"city": "Rome", "exact": true}));
     }
 }
+
+/// Phoenix's table as pandas saves it: the rows are those of its JSON, whatever compresses them.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_table_in_parquet_is_its_rows() {
+    use std::sync::Arc;
+
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, GzipLevel};
+    use parquet::file::properties::WriterProperties;
+
+    let forms = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forms");
+    let table = fs::read(forms.join("phoenix-table.json")).expect("a file");
+    let table: Vec<serde_json::Value> = serde_json::from_slice(&table).expect("JSON");
+    let inferred = arrow_json::reader::infer_json_schema_from_iterator(table.iter().map(Ok)).expect("columns");
+    let columns = inferred.fields().iter().map(|column| match column.name().as_str() {
+        name @ ("start_time" | "end_time") => {
+            let time = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
+            Arc::new(Field::new(name, time, true))
+        }
+        _ => Arc::clone(column),
+    });
+    let schema = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
+    let mut decoder = arrow_json::ReaderBuilder::new(Arc::clone(&schema))
+        .build_decoder()
+        .expect("a decoder");
+    decoder.serialize(&table).expect("rows");
+    let batch = decoder.flush().expect("rows").expect("a batch");
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("spans.parquet");
+    let path = path.to_str().expect("text");
+    for compression in [
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::UNCOMPRESSED,
+    ] {
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let file = fs::File::create(path).expect("a file");
+        let mut writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties)).expect("a table");
+        writer.write(&batch).expect("rows");
+        writer.close().expect("a file");
+        assert_eq!(rows(&[PathBuf::from(path)]), rows(&[forms.join("phoenix-table.json")]));
+    }
+    let limited = spanbridge(&["convert", "--to", "messages", "--max-bytes", "1000", path]);
+    let whole = fs::read(path).expect("a file");
+    assert!(whole.len() > 1000 && !limited.status.success());
+    let cut = directory.path().join("cut.parquet");
+    fs::write(&cut, whole.get(..whole.len() / 2).expect("a half")).expect("a file");
+    let output = spanbridge(&["convert", "--to", "messages", cut.to_str().expect("text")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("a Parquet file that is cut off"), "{errors}");
+}
+
+/// Rows that the program wrote as a table are rows again.
+#[cfg(feature = "parquet")]
+#[test]
+fn rows_in_parquet_are_read_again() {
+    let spans = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forms/spans.json");
+    let directory = tempfile::tempdir().expect("a directory");
+    let set = directory.path().to_str().expect("text");
+    for flavour in ["trl", "openai"] {
+        let set = format!("{set}/{flavour}");
+        let option = format!("messages.flavour={flavour}");
+        let written = spanbridge(&[
+            "convert",
+            "--to",
+            "messages",
+            "--jsonl",
+            "--parquet",
+            "--option",
+            &option,
+            "--output",
+            &set,
+            spans.to_str().expect("text"),
+        ]);
+        assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+        let of = |kind: &str| {
+            let mut files: Vec<PathBuf> = fs::read_dir(&set)
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").path())
+                .collect();
+            files.retain(|file| file.to_string_lossy().ends_with(kind));
+            files.sort();
+            files
+        };
+        let (lines, tables) = (of(".jsonl"), of(".parquet"));
+        assert!(!tables.is_empty());
+        assert_eq!(rows(&tables), rows(&lines), "{flavour}");
+    }
+}

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::problem::Problem;
+use super::table;
 use crate::formats::{self, UnpackError};
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 
@@ -29,6 +30,9 @@ pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, 
 }
 
 pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [u8]>, Problem> {
+    if let Some(lines) = table::lines(file, &bytes, limit) {
+        return lines.map(Cow::Owned);
+    }
     let Some(encoding) = Encoding::of_magic(&bytes) else {
         return match formats::unpacked(&bytes, limit, &mut |_| Ok(())) {
             None => Ok(bytes),

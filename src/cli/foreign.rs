@@ -1,10 +1,15 @@
 //! Recognises files that cannot be read, to explain why.
 
+#[cfg(feature = "parquet")]
+const PARQUET: &str = "a Parquet file that is cut off";
+#[cfg(not(feature = "parquet"))]
+const PARQUET: &str = "a Parquet file, whose rows a program reads that is built with `--features parquet`";
+
 /// What a file is, by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a ZIP archive with no log of Inspect AI; unpack it"),
-        (b"PAR1", "a Parquet file"),
+        (b"PAR1", PARQUET),
         (b"%PDF", "a PDF document"),
         (b"\x89PNG", "an image"),
         (b"\xff\xd8\xff", "an image"),

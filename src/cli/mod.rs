@@ -46,6 +46,7 @@ mod show;
 mod source;
 mod spool;
 mod store;
+mod table;
 mod tail;
 mod target;
 mod time;

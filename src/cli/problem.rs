@@ -20,6 +20,9 @@ pub(super) enum Problem {
         encoding: Encoding,
         source: InflateError,
     },
+    #[cfg(feature = "parquet")]
+    #[error("{file}: cannot read it as Parquet; the file is truncated or damaged: {source}")]
+    Table { file: String, source: arrow_schema::ArrowError },
     #[error("{file}: {source}")]
     Packed { file: String, source: UnpackError },
     #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]

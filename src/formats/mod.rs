@@ -57,6 +57,8 @@ pub(crate) use begin::begin_at;
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format, UnpackError};
+#[cfg(feature = "parquet")]
+pub(crate) use messages::rows_have_origin;
 pub(crate) use openreward::written::as_conversations;
 pub use options::{OptionError, choices};
 pub use recognise::{is_export_request, recognised};

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::error::{ParquetError, offers};
 use crate::dataset::manifest::RowFile;
 use crate::dataset::rows::Counted;
-use crate::formats::{AnyFormat, Options};
+use crate::formats::{AnyFormat, Options, rows_have_origin};
 
 /// So many bytes of rows become arrays at once.
 const BATCH: usize = 4 << 20;
@@ -45,7 +45,7 @@ impl Rows {
     pub(in crate::dataset) fn create(path: &Path, format: &AnyFormat, options: &Options) -> Result<Self, ParquetError> {
         offers(format)?;
         let text_arguments = options.is("messages.flavour", "openai");
-        let schema = schema(text_arguments, options.is("messages.tools", "text"));
+        let schema = schema(text_arguments, options.is("messages.tools", "text"), rows_have_origin(options));
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
@@ -107,7 +107,7 @@ fn opened(row: &mut Value, text_arguments: bool) {
     }
 }
 
-fn schema(text_arguments: bool, text_tools: bool) -> SchemaRef {
+fn schema(text_arguments: bool, text_tools: bool, has_origin: bool) -> SchemaRef {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let function = vec![text("name"), if text_arguments { text("arguments") } else { json("arguments") }];
     let call = vec![text("id"), text("type"), Field::new_struct("function", function, true)];
@@ -126,7 +126,12 @@ fn schema(text_arguments: bool, text_tools: bool) -> SchemaRef {
     } else {
         Field::new_list("tools", json("element"), true)
     };
-    Arc::new(Schema::new(vec![messages, tools]))
+    let origin = [text("trace_id"), text("span_id")];
+    let columns: Vec<Field> = [messages, tools]
+        .into_iter()
+        .chain(origin.into_iter().filter(|_| has_origin))
+        .collect();
+    Arc::new(Schema::new(columns))
 }
 
 /// Text of the type `arrow.json`.

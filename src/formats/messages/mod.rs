@@ -92,6 +92,12 @@ use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
 use crate::run::Run;
 
+/// Whether rows have the trace and the span that they are from.
+#[cfg(feature = "parquet")]
+pub(crate) fn rows_have_origin(options: &Options) -> bool {
+    document::Origin::is_written(options)
+}
+
 /// The format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Messages;

@@ -30,7 +30,7 @@ if (split.dataset.live) {
     skeleton = newer; tree.follow(newer); sum(); tree.minimap();
     say(skeleton.running ? `${count(skeleton.n)} steps so far` : 'The run has ended');
   };
-  const later = () => { if (!timer) timer = setTimeout(again, 200); };
-  outdated = later;
-  listen(`?trace=${trace}`, { changed: later, lost: later, state(word) { document.getElementById('sum').title = word === 'on' ? 'live' : 'not live'; } });
+  const later = (wait = 200) => { if (!timer) timer = setTimeout(again, wait); };
+  outdated = () => later();
+  listen(`?trace=${trace}`, { changed: () => later(), lost: () => later(1000), state(word) { document.getElementById('sum').title = word === 'on' ? 'live' : 'not live'; } });
 }
