@@ -27,7 +27,7 @@ pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
 pub(super) use kept_text::{recorded, takes_text};
-use parts_of_text::{event_span, has_object, is_unknown, model_of_id, name_of_tool, words_then_calls};
+use parts_of_text::{event_span, has_object, is_unknown, model_of_id, name_of_tool, without_mark, words_then_calls};
 pub(super) use paths::at;
 use paths::at_paths;
 pub(super) use split_off::is_body as is_split_off;
@@ -273,11 +273,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
         Codec::EventSpan => event_span(&text_of(raw)?, rule.field == Field::ToolName).map(Value::from),
-        Codec::MarkedJson => {
-            let text = text_of(raw)?;
-            let value = parse_deep(text.strip_prefix("@ag.type=json:").unwrap_or(&text).into());
-            Some(value)
-        }
+        Codec::MarkedJson => Some(parse_deep(without_mark(&text_of(raw)?).into())),
         Codec::WordsThenCalls => words_then_calls(&text_of(raw)?),
         Codec::KnownText => text_of(raw).filter(|text| !is_unknown(text)).map(Value::from),
         Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),

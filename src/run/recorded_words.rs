@@ -3,11 +3,11 @@
 //! A custom client may record a structured answer (`{"answer": "..."}`) in no form of messages. It is the model's output
 //! nonetheless. The stage comes after the duplicates: another span of the same call may have its messages.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::node::Nodes;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Operation, Recorded, Role};
+use crate::operation::{Kind, Message, Model, Operation, Recorded, Role};
 
 /// Calls with messages in neither direction get those of both.
 pub(super) fn give_to_calls(nodes: &mut Nodes) {
@@ -19,6 +19,8 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
                 input_messages,
                 output_messages,
                 raw_response,
+                model,
+                parameters,
                 ..
             } = &mut *node.operation;
             if output_messages.is_none() {
@@ -34,11 +36,23 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             if is_silent && are_blank_messages(output) {
                 *output = Recorded::default();
             }
-            if input_messages.is_none() {
+            // A request of an API that takes no words: a sound to write down, tokens to go on with.
+            if input_messages.is_none() && !is_request(input, model, parameters) {
                 *input_messages = words(input, Direction::Input).map(Into::into);
             }
         }
     }
+}
+
+/// Whether an input is the body of a request: it names the model of the call, or is made of its parameters.
+fn is_request(input: &Recorded, model: &Model, parameters: &Map<String, Value>) -> bool {
+    let Some(Value::Object(members)) = input.get() else {
+        return false;
+    };
+    let names = [&model.requested, &model.response];
+    let named = members.get("model").and_then(Value::as_str);
+    named.is_some_and(|named| names.iter().any(|name| name.as_deref() == Some(named)))
+        || !members.is_empty() && members.iter().all(|(key, value)| parameters.get(key) == Some(value))
 }
 
 fn is_blank_response(recorded: &Recorded) -> bool {
@@ -94,6 +108,25 @@ mod tests {
     use super::*;
     use crate::run::id::{Id as _, NodeId};
     use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn requests_without_words_are_none() {
+        let said = |input: Value, model: &str| {
+            let mut call = reading(1, Kind::Llm, 0..9);
+            call.operation.input = input.into();
+            call.operation.model.requested = Some(model.to_owned());
+            call.operation.parameters = Map::from_iter([("language".to_owned(), "en".into())]);
+            let mut nodes = nodes([(call, None)]);
+            give_to_calls(&mut nodes);
+            nodes.list.iter().any(|node| node.operation.input_messages.is_some())
+        };
+        assert!(!said(json!({"model": "whisper-1", "format": "json"}), "whisper-1"));
+        assert!(!said(json!({"language": "en"}), "whisper-1"), "its parameters alone");
+        assert!(
+            said(json!({"model": "Ford T", "colour": "black"}), "gpt-4o"),
+            "another model is meant"
+        );
+    }
 
     #[test]
     fn structured_answers_are_words() {

@@ -16,6 +16,23 @@ pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
     }
 }
 
+/// A text without the mark before it: Agenta's of a type, Qwen Code's line of what the text is.
+pub(super) fn without_mark(text: &str) -> &str {
+    const LINES: [&str; 3] = ["[USER PROMPT", "[TOOL INPUT", "[TOOL RESULT"];
+    let behind_line = || {
+        let (line, rest) = text.split_once('\n')?;
+        let mark = line.strip_suffix(']')?;
+        LINES
+            .iter()
+            .any(|known| {
+                mark.strip_prefix(known)
+                    .is_some_and(|name| name.is_empty() || name.starts_with(": "))
+            })
+            .then_some(rest)
+    };
+    text.strip_prefix("@ag.type=json:").or_else(behind_line).unwrap_or(text)
+}
+
 /// Words before and after a tool's name in the name of a span.
 const BEFORE_TOOL: &[&str] = &[
     "execute_tool",

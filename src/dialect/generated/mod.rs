@@ -41,6 +41,8 @@ mod copilot;
 #[rustfmt::skip]
 mod effect;
 #[rustfmt::skip]
+mod eino;
+#[rustfmt::skip]
 mod gemini_cli;
 #[rustfmt::skip]
 mod gen_ai;
@@ -133,6 +135,8 @@ mod pydantic_evals;
 #[rustfmt::skip]
 mod quarkus_langchain4j;
 #[rustfmt::skip]
+mod qwen_code;
+#[rustfmt::skip]
 mod rig;
 #[rustfmt::skip]
 mod sentry;
@@ -187,6 +191,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     codex::RULES,
     copilot::RULES,
     effect::RULES,
+    eino::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
     gen_ai_events::RULES,
@@ -233,6 +238,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     pydantic_ai_1::RULES,
     pydantic_evals::RULES,
     quarkus_langchain4j::RULES,
+    qwen_code::RULES,
     rig::RULES,
     sentry::RULES,
     short::RULES,

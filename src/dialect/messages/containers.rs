@@ -346,7 +346,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         return messages.or_else(|| responses::is_whole(map).then(Vec::new));
     }
     if direction == Direction::Output
-        && let Some(messages) = responses::texts(map)
+        && let Some(messages) = responses::texts(map).or_else(|| responses::pictures(map))
     {
         return Some(messages);
     }

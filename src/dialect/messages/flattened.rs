@@ -3,6 +3,7 @@
 
 use super::arguments;
 use super::builder::Builder;
+use super::object::may_be_written_turns;
 use crate::hash::Keyed;
 use crate::operation::{Message, Role, ToolCall};
 use crate::span::AnyValue;
@@ -105,11 +106,11 @@ impl Members<'_> {
     fn build(self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
         let calls = in_order(self.calls);
-        // A call may be written as an assistant's words.
+        // A call, or a message with calls, may be written as an assistant's words.
         if builder.message.role == Role::Assistant
             && self
                 .content
-                .is_some_and(|words| words.starts_with('{') && words.contains("\"arguments\""))
+                .is_some_and(|words| words.starts_with('{') && words.contains("\"arguments\"") || may_be_written_turns(words))
         {
             return None;
         }

@@ -150,9 +150,42 @@ fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
     (call.len() == 2 && arguments.is_string()).then(|| arguments::call(text(map, &["tool_call_id"]), name, Some(arguments)))
 }
 
+/// Whether an assistant's words may be [`written_turns`].
+pub(super) fn may_be_written_turns(words: &str) -> bool {
+    words.trim_start().starts_with(['[', '{']) && words.contains("\"role\"") && words.contains("\"tool_calls\"")
+}
+
+/// Messages with calls that a client wrote as an assistant's words: `[{"role": "assistant", "content": "", "tool_calls": [..]}]` (Eino,
+/// where an answer has no words).
+fn written_turns(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
+    let words = map.get("content")?.as_str().filter(|words| may_be_written_turns(words))?;
+    if *role != Role::Assistant || map.contains_key("tool_calls") {
+        return None;
+    }
+    let opened: Value = serde_json::from_str(words).ok()?;
+    let items = match &opened {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let is_turn = |item: &Value| item.get("role").and_then(Value::as_str) == Some("assistant");
+    let asks = |item: &Value| {
+        item.get("tool_calls")
+            .and_then(Value::as_array)
+            .is_some_and(|calls| !calls.is_empty())
+    };
+    if !items.iter().all(is_turn) || !items.iter().any(asks) {
+        return None;
+    }
+    let read = |item: &Value| from_object(item.as_object()?, Direction::Output);
+    Some(items.iter().filter_map(read).flatten().collect())
+}
+
 fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     if is_definition(map, &role) {
         return Vec::new();
+    }
+    if let Some(turns) = written_turns(map, &role) {
+        return turns;
     }
     if let Some(call) = written_call(map) {
         let mut builder = Builder::new(role);
@@ -174,7 +207,10 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             .and_then(|more| text(more, &["tool_call_id"]))
             .or_else(|| text(map, &["id"]));
     }
-    builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
+    builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]).or_else(|| {
+        let about = map.get("response_meta")?.as_object()?;
+        text(about, &["finish_reason"])
+    });
     if map.get("status").and_then(Value::as_str) == Some("error") {
         builder.message.is_error = true;
     }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::answers::numbered;
-use crate::operation::{Message, Role};
+use super::media::media;
+use crate::operation::{Message, Part, Role};
 
 /// The answers in such a response: of Amazon's, Meta's, Mistral's and AI21's models behind Bedrock, of watsonx, Hugging Face, Ollama's
 /// `/api/generate` and Vertex AI.
@@ -31,6 +32,25 @@ pub(super) fn texts(map: &Map<String, Value>) -> Option<Vec<Message>> {
         keys.find_map(|key| map.get(key)?.as_str()).map(answer)
     };
     listed.or_else(alone)
+}
+
+/// The pictures in a response of OpenAI's API for pictures: `{created, data: [{url}, {b64_json}]}`.
+pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
+    let items = map.get("data").filter(|_| map.contains_key("created"))?.as_array()?;
+    let picture = |item: &Value| {
+        let members = item.as_object()?;
+        let has_one = ["url", "b64_json"]
+            .iter()
+            .any(|key| members.get(*key).is_some_and(Value::is_string));
+        has_one.then(|| Part::from(media("image", members)))
+    };
+    let parts: Option<Vec<Part>> = items.iter().map(picture).collect();
+    let said = Message {
+        role: Role::Assistant,
+        parts: parts.filter(|parts| !parts.is_empty())?,
+        ..Message::default()
+    };
+    Some(vec![said])
 }
 
 /// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.

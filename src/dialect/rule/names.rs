@@ -74,7 +74,8 @@ named! {
         Count = "count",
         /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
         SnakeCase = "snake_case",
-        /// JSON text behind a mark of its type, `@ag.type=json:` (Agenta); other text stays text.
+        /// JSON text behind a mark of its type, `@ag.type=json:` (Agenta), or a line that says what it is, `[TOOL INPUT: search]`
+        /// (Qwen Code); other text stays text.
         MarkedJson = "marked_json",
         /// Words, and behind `Tool calls:` a list of calls as Python prints it (NeMo Agent Toolkit).
         WordsThenCalls = "words_then_calls",
