@@ -5,8 +5,9 @@ use std::collections::hash_map::Entry;
 use serde_json::Value;
 
 use crate::document::json::{Json, Object, Text};
+use crate::document::loss::LossReason;
 use crate::hash::HashMap;
-use crate::operation::{Failure, Message, Part, ToolDefinition};
+use crate::operation::{Failure, Message, Part, Role, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
@@ -115,17 +116,30 @@ impl<'a> OfferedTools<'a> {
     }
 }
 
-/// A message's content as one text, with pictures, sounds and other parts as marked text. The flag is whether there are any.
-pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
+/// A message's content as one text, with pictures and sounds as marked text, and why it is less than the message, if it is.
+pub(crate) fn content(message: &Message) -> (Text<'_>, Option<LossReason>) {
     if !message.has_media() {
         let of_result = message.result.as_deref().filter(|_| message.parts.is_empty());
-        return (of_result.map_or_else(|| content::content(message), content::text), false);
+        return (of_result.map_or_else(|| content::content(message), content::text), None);
     }
     let parts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.into()),
         Part::Reasoning { .. } => None,
         Part::Media(media) => Some(content::media_mark(media)),
-        Part::Other(value) => Some(content::part_mark(value)),
+        Part::Other(value) => part_words(message, value),
     });
-    (parts.collect::<Vec<String>>().join("\n").into(), true)
+    let text = parts.collect::<Vec<String>>().join("\n");
+    let is_left_out = |part: &Part| matches!(part, Part::Other(value) if part_words(message, value).is_none());
+    let reason = if message.parts.iter().any(is_left_out) {
+        LossReason::NoPlace
+    } else {
+        LossReason::Coerced
+    };
+    (text.into(), Some(reason))
+}
+
+/// Marked text for a part that is neither text, reasoning nor media: only in what a tool gave. Nobody says JSON of a client's own
+/// parts, and a model that is trained on it would.
+pub(crate) fn part_words(message: &Message, part: &Value) -> Option<String> {
+    (message.role == Role::Tool).then(|| content::part_mark(part))
 }

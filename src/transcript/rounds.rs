@@ -36,7 +36,7 @@ impl<'a, 'p> Rounds<'a, 'p> {
                 }
             };
             match message.role {
-                _ if chat::content(message).0.trim().is_empty() => {}
+                _ if !says(message) => {}
                 Role::System | Role::Developer => out.prompts.push((message, exchange)),
                 Role::Tool => out.strays.push(exchange),
                 _ => out.last(true).asked.push((message, exchange)),
@@ -65,7 +65,7 @@ impl Round<'_, '_> {
     /// that no model asked for may follow them: frameworks run some after the answer.
     pub(crate) fn answer(&self) -> Option<usize> {
         let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
-            let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());
+            let words = assistant_message(exchange).is_some_and(says);
             let asks = exchange.calls.iter().any(|asked| asked.call.is_some());
             (words || asks).then_some((at, exchange, words))
         })?;
@@ -75,6 +75,11 @@ impl Round<'_, '_> {
             .all(|asked| asked.call.is_some_and(|call| call.answered.is_some()));
         (words && is_answered).then_some(at)
     }
+}
+
+/// Whether a message has words, or anything in their place.
+fn says(message: &Message) -> bool {
+    message.has_media() || !chat::content(message).0.trim().is_empty()
 }
 
 /// The assistant's message of an exchange.

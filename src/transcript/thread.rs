@@ -4,7 +4,7 @@
 use crate::document::json::Text;
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
-use crate::operation::{Failure, Message, Role};
+use crate::operation::{Failure, Message, Part, Role};
 use crate::run::{self, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::calls::Results;
@@ -222,6 +222,13 @@ fn key(message: &Message) -> String {
         role => role.name(),
     };
     let mut key = key_of(role, &chat::content(message).0);
+    // They are no words, but they tell messages apart.
+    for part in &message.parts {
+        if let Part::Other(value) = part {
+            key.push('\n');
+            key.push_str(&content::text(value));
+        }
+    }
     for call in &message.tool_calls {
         key.push('\n');
         key.push_str(call.id.as_deref().unwrap_or(&call.name));

@@ -24,6 +24,7 @@ impl OperationBuilder<'_> {
         self.finish_cost();
         self.finish_failure();
         self.finish_answers();
+        self.finish_error_parts();
         self.finish_output_calls();
         self.finish_thoughts();
         self.finish_input_calls();
@@ -110,6 +111,34 @@ impl OperationBuilder<'_> {
                 self.operation.output_messages = Some(list);
             } else {
                 self.operation.output_messages = Some(messages::answers(list, choices::are_asked_for(parameters)));
+            }
+        }
+    }
+
+    /// An error among the parts of an answer is why the operation failed, where nothing else says why (Microsoft.Extensions.AI).
+    fn finish_error_parts(&mut self) {
+        let Operation {
+            output_messages: Some(list),
+            failure,
+            ..
+        } = &mut *self.operation
+        else {
+            return;
+        };
+        if self.passes || failure.as_ref().is_some_and(|failure| failure.message.is_some()) {
+            return;
+        }
+        for message in list.iter_mut().filter(|message| message.role == Role::Assistant) {
+            let found = message
+                .parts
+                .iter()
+                .enumerate()
+                .find_map(|(at, part)| Some((at, error_words(part)?)));
+            if let Some((at, words)) = found {
+                failure.get_or_insert_default().message = Some(words.to_owned());
+                drop(message.parts.remove(at));
+                list.retain(|message| !message.is_blank());
+                return;
             }
         }
     }
@@ -359,6 +388,14 @@ fn target_in_name(operation: &Operation) -> Option<&str> {
     let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
     let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
     (!target.is_empty()).then_some(target)
+}
+
+/// What a part says that is an error: `{type: error, content}`.
+fn error_words(part: &Part) -> Option<&str> {
+    let Part::Other(Value::Object(map)) = part else { return None };
+    let is_error = map.get("type").and_then(Value::as_str) == Some("error");
+    let words = ["content", "message", "error"].iter().find_map(|key| map.get(*key)?.as_str());
+    words.filter(|words| is_error && !words.trim().is_empty())
 }
 
 /// The MCP server in a tool's name: `github` in `mcp__github__create_issue`, as coding agents name such tools.

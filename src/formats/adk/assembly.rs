@@ -57,10 +57,9 @@ impl<'a> Assembly<'a, '_> {
         let mut known = HashSet::default();
         let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
         for (message, exchange) in prompts {
-            let (words, has_media) = chat::content(message);
-            if has_media {
-                self.losses
-                    .add(self.span(exchange), "instructions: a part that is no text", LossReason::Coerced);
+            let (words, lost) = chat::content(message);
+            if let Some(reason) = lost {
+                self.losses.add(self.span(exchange), "instructions: a part that is no text", reason);
             }
             if known.insert(words.trim().to_owned()) {
                 out.entry(self.author(id, Some(exchange))).or_default().push(words);

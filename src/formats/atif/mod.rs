@@ -19,7 +19,7 @@
 //! | rewards, evaluations, parameters, other choices, all else | `extra` of the step |
 //! | guardrail, embedding, evaluator, state and the like | `extra.operations` of the trajectory |
 //! | resource, person, failure | `extra` of the outermost trajectory |
-//! | image or sound with a URL | a part; any other part is marked text, never a `data:` path |
+//! | image or sound with a URL | a part; other pictures, sounds and files are marked text, never a `data:` path; parts of a client's own kinds are left out |
 //! | sound | the version is 1.8, which not all readers know |
 //!
 //! | option | |

@@ -4,7 +4,7 @@ use super::document::Step;
 use super::draft::Draft;
 use super::media;
 use crate::document::json::{Json, Object, Text};
-use crate::document::loss::{Loss, LossReason};
+use crate::document::loss::Loss;
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
@@ -121,17 +121,15 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
 
 /// Text; a list of parts where readers can load an image or a sound. A `data:` URL crashes validators.
 fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>) -> Json<'a> {
-    let (text, has_media) = chat::content(message);
-    if !has_media {
-        return text.into();
-    }
+    let (text, reason) = chat::content(message);
+    let Some(reason) = reason else { return text.into() };
     let media: Vec<Option<Object<'a>>> = message.parts.iter().map(|part| media::part(part, draft.keeps_media)).collect();
     let is_lost = |(part, media): (&Part, &Option<Object<'_>>)| matches!(part, Part::Media(_) | Part::Other(_)) && media.is_none();
     if message.parts.iter().zip(&media).any(is_lost) {
         draft.losses.push(Loss::new(
             span,
             "message: a part that is neither text nor an image or a sound with a URL",
-            LossReason::Coerced,
+            reason,
         ));
     }
     if media.iter().all(Option::is_none) {
@@ -143,7 +141,7 @@ fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>
         match part {
             Part::Text(text) => Some(text.into()),
             Part::Media(media) => Some(content::media_mark(media).into()),
-            Part::Other(value) => Some(content::part_mark(value).into()),
+            Part::Other(value) => chat::part_words(message, value).map(Text::from),
             Part::Reasoning { .. } => None,
         }
     };

@@ -223,7 +223,12 @@ fn a_person_says_a_thing_once() {
 #[test]
 fn an_image_is_a_part_only_where_it_has_a_url() {
     let (document, losses) = one(&samples::media());
-    assert!(document["steps"][0]["message"].is_string() && losses.iter().any(|loss| loss.reason == LossReason::Coerced));
+    let asked = document["steps"][0]["message"].as_str().unwrap();
+    assert!(asked.contains("[image") && !asked.contains("citation"), "{asked}");
+    assert!(
+        losses.iter().any(|loss| loss.reason == LossReason::NoPlace),
+        "of the part that is left out"
+    );
     let mut build = Build::new();
     let root = build.agent("eye", None, 0, 1000);
     let mut asked = user("What is this?");

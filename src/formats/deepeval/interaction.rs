@@ -325,9 +325,9 @@ fn add(sum: &mut Option<u64>, count: Option<u64>) {
 
 /// The words of a message.
 pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Losses) -> Text<'a> {
-    let (words, has_media) = chat::content(message);
-    if has_media {
-        losses.add(span, "content: a part that is no text", LossReason::Coerced);
+    let (words, lost) = chat::content(message);
+    if let Some(reason) = lost {
+        losses.add(span, "content: a part that is no text", reason);
     }
     words
 }

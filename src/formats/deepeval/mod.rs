@@ -37,7 +37,8 @@
 //!
 //! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
 //! queries and scores of retrievals, rewards and judgements, operations outside the conversation, what an agent or a chain gets or
-//! gives that no turn contains. Pictures, sounds and files become marked text. A run without messages and calls gives no case.
+//! gives that no turn contains. Pictures, sounds and files become marked text, parts of a client's own kinds are left out. A run
+//! without messages and calls gives no case.
 
 mod assemble;
 pub(in crate::formats) mod back;

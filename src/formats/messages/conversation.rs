@@ -246,9 +246,9 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     }
 
     fn content(&mut self, message: &'a Message, span: Option<SpanId>) -> Text<'a> {
-        let (content, has_media) = chat::content(message);
-        if has_media {
-            self.row.lose(span, "content: a part that is no text", LossReason::Coerced);
+        let (content, lost) = chat::content(message);
+        if let Some(reason) = lost {
+            self.row.lose(span, "content: a part that is no text", reason);
         }
         content
     }

@@ -70,7 +70,7 @@
 //! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
 //! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning,
 //! operations outside of conversations and what an agent or a chain gets or gives that no message contains are one loss each.
-//! Pictures, sounds and files become marked text.
+//! Pictures, sounds and files become marked text. Parts of a client's own kinds, which are no words, are left out, except in results.
 
 mod assemble;
 pub(in crate::formats) mod back;

@@ -23,7 +23,8 @@
 //! # What is lost
 //!
 //! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
-//! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in assistant messages.
+//! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in assistant messages;
+//! parts of a client's own kinds are left out.
 //! Names of people. Token ids of a prompt that does not go on with those before it.
 
 mod assemble;

@@ -94,8 +94,8 @@ fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
 
 /// Text; parts if there is a picture that a person or a tool may show. The flag is whether all parts are unchanged.
 fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
-    let (text, has_media) = chat::content(message);
-    if !has_media {
+    let (text, lost) = chat::content(message);
+    if lost.is_none() {
         return (text.into(), true);
     }
     let url = |part: &Part| match part {
@@ -116,7 +116,7 @@ fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
         let text: Text<'_> = match part {
             Part::Text(text) => text.into(),
             Part::Media(media) => content::media_mark(media).into(),
-            Part::Other(value) => content::part_mark(value).into(),
+            Part::Other(value) => chat::part_words(message, value)?.into(),
             Part::Reasoning { .. } => return None,
         };
         Some(Object::from([("type", "text".into()), ("text", text.into())]))
