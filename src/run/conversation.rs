@@ -107,6 +107,14 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
                 );
                 findings.push(Finding::new(node.and_then(span), FindingKind::AmbiguousCall, detail));
             }
+            if garbled::is_joined(&draft.call) {
+                let node = conversation.messages.get(draft.message).map(|draft| draft.node);
+                let detail = format!(
+                    "the arguments of {:?} are those of several calls of one answer, whose names were lost: they stay text",
+                    draft.call.name
+                );
+                findings.push(Finding::new(node.and_then(span), FindingKind::UnreadableValue, detail));
+            }
         }
     }
     nodes.findings.append(&mut findings);

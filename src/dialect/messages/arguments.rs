@@ -22,10 +22,11 @@ pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) 
 
 /// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
 pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> ToolCall {
-    let written = mend::parse(text).unwrap_or_else(|| {
-        let one = first_of_several(text).or_else(|| encoded(text));
-        one.unwrap_or_else(|| Value::String(text.to_owned()))
-    });
+    // Several objects, one behind the other, stay text: they are those of parallel calls of which a client lost the names (BeeAI,
+    // OpenLIT), and nothing here says which is this one's. The next request may.
+    let written = mend::parse(text)
+        .or_else(|| encoded(text))
+        .unwrap_or_else(|| Value::String(text.to_owned()));
     ToolCall {
         id: id.map(ToolCallId::Recorded),
         name,
@@ -33,16 +34,6 @@ pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> T
         arguments_text: Some(text.to_owned()),
         answered: None,
     }
-}
-
-/// The first of several consecutive objects: a client put parallel calls into one (BeeAI). The others
-/// are in the next request.
-fn first_of_several(text: &str) -> Option<Value> {
-    let several: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-    let several = several
-        .ok()
-        .filter(|values| values.len() > 1 && values.iter().all(Value::is_object))?;
-    several.into_iter().next()
 }
 
 /// An object in Base64: Go writes bytes so.

@@ -35,6 +35,11 @@ fn joined(call: &ToolCall) -> Option<Vec<Value>> {
     (values.len() > 1 && values.iter().all(Value::is_object)).then_some(values)
 }
 
+/// Whether the arguments of a call are still those of several: no history says which are its own.
+pub(super) fn is_joined(call: &ToolCall) -> bool {
+    matches!(call.arguments, Some(Value::String(_))) && joined(call).is_some()
+}
+
 /// Whether a call came with arguments: an empty object may be what a stream began with.
 pub(super) fn has_arguments(call: &ToolCall) -> bool {
     match &call.arguments {
@@ -69,6 +74,10 @@ mod tests {
         };
         assert!(left(&[joined("{\"at\": 1}{\"at\": 2}")]));
         assert!(!left(&[joined("{\"at\": 1}{\"at\": 3}")]), "other arguments");
+        assert!(is_joined(&ToolCall {
+            arguments: Some("{\"at\": 1}{\"at\": 2}".into()),
+            ..joined("{\"at\": 1}{\"at\": 2}")
+        }));
         assert!(left(&[call("look", json!({})), call("hear", json!({}))]));
         assert!(!left(&[call("look", json!({}))]), "other calls");
         assert!(!left(&[call("look", json!({"at": 1}))]));
