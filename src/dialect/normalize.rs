@@ -192,7 +192,12 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         let known = map
             .keys()
             .all(|key| matches!(key.as_str(), "kwargs" | "args" | "sanitize_inputs_outputs" | "self"));
-        if known {
+        // What an executor of tools takes: {tool_name, args, kwargs} (Dapr Agents).
+        let names_tool = || {
+            let is_list = map.get("args").is_some_and(Value::is_array);
+            map.len() == 3 && is_list && map.get("tool_name").is_some_and(Value::is_string)
+        };
+        if known || names_tool() {
             let id = kwargs.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
             if !kwargs.is_empty() {
                 return (Value::Object(kwargs.clone()), id);

@@ -73,6 +73,12 @@ impl CallRecord<'_> {
         other_id && !is_repetition || self.answers_otherwise(outer) || self.ends_otherwise(outer)
     }
 
+    /// Whether this one and one around it, of one instrumentation, record one answer and one count of tokens.
+    pub(super) fn repeats(&self, outer: &Self) -> bool {
+        let same_usage = self.operation.usage == outer.operation.usage;
+        self.is_same_kind(outer) && same_usage && self.answers_alike(outer)
+    }
+
     /// Whether both record how they ended and what they took, and neither is the same.
     fn ends_otherwise(&self, other: &Self) -> bool {
         let (one, two) = (&self.operation, &other.operation);

@@ -11,6 +11,7 @@ mod blocks;
 mod details;
 mod estimates;
 mod merge;
+mod nested_calls;
 mod same_answer;
 mod searches;
 
@@ -31,7 +32,8 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         events_of_one_operation,
         details::merge_into_operations,
         helpers,
-        calls_under_calls,
+        nested_calls::leave_first_calls,
+        nested_calls::merge_all,
         same_response,
         blocks::join,
         answered_later,
@@ -87,62 +89,6 @@ fn helpers(readings: &mut Readings) {
             node.operation.kind = Kind::Chain;
         }
     }
-}
-
-/// A model call inside a model call is the same call where nothing contradicts it; with several calls inside, the outer one is a
-/// wrapper.
-fn calls_under_calls(readings: &mut Readings) {
-    let mut inner: HashMap<ReadingId, Vec<ReadingId>> = HashMap::default();
-    // With neither agent nor tool between.
-    let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool | Kind::Handoff | Kind::Llm));
-    for index in readings.of_kind(Kind::Llm) {
-        let up = around.known(index);
-        if let Some(outer) = up.filter(|up| readings.kind(*up) == Kind::Llm) {
-            inner.entry(outer).or_default().push(index);
-        }
-    }
-    let mut outers: Vec<ReadingId> = inner.keys().copied().collect();
-    // Inner wrappers first, so that a chain of three becomes one.
-    outers.sort_unstable_by(|a, b| b.cmp(a));
-    for outer in outers {
-        let mut inside = inner.remove(&outer).unwrap_or_default();
-        // A context that was left open: the call began when the one around it was over.
-        let end = readings.get(outer).and_then(|node| node.end);
-        let within = |index: &&ReadingId| readings.get(**index).is_some_and(|node| end.is_none_or(|end| node.start < end));
-        let answered: Vec<ReadingId> = inside
-            .iter()
-            .filter(within)
-            .copied()
-            .filter(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_none()))
-            .collect();
-        if answered.len() > 1 && hold_several_calls(readings, &answered) {
-            if let Some(node) = readings.get_mut(outer) {
-                node.operation.kind = Kind::Chain;
-            }
-            continue;
-        }
-        inside.sort_by_key(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_some()));
-        for index in inside {
-            let is_other = matches!(
-                (readings.get(index), readings.get(outer)),
-                (Some(inner), Some(outer)) if CallRecord::from(inner).is_other_than(&CallRecord::from(outer))
-            );
-            if !is_other {
-                estimates::leave_to_response(readings, index, outer);
-                merge(readings, index, outer);
-            }
-        }
-    }
-}
-
-/// Whether these, by start, are more than one call.
-fn hold_several_calls(readings: &Readings, list: &[ReadingId]) -> bool {
-    list.windows(2).any(|pair| match pair {
-        [a, b] => {
-            matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if CallRecord::from(a).is_separate_from(&CallRecord::from(b)))
-        }
-        _ => false,
-    })
 }
 
 /// Model calls with one response id are one call where nothing contradicts it: the one that contains more is kept.
@@ -403,6 +349,19 @@ fn same_arguments(one: &Node, other: &Node) -> bool {
     }
 }
 
+/// The only operation right inside each agent, beside workflows and what has no kind; `None` where there are several.
+fn only_inside(readings: &Readings) -> HashMap<ReadingId, Option<ReadingId>> {
+    let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    let mut only: HashMap<ReadingId, Option<ReadingId>> = HashMap::default();
+    for (index, up) in around.enumerate() {
+        let is_one = !matches!(readings.kind(index), Kind::Plain | Kind::Chain) && readings.is_independent(index);
+        if let Some(outer) = up.map(|up| readings.standing(up)).filter(|_| is_one) {
+            only.entry(outer).and_modify(|only| *only = None).or_insert(Some(index));
+        }
+    }
+    only
+}
+
 /// An agent span right below an agent span of the same agent.
 fn agents_under_agents(readings: &mut Readings) {
     let mut agents = readings.of_kind(Kind::Agent);
@@ -411,6 +370,7 @@ fn agents_under_agents(readings: &mut Readings) {
     }
     agents.reverse();
     let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    let alone = only_inside(readings);
     // Those that were asked nothing themselves: of several runs inside, the first one's question is theirs.
     let mut unasked: HashSet<ReadingId> = HashSet::default();
     for index in agents {
@@ -423,6 +383,14 @@ fn agents_under_agents(readings: &mut Readings) {
         };
         let same = match (&inner.operation.agent.name, &node.operation.agent.name) {
             (Some(x), Some(y)) => x == y,
+            // What only passes its question on, and has no answer, has no name of its own: that of its span is a function's (goose).
+            (Some(_), None) => {
+                let is_alone = alone.get(&outer) == Some(&Some(index)) && readings.parent(index) == Some(outer);
+                let outer = &node.operation;
+                let is_asked = outer.input.is_some() || outer.input_messages.is_some();
+                let is_done = outer.output.is_some() || outer.output_messages.is_some() || outer.failure != inner.operation.failure;
+                is_alone && is_asked && !is_done && !node.operation.name.starts_with("invoke_agent ")
+            }
             _ => false,
         };
         if same && inner.within(node) {

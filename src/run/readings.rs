@@ -123,6 +123,11 @@ impl Readings {
         self.merged_into.get(id).is_some_and(|merged| merged.get().is_none())
     }
 
+    /// Puts one below another span than it was recorded.
+    pub(super) fn set_parent(&mut self, id: ReadingId, parent: Option<ReadingId>) {
+        self.tree_parents.set(id, parent);
+    }
+
     /// The nearest independent ancestor.
     pub(super) fn parent(&self, id: ReadingId) -> Option<ReadingId> {
         let parent = self.tree_parents.known(id)?;

@@ -25,7 +25,7 @@ mod system;
 
 use serde_json::{Map, Value};
 
-use crate::operation::{Message, Part, Role};
+use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 use crate::withheld::is_withheld;
 
@@ -108,6 +108,14 @@ pub(super) fn has_server_tool_calls(body: &Value) -> bool {
         .iter()
         .filter_map(|key| body.get(key).and_then(Value::as_array));
     lists.flatten().any(is_call)
+}
+
+/// The call in the input of what runs any tool: `{"tool_call": {"id", "function": {"name", "arguments"}}, ..}` (Dapr Agents).
+pub(super) fn call_to_run(input: &Value) -> Option<ToolCall> {
+    let call = input.get("tool_call").filter(|call| call.get("id").is_some_and(Value::is_string))?;
+    let function = call.get("function")?;
+    let is_whole = function.get("name").is_some_and(Value::is_string) && function.get("arguments").is_some();
+    calls::read(call).filter(|_| is_whole)
 }
 
 /// The messages in an object that has a role.

@@ -184,6 +184,16 @@ impl OperationBuilder<'_> {
     }
 
     fn tool_arguments(&mut self, value: &mut Value) -> bool {
+        if let Some(call) = messages::call_to_run(value) {
+            let span_name = self.operation.name.clone();
+            let tool = self.tool();
+            // Around the tool's own span this one has the name of a function that runs any tool.
+            if tool.name.as_ref().is_none_or(|name| *name == span_name) {
+                tool.name = Some(call.name);
+            }
+            tool.call_id = tool.call_id.take().or(call.id.map(|id| id.as_str().to_owned()));
+            return set(&mut tool.arguments, call.arguments.unwrap_or_default());
+        }
         let tool = self.tool();
         if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
             return false;

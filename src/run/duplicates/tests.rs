@@ -63,6 +63,80 @@ fn a_call_around_several_calls_is_none() {
 }
 
 #[test]
+fn attempts_that_failed_beside_the_one_that_answered_are_calls() {
+    let of = |failed: Range<u64>| {
+        let mut readings = Readings::default();
+        let outer = readings.add(call(1, 0..90, Some("Here.")), None);
+        let mut attempt = call(2, failed, None);
+        attempt.operation.failure = Some(crate::operation::Failure::default());
+        let _ = readings.add(attempt, Some(outer));
+        let _ = readings.add(call(3, 30..80, Some("Here.")), Some(outer));
+        let nodes = merge_all(readings);
+        nodes.list.iter().map(Node::kind).collect::<Vec<_>>()
+    };
+    assert_eq!(of(10..20), [Kind::Chain, Kind::Llm, Kind::Llm]);
+    assert_eq!(of(32..78), [Kind::Llm], "two records of one call, of which one failed");
+}
+
+#[test]
+fn what_encloses_its_tools_and_the_next_call_asked_for_them() {
+    let of = |id: &str| {
+        let mut asking = Message::text(crate::operation::Role::Assistant, "");
+        asking.tool_calls.push(crate::operation::ToolCall {
+            id: Some(crate::operation::ToolCallId::Recorded("c1".to_owned())),
+            name: "look".to_owned(),
+            ..Default::default()
+        });
+        let last = |number, time| {
+            let mut last = call(number, time, Some("Here."));
+            last.operation.input_messages = Some(vec![Message::text(crate::operation::Role::User, "Where?"), asking.clone()].into());
+            last.operation.usage.input = Some(9);
+            last
+        };
+        let mut readings = Readings::default();
+        let outer = readings.add(last(1, 0..90), None);
+        let mut tool = reading(2, Kind::Tool, 30..40);
+        tool.operation.tool.get_or_insert_default().call_id = Some(id.to_owned());
+        let _ = readings.add(tool, Some(outer));
+        let _ = readings.add(last(3, 50..80), Some(outer));
+        let nodes = merge_all(readings);
+        let calls = nodes.of_kind(Kind::Llm).into_iter().filter_map(|call| nodes.get(call));
+        let told = calls.map(|node| {
+            let said = node.operation.output_messages.as_deref().and_then(<[_]>::first);
+            (
+                node.end_or_start().0,
+                said.map_or(0, |said| said.tool_calls.len()),
+                node.operation.usage.input,
+            )
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(of("c1"), [(30, 1, None), (80, 0, Some(9))]);
+    assert_eq!(of("c2"), [(90, 0, Some(9))], "no model call is known to have asked for the tool");
+}
+
+#[test]
+fn an_agent_without_a_name_around_one_agent_alone_is_that_agent() {
+    let of = |span: &str, beside: bool| {
+        let mut outer = reading(1, Kind::Agent, 0..90);
+        outer.operation.name = span.to_owned();
+        outer.operation.input = serde_json::Value::from("Where?").into();
+        let mut inner = reading(2, Kind::Agent, 5..80);
+        inner.operation.agent.name = Some("goose".to_owned());
+        let mut readings = Readings::default();
+        let outer = readings.add(outer, None);
+        let _ = readings.add(inner, Some(outer));
+        if beside {
+            let _ = readings.add(reading(3, Kind::Tool, 81..85), Some(outer));
+        }
+        merge_all(readings).of_kind(Kind::Agent).len()
+    };
+    assert_eq!(of("reply", false), 1);
+    assert_eq!(of("reply", true), 2, "it does something itself");
+    assert_eq!(of("invoke_agent boss", false), 2, "its span names it");
+}
+
+#[test]
 fn two_instrumentations_of_one_client_tell_of_one_call() {
     let mut readings = Readings::default();
     let mut other = call(2, 10..20, None);
