@@ -1229,6 +1229,10 @@ const BESIDE: &[(&str, &str)] = &[
         "the question of a call without an answer becomes an operation",
     ),
     (
+        "made-keys-of-gateways/5b8efff798038103d269000000f40004.inspect.json",
+        "an answer that says it stopped, and whose calls only the tools show, is read as one that asks for them",
+    ),
+    (
         "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",
         "the document does not say which messages are those of a call outside of the agents",
     ),
