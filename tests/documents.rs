@@ -19,6 +19,7 @@ mod log_sessions;
 mod options;
 mod runs;
 mod session_files;
+mod session_records;
 mod session_variations;
 mod session_versions;
 mod session_words;

@@ -160,7 +160,7 @@ impl Sessions {
 }
 
 fn notes(read: &Recorded) -> Vec<Note> {
-    let mut out = Vec::new();
+    let mut out = read.notes.clone();
     for (path, left) in &read.left {
         let place = path.display().to_string();
         if left.broken > 0 {

@@ -122,8 +122,10 @@ pub(crate) fn join(spans: Vec<Span>, runs: &[Run], registry: &Registry) -> Joine
                 scope: Arc::clone(&span.scope),
             });
         }
+        // A compaction that names the answer which wrote its summary is a model call of the exporter's.
+        let is_summary = operation.kind == Kind::Chain && operation.response_id.is_some();
         if let Some(pool) = pools.get_mut(&session)
-            && matches!(operation.kind, Kind::Llm | Kind::Tool)
+            && (matches!(operation.kind, Kind::Llm | Kind::Tool) || is_summary)
         {
             match pool.of(operation) {
                 Some(exported) => complete(&mut span, operation, exported),
@@ -218,7 +220,7 @@ impl<'r> Pool<'r> {
         let ids = [operation.response_id.as_deref(), request];
         let known = ids.into_iter().flatten().find_map(|id| self.by_response.get(id).copied());
         let index = known.filter(|index| !self.taken.contains(index)).or_else(|| {
-            let usage = &operation.usage;
+            let usage = Some(&operation.usage).filter(|_| operation.kind == Kind::Llm)?;
             usage.input?;
             // Some files have a stale count of what came out.
             [(usage.input, usage.output), (usage.input, None)].into_iter().find_map(|tokens| {
@@ -257,7 +259,9 @@ fn complete(span: &mut Span, operation: &mut Operation, exported: &Exported<'_>)
     for (key, value) in &from.parameters {
         operation.parameters.entry(key.clone()).or_insert_with(|| value.clone());
     }
-    complete_output(operation, from);
+    if operation.kind == Kind::Llm {
+        complete_output(operation, from);
+    }
     if let (Some(tool), Some(other)) = (operation.tool.as_mut(), from.tool.as_ref()) {
         tool.arguments = tool.arguments.take().or_else(|| other.arguments.clone());
         tool.result = tool.result.take().or_else(|| other.result.clone());

@@ -1,4 +1,4 @@
-//! JSON lines of a file that its client may still be writing.
+//! JSON lines of a file that its client may still be writing, or the records of a file that is one JSON list of them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::elements::Elements;
 use super::error::SessionError;
 
 /// zstd's magic number.
@@ -49,13 +50,16 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(file))
 }
 
-/// Gives each line as a value. No more than one line is in memory.
+/// Gives each line as a value, or each record of a list. No more than one is in memory.
 pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Result<Left, SessionError> {
     let failed = |source| SessionError::Io {
         path: path.to_owned(),
         source,
     };
     let mut reader = open(path).map_err(failed)?;
+    if is_list(&mut *reader).map_err(failed)? {
+        return each_of_list(&mut *reader, limit, &mut take).map_err(failed);
+    }
     let (mut left, mut line) = (Left::default(), Vec::new());
     loop {
         line.clear();
@@ -81,16 +85,60 @@ pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Re
         if text.is_empty() {
             continue;
         }
-        match serde_json::from_slice(text) {
-            Ok(value) => take(value),
-            Err(_) if !ended => left.unfinished = true,
-            // Bytes that are not UTF-8 cost the text they are in, not the line.
-            Err(_) => match serde_json::from_str(&String::from_utf8_lossy(text)) {
-                Ok(value) => take(value),
-                Err(_) => left.broken += 1,
-            },
+        match parsed(text) {
+            Some(value) => take(value),
+            None if !ended => left.unfinished = true,
+            None => left.broken += 1,
         }
     }
+}
+
+/// The value of a text. Bytes that are not UTF-8 cost the text they are in, not the line.
+fn parsed(text: &[u8]) -> Option<Value> {
+    let read = serde_json::from_slice(text);
+    read.or_else(|_| serde_json::from_str(&String::from_utf8_lossy(text))).ok()
+}
+
+/// Whether the first thing in a file is a list. White space before it is skipped.
+fn is_list(reader: &mut dyn BufRead) -> io::Result<bool> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
+            Some(at) => {
+                let is_list = buffer.get(at) == Some(&b'[');
+                reader.consume(if is_list { at } else { 0 });
+                return Ok(is_list);
+            }
+            None if buffer.is_empty() => return Ok(false),
+            None => {
+                let length = buffer.len();
+                reader.consume(length);
+            }
+        }
+    }
+}
+
+/// Gives each record of a list.
+fn each_of_list(reader: &mut dyn BufRead, limit: usize, take: &mut dyn FnMut(Value)) -> io::Result<Left> {
+    let (mut left, mut elements) = (Left::default(), Elements::new(limit));
+    loop {
+        let read = match reader.fill_buf() {
+            Ok([]) => break,
+            Ok(buffer) => {
+                elements.add(buffer, &mut |text| match parsed(text) {
+                    Some(value) => take(value),
+                    None => left.broken += 1,
+                });
+                buffer.len()
+            }
+            Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(source) => return Err(source),
+        };
+        reader.consume(read);
+    }
+    left.broken += elements.left_out();
+    left.unfinished = elements.is_open();
+    Ok(left)
 }
 
 /// Gives the lines as they are until `take` has enough. A file that cannot be read has none.

@@ -11,6 +11,7 @@ mod claude_code;
 mod client;
 mod codex;
 mod copilot_cli;
+mod elements;
 mod error;
 mod files;
 mod gemini_cli;

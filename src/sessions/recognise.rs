@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::claude_code::printed;
 use super::client::Client;
+use super::elements;
 use super::get;
 use super::lines;
 
@@ -38,38 +40,48 @@ const LINES: usize = 24;
 /// How every SQLite database begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// The client and the session of a file; `None` for what is no session file, or cannot be read.
-pub(crate) fn recognised(path: &Path) -> Option<Found> {
+/// How a file begins.
+fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     // A compressed file may be cut off.
     let _ = lines::open(path).ok()?.take(HEAD).read_to_end(&mut head);
+    Some(head)
+}
+
+/// The first records of a text: members of a list, or lines.
+fn records(text: &[u8]) -> Vec<&[u8]> {
+    match text.starts_with(b"[") {
+        true => elements::first(text, LINES),
+        false => text.split(|byte| *byte == b'\n').take(LINES).collect(),
+    }
+}
+
+/// Whether a file is what a client printed.
+pub(super) fn is_printed(path: &Path) -> bool {
+    let head = head_of(path).unwrap_or_default();
+    let mut values = records(head.trim_ascii_start())
+        .into_iter()
+        .filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    values.any(|value| printed::is_line(&value))
+}
+
+/// The client and the session of a file; `None` for what is no session file, or cannot be read.
+pub(crate) fn recognised(path: &Path) -> Option<Found> {
+    let head = head_of(path)?;
     if head.starts_with(SQLITE) {
         return of_database(path);
     }
     let text = head.trim_ascii_start();
-    if !text.starts_with(b"{") {
+    if !text.starts_with(b"{") && !text.starts_with(b"[") {
         return None;
     }
-    let whole = (head.len() as u64) < HEAD;
-    let found = |client, key: Option<&str>| {
-        let key = key.map_or_else(|| path.display().to_string(), str::to_owned);
-        Some(Found { client, key, within: None })
-    };
-    for line in text.split(|byte| *byte == b'\n').take(LINES) {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else {
-            continue;
-        };
-        // Qoder's transcripts: their messages are like Claude Code's.
-        if get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none() {
-            return None;
-        }
-        if let Some((client, key)) = of_record(&value) {
-            let is_part = client == Client::GeminiCli && get::text(&value, "/kind") == Some("subagent");
-            let folder = folder_of_chats(path).filter(|_| client == Client::GeminiCli);
-            let within = (is_part && folder.is_none()).then_some(Within::Unknown);
-            return found(client, folder.as_deref().or(key)).map(|found| Found { within, ..found });
-        }
+    match of_records(&records(text), path) {
+        Ok(None) if text.starts_with(b"{") => {}
+        Ok(found) => return found,
+        Err(OfAnother) => return None,
     }
+    let whole = (head.len() as u64) < HEAD;
+    let found = |client, key: Option<&str>| Some(of_client(client, key, path));
     // A document of several lines, or one long line.
     let value = if whole { serde_json::from_slice::<Value>(text).ok() } else { None };
     if let Some(value) = value {
@@ -100,6 +112,36 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
     None
 }
 
+fn of_client(client: Client, key: Option<&str>, path: &Path) -> Found {
+    let key = key.map_or_else(|| path.display().to_string(), str::to_owned);
+    Found { client, key, within: None }
+}
+
+/// A line shows that the file is another program's, although other lines are like those of a client.
+struct OfAnother;
+
+/// What a file is, by the first of its records that shows it.
+fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother> {
+    for record in records {
+        let Ok(value) = serde_json::from_slice::<Value>(record) else {
+            continue;
+        };
+        // Qoder's transcripts: their messages are like Claude Code's.
+        let is_of_qoder = get::text(&value, "/type") == Some("session_meta") && value.get("payload").is_none();
+        if is_of_qoder || printed::is_of_another(&value) {
+            return Err(OfAnother);
+        }
+        if let Some((client, key)) = of_record(&value) {
+            let is_part = client == Client::GeminiCli && get::text(&value, "/kind") == Some("subagent");
+            let folder = folder_of_chats(path).filter(|_| client == Client::GeminiCli);
+            let within = (is_part && folder.is_none()).then_some(Within::Unknown);
+            let found = of_client(client, folder.as_deref().or(key), path);
+            return Ok(Some(Found { within, ..found }));
+        }
+    }
+    Ok(None)
+}
+
 /// The text between these words and the next quotation mark.
 fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     text.split_once(words)?.1.split('"').next()
@@ -126,8 +168,13 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
     if kind == "session.start" && has("data") {
         return Some((Client::CopilotCli, get::text(value, "/data/sessionId")));
     }
-    if super::claude_code::printed::is_line(value) {
-        return Some((Client::ClaudeCode, get::text(value, "/session_id")));
+    if printed::is_line(value) {
+        let client = if printed::is_of_qwen(value) {
+            Client::QwenCode
+        } else {
+            Client::ClaudeCode
+        };
+        return Some((client, get::text(value, "/session_id")));
     }
     // Before it had an envelope.
     if kind.is_empty() && has("id") && has("timestamp") && has("instructions") {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::lines::Left;
-use super::note::Unknown;
+use super::note::{Note, Unknown};
 use crate::operation::{Cost, Message, TokenCount, ToolDefinition};
 use crate::span::{TraceId, UnixNanos};
 
@@ -16,6 +16,8 @@ pub(super) struct Recorded {
     pub(super) threads: Vec<Thread>,
     /// What was left out, by file.
     pub(super) left: Vec<(PathBuf, Left)>,
+    /// What else the spans do not have.
+    pub(super) notes: Vec<Note>,
 }
 
 /// One agent: the main one of a session, or a sub-agent.
@@ -86,6 +88,8 @@ pub(super) struct Prompt {
     pub(super) message: Message,
     /// What the model is given in its place, where that differs.
     pub(super) heard: Option<Message>,
+    /// What the client puts before it and after it, in the same message.
+    pub(super) around: [Option<Message>; 2],
     /// The tool call whose work it reports.
     pub(super) reports: Option<String>,
     pub(super) facts: Map<String, Value>,
@@ -149,10 +153,13 @@ pub(super) struct ToolResult {
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
     pub(super) id: String,
+    /// When the client began it, where that is known.
+    pub(super) start: Option<UnixNanos>,
     pub(super) at: Option<UnixNanos>,
     /// What replaces the conversation in the model's input; `None` if only the fact is known.
     pub(super) summary: Option<Message>,
     /// The model call that wrote it.
+    pub(super) response_id: Option<String>,
     pub(super) usage: TokenCount,
     pub(super) cost: Cost,
     pub(super) facts: Map<String, Value>,

@@ -10,6 +10,7 @@ mod tools;
 mod unlinked;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -23,7 +24,7 @@ use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
 use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;
 pub(super) use draft::scope;
-use draft::{Draft, PREFIX, add_facts, in_order, link};
+use draft::{Draft, add_facts, in_order, link};
 use unlinked::{Place, Turns, Unlinked, Waiting};
 
 /// The spans of one session while its threads are placed.
@@ -47,8 +48,8 @@ struct Cursor {
     last: Option<(SpanId, u64, bool)>,
     /// What the next model call is given that no call before it was.
     pending: Vec<Message>,
-    /// Where the turn's prompt is in it.
-    prompt: Option<usize>,
+    /// Where the turn's prompt is in it, with what the client put around it.
+    prompt: Option<Range<usize>>,
     clock: Option<UnixNanos>,
     /// The system prompt that the last model call of the turn was given.
     system: Option<Arc<str>>,
@@ -58,6 +59,14 @@ struct Cursor {
 }
 
 impl Cursor {
+    /// The model is given a prompt with its next call.
+    fn hear(&mut self, prompt: Prompt) {
+        let [before, after] = prompt.around;
+        self.pending.extend(before);
+        self.pending.push(prompt.heard.unwrap_or(prompt.message));
+        self.pending.extend(after);
+    }
+
     /// A moment after what came last; `None` where that has no time either.
     fn tick(&mut self) -> Option<UnixNanos> {
         self.clock = self.clock.map(|clock| UnixNanos(clock.0.saturating_add(1)));
@@ -195,38 +204,30 @@ impl Builder {
     }
 
     /// The prompt of a sub-agent, and later messages to it.
-    fn hear_prompt(&mut self, prompt: Prompt, cursor: &mut Cursor) {
+    fn hear_prompt(&mut self, mut prompt: Prompt, cursor: &mut Cursor) {
         cursor.clock = prompt.at.or(cursor.clock);
         if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
             if agent.operation.input.get().is_none() {
                 agent.operation.input = prompt.message.content().into();
             }
             agent.start = agent.start.or(prompt.at);
-            add_facts(&mut agent.operation, prompt.facts);
+            add_facts(&mut agent.operation, std::mem::take(&mut prompt.facts));
         }
-        cursor.pending.push(prompt.heard.unwrap_or(prompt.message));
+        cursor.hear(prompt);
     }
 
-    fn begin_turn(&mut self, thread: &Thread, prompt: Prompt, cursor: &mut Cursor) {
+    fn begin_turn(&mut self, thread: &Thread, mut prompt: Prompt, cursor: &mut Cursor) {
         let trace = prompt.trace.unwrap_or_else(|| ids::trace(self.client, &prompt.id));
         let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
-        let typed = prompt.message.content();
-        // The client wrote the time and the like around what was typed: the model saw both as one message.
-        match prompt.heard.as_ref().map(Message::content) {
-            Some(heard) if heard != typed && heard.contains(&typed) => {
-                operation.input = heard.into();
-                operation.unmapped.insert(format!("{PREFIX}typed"), typed.into());
-            }
-            _ => operation.input = typed.into(),
-        }
-        if let Some(session) = prompt.session {
+        operation.input = prompt.message.content().into();
+        if let Some(session) = prompt.session.take() {
             operation.session_id = Some(session);
         }
-        add_facts(&mut operation, prompt.facts);
+        add_facts(&mut operation, std::mem::take(&mut prompt.facts));
         let id = ids::span(trace, "turn", "");
         let mut draft = Draft::new(trace, id, None, operation, thread);
         draft.start = prompt.at;
-        let reported = prompt.reports.and_then(|call| self.tools.get(&call));
+        let reported = prompt.reports.take().and_then(|call| self.tools.get(&call));
         let reported = reported
             .and_then(|index| self.drafts.get(*index))
             .map(|draft| (draft.trace, draft.id));
@@ -244,12 +245,13 @@ impl Builder {
         cursor.has_tools = false;
         cursor.clock = prompt.at.or(cursor.clock);
         // What no model call was given: the prompt of the turn before and the results of its tools are in its trace.
-        if let Some(before) = cursor.prompt.take().filter(|at| *at < cursor.pending.len()) {
-            cursor.pending.remove(before);
+        if let Some(before) = cursor.prompt.take().filter(|range| range.end <= cursor.pending.len()) {
+            cursor.pending.drain(before);
         }
         cursor.pending.retain(|message| message.role != Role::Tool);
-        cursor.prompt = Some(cursor.pending.len());
-        cursor.pending.push(prompt.heard.unwrap_or(prompt.message));
+        let begin = cursor.pending.len();
+        cursor.hear(prompt);
+        cursor.prompt = Some(begin..cursor.pending.len());
     }
 
     /// A turn for what happens before any prompt: the beginning of the file is not there.
@@ -385,13 +387,15 @@ impl Builder {
         };
         let mut operation = self.operation(thread, Kind::Chain, "compaction".to_owned());
         operation.session_id = session;
+        operation.response_id = compaction.response_id;
         operation.usage = compaction.usage;
         operation.cost = compaction.cost;
         add_facts(&mut operation, compaction.facts);
         let id = ids::span(trace, "compaction", &own(thread, &compaction.id));
         let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
-        (draft.start, draft.end) = (compaction.at.or(cursor.clock), compaction.at.or(cursor.clock));
-        draft.start_unknown = true;
+        let end = compaction.at.or(cursor.clock);
+        (draft.start, draft.end) = (compaction.start.or(end), end);
+        draft.start_unknown = compaction.start.is_none();
         self.add(draft);
     }
 

@@ -13,6 +13,8 @@ use crate::sessions::recording::{Event, Thread, Under};
 pub(super) struct Agents {
     /// Ids of lines. A line may be there twice, also in another file: old versions copied a session to resume it.
     pub(super) lines: HashSet<String>,
+    /// Answers, by their own ids and those of their requests: the file of a sub-agent may begin with copies of lines that have other ids.
+    answers: HashSet<String>,
     /// The tool call that started an agent, by the agent's id.
     calls: HashMap<String, String>,
     /// The tool call that started a workflow, by the workflow's id.
@@ -20,6 +22,11 @@ pub(super) struct Agents {
 }
 
 impl Agents {
+    /// Notes an answer; `false`: it was noted before. One without both ids cannot be told from others.
+    pub(super) fn is_new(&mut self, message: &str, request: Option<&str>) -> bool {
+        request.is_none_or(|request| self.answers.insert(format!("{message} {request}")))
+    }
+
     /// Notes what the result of a tool call started.
     pub(super) fn note(&mut self, call_id: &str, result: &Value) {
         if let Some(agent) = get::text(result, "/agentId") {

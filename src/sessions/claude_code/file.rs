@@ -17,15 +17,18 @@ pub(super) struct File {
     others: Vec<Reader>,
     /// Which of them a line is of, by its id.
     lines: HashMap<String, usize>,
+    provider: Option<&'static str>,
 }
 
 impl File {
-    pub(super) fn new(path: &Path) -> Self {
+    /// `provider`: whose models these are.
+    pub(super) fn new(path: &Path, provider: Option<&'static str>) -> Self {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         Self {
-            own: Reader::new(name.strip_prefix("agent-").unwrap_or(name)),
+            own: Reader::new(name.strip_prefix("agent-").unwrap_or(name), provider),
             others: Vec::new(),
             lines: HashMap::new(),
+            provider,
         }
     }
 
@@ -47,7 +50,7 @@ impl File {
         let index = known.unwrap_or(self.others.len());
         self.lines.insert(id.to_owned(), index);
         if index == self.others.len() {
-            self.others.push(Reader::new(id));
+            self.others.push(Reader::new(id, self.provider));
         }
         self.others.get_mut(index)
     }

@@ -5,7 +5,9 @@
 
 mod agents;
 mod file;
+mod helpers;
 pub(super) mod printed;
+mod queue;
 mod reader;
 pub(super) mod request;
 pub(super) mod sent;
@@ -25,13 +27,22 @@ use printed::Printed;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    read_of(files, limit, Some("anthropic"))
+}
+
+/// The same, of what another client printed in this one's form: its models are of any provider.
+pub(super) fn read_printed(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+    read_of(files, limit, None)
+}
+
+fn read_of(files: &[PathBuf], limit: usize, provider: Option<&'static str>) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut agents = Agents::default();
     let mut threads = Vec::new();
     // Names of sub-agents' files begin with `agent-`; their lines determine what they are.
     let (subs, mains): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_of_agent(file));
     for path in mains.into_iter().chain(subs) {
-        let mut file = File::new(path);
+        let mut file = File::new(path, provider);
         let mut printed = Printed::default();
         let mut nameless = 0;
         let left = lines::each(path, limit, |line| {
@@ -46,7 +57,12 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
         out.left.push((path.clone(), left));
         threads.extend(file.finish().map(|thread| (path, thread)));
     }
+    let mut helpers = Vec::new();
     for (path, mut thread) in threads {
+        if helpers::is_helper(&thread) {
+            helpers.push(thread);
+            continue;
+        }
         if thread.under.is_some() {
             if agents::is_warm_up(&thread) {
                 continue;
@@ -55,6 +71,7 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
         }
         out.threads.push(thread);
     }
+    helpers::place(helpers, &mut out);
     Ok(out)
 }
 

@@ -9,20 +9,58 @@ use serde_json::{Map, Value};
 
 use crate::sessions::get;
 
-/// Whether a line is one of those that are printed.
+/// What repeats others, or tells of progress.
+const PASSED: &[&str] = &["stream_event", "tool_progress", "auth_status", "rate_limit_event", "keep_alive"];
+
+/// The same, of the system's lines.
+const PASSED_OF_SYSTEM: &[&str] = &[
+    "status",
+    "hook_started",
+    "hook_progress",
+    "task_started",
+    "task_progress",
+    "task_notification",
+    "files_persisted",
+    "session_state_changed",
+];
+
+/// Whether a line is one of those that are printed: by Claude Code, or by Qwen Code, which prints the same.
 pub(in crate::sessions) fn is_line(line: &Value) -> bool {
-    let kind = get::text(line, "/type").unwrap_or_default();
-    line.get("session_id").is_some()
-        && line.get("sessionId").is_none()
-        && (kind == "system" && get::text(line, "/subtype") == Some("init")
-            || matches!(kind, "assistant" | "user") && line.get("parent_tool_use_id").is_some() && line.get("message").is_some())
+    is_printed(line)
+        && (begins(line) && (is_of_claude(line) || is_of_qwen(line)) || is_message(line) && line.get("parent_tool_use_id").is_some())
+}
+
+/// Whether a line begins what Qwen Code prints.
+pub(in crate::sessions) fn is_of_qwen(line: &Value) -> bool {
+    line.get("qwen_code_version").is_some() || get::text(line, "/subtype") == Some("session_start")
+}
+
+/// Whether a line begins what another agent prints: some print messages like these, and what their tools do in lines of their own.
+pub(in crate::sessions) fn is_of_another(line: &Value) -> bool {
+    is_printed(line) && begins(line) && !is_of_claude(line) && !is_of_qwen(line)
+}
+
+/// Claude Code has told its tools and its model since it prints such lines, and its version since 2.0.
+fn is_of_claude(line: &Value) -> bool {
+    line.get("claude_code_version").is_some() || line.get("tools").is_some_and(Value::is_array) && get::text(line, "/model").is_some()
+}
+
+fn is_printed(line: &Value) -> bool {
+    line.get("session_id").is_some() && line.get("sessionId").is_none()
+}
+
+fn begins(line: &Value) -> bool {
+    get::text(line, "/type") == Some("system") && matches!(get::text(line, "/subtype"), Some("init" | "session_start"))
+}
+
+fn is_message(line: &Value) -> bool {
+    matches!(get::text(line, "/type"), Some("assistant" | "user")) && line.get("message").is_some()
 }
 
 /// What is known from the lines before.
 #[derive(Default)]
 pub(super) struct Printed {
     head: Map<String, Value>,
-    has_begun: bool,
     /// The model of the session, for answers that name none.
     model: Option<String>,
     /// The last line of each agent, by the call that it works for.
@@ -39,29 +77,57 @@ impl Printed {
 
     /// The line as a session file has it; `None` for what repeats others: parts of messages, progress.
     pub(super) fn line(&mut self, line: Value) -> Option<Value> {
-        if line.get("session_id").is_none() || line.get("sessionId").is_some() {
+        if !is_printed(&line) {
             return Some(line);
         }
-        // Old versions do not tell which call a message works for.
-        let is_message = || matches!(get::text(&line, "/type"), Some("assistant" | "user")) && line.get("message").is_some();
-        if !(is_line(&line) || self.has_begun && is_message()) {
-            // What the run cost, and how it ended.
-            return (get::text(&line, "/type") == Some("result")).then_some(line);
-        }
-        if get::text(&line, "/type") == Some("system") {
-            self.has_begun = true;
-            self.model = get::owned(&line, "/model").or(self.model.take());
-            for (to, from) in [
-                ("cwd", "/cwd"),
-                ("version", "/claude_code_version"),
-                ("permissionMode", "/permissionMode"),
-            ] {
-                if let Some(value) = get::some(&line, from) {
-                    self.head.insert(to.to_owned(), value.clone());
-                }
+        let subtype = get::text(&line, "/subtype").unwrap_or_default();
+        match get::text(&line, "/type").unwrap_or_default() {
+            // Old versions do not tell which call a message works for.
+            "assistant" | "user" if is_message(&line) => self.message(line),
+            "system" if begins(&line) => {
+                self.begin(&line);
+                None
             }
-            return None;
+            "system" if PASSED_OF_SYSTEM.contains(&subtype) => None,
+            "system" => Some(self.of_system(line)),
+            kind if PASSED.contains(&kind) => None,
+            // What the run cost, and how it ended; and what is not known, which is counted.
+            _ => Some(line),
         }
+    }
+
+    fn begin(&mut self, line: &Value) {
+        self.model = get::owned(line, "/model").or(self.model.take());
+        for (to, from) in [
+            ("cwd", "/cwd"),
+            ("version", "/claude_code_version"),
+            ("version", "/qwen_code_version"),
+            ("permissionMode", "/permissionMode"),
+            ("permissionMode", "/permission_mode"),
+        ] {
+            if let Some(value) = get::some(line, from) {
+                self.head.insert(to.to_owned(), value.clone());
+            }
+        }
+    }
+
+    /// A line about the session.
+    fn of_system(&self, line: Value) -> Value {
+        let Value::Object(members) = line else { return line };
+        let mut out = self.head.clone();
+        out.extend(members);
+        if let Some(about) = out.remove("compact_metadata") {
+            let mut kept = Map::new();
+            for (key, value) in about.as_object().into_iter().flatten() {
+                let key = if key == "pre_tokens" { "preTokens" } else { key.as_str() };
+                kept.insert(key.to_owned(), value.clone());
+            }
+            out.insert("compactMetadata".to_owned(), kept.into());
+        }
+        Value::Object(out)
+    }
+
+    fn message(&mut self, line: Value) -> Option<Value> {
         let agent = get::owned(&line, "/parent_tool_use_id");
         let session = get::owned(&line, "/session_id").unwrap_or_default();
         self.session.get_or_insert_with(|| session.clone());

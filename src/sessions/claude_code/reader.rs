@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::queue::Queue;
 use super::request::Requests;
 use super::sent::Sent;
+use crate::operation::{Message, Role};
+use crate::sessions::get;
 use crate::sessions::recording::{Event, Thread};
 
 /// Reads one file.
@@ -24,11 +27,18 @@ pub(super) struct Reader {
     pub(super) prompt: Option<usize>,
     /// A command, until the line with what the model was given for it.
     pub(super) command: bool,
+    pub(super) queue: Queue,
+    /// The line that says that the conversation was compacted, until the one with the summary: its id, and where its event is.
+    pub(super) boundary: Option<(String, usize)>,
+    /// Tool calls without a result yet: the event of the model call that asked for each, and its place among that one's.
+    pub(super) asked: HashMap<String, (usize, usize)>,
+    /// Whose models these are.
+    pub(super) provider: Option<&'static str>,
 }
 
 impl Reader {
     /// Of an agent with this id, unless its lines have another.
-    pub(super) fn new(id: &str) -> Self {
+    pub(super) fn new(id: &str, provider: Option<&'static str>) -> Self {
         Self {
             thread: Thread {
                 id: id.to_owned(),
@@ -41,12 +51,52 @@ impl Reader {
             prompt_id: None,
             prompt: None,
             command: false,
+            queue: Queue::default(),
+            boundary: None,
+            asked: HashMap::new(),
+            provider,
         }
     }
 
     pub(super) fn finish(mut self) -> Thread {
         self.end_command();
+        let unsent = self.queue.unsent();
+        if !unsent.is_empty() {
+            self.facts("unsent_prompts", unsent);
+        }
         self.thread
+    }
+
+    /// What was typed while the agent worked.
+    pub(super) fn queued(&mut self, line: &Value) {
+        let content = get::text(line, "/content");
+        match get::text(line, "/operation").unwrap_or_default() {
+            "enqueue" => self.queue.add(content.unwrap_or_default()),
+            // It has a line of its own.
+            "dequeue" => {
+                self.queue.take(content);
+            }
+            "remove" => {
+                if let Some(words) = self.queue.take(content) {
+                    self.queue.heard_at(&words, self.thread.events.len());
+                    self.thread.events.push(Event::Heard(Message::text(Role::User, words)));
+                }
+            }
+            "popAll" => {
+                let taken_back = self.queue.unsent();
+                if !taken_back.is_empty() {
+                    self.facts("taken_back_prompts", taken_back);
+                }
+            }
+            operation => self.thread.unknown.count(&format!("queue-operation/{operation}")),
+        }
+    }
+
+    /// A line has words that may have been in the queue: it tells where they were heard.
+    pub(super) fn is_told(&mut self, words: &str, in_turn: bool) {
+        if let Some(event) = self.queue.told(words, in_turn).and_then(|event| self.thread.events.get_mut(event)) {
+            *event = Event::Facts(Map::new());
+        }
     }
 
     /// A command that no model call followed is no turn: the client ran it by itself.

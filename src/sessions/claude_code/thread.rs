@@ -12,7 +12,6 @@ use crate::span::UnixNanos;
 
 /// Records about the session that are not of a turn, or repeat what others have.
 const SKIPPED: &[&str] = &[
-    "queue-operation",
     "last-prompt",
     "mode",
     "permission-mode",
@@ -59,7 +58,8 @@ impl Reader {
                 self.sent.line(line.pointer("/message/content").unwrap_or(&Value::Null));
                 user::line(self, line, agents);
             }
-            "assistant" => self.assistant(line),
+            "assistant" => self.assistant(line, agents),
+            "queue-operation" => self.queued(line),
             "attachment" => self.attachment(line),
             "system" => self.system(line),
             "api-request-shape" => self.requests.shape(line),
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    fn assistant(&mut self, line: &Value) {
+    fn assistant(&mut self, line: &Value, agents: &mut Agents) {
         let message = line.get("message").unwrap_or(&Value::Null);
         let at = get::time(line, "/timestamp");
         if get::text(message, "/model") == Some("<synthetic>") {
@@ -104,6 +104,11 @@ impl Reader {
         let index = match self.calls.get(id) {
             Some(index) => *index,
             None => {
+                let is_new = agents.is_new(id, get::text(line, "/requestId"));
+                if !is_new && self.thread.under.is_some() {
+                    return;
+                }
+                self.queue.call_begins();
                 self.calls.insert(id.to_owned(), self.thread.events.len());
                 let mut call = self.new_call(id, line, message);
                 let request = get::text(line, "/requestRef");
@@ -113,11 +118,40 @@ impl Reader {
                 self.thread.events.len() - 1
             }
         };
+        let mut content = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null));
+        self.forget_repeated(&mut content, index);
         let Some(Event::Call(call)) = self.thread.events.get_mut(index) else {
             return;
         };
-        add_line(call, line, message, at);
+        add_line(call, line, content, message, at);
         self.sent.answer(id, message.get("content").unwrap_or(&Value::Null));
+    }
+
+    /// Leaves out calls of tools that an answer before asked for, and that have no result yet: programs that write such lines repeat them
+    /// in each answer.
+    fn forget_repeated(&mut self, content: &mut Message, index: usize) {
+        let events = &self.thread.events;
+        let asked_at = |(event, place): (usize, usize)| match events.get(event) {
+            Some(Event::Call(call)) => call.output.as_ref()?.tool_calls.get(place),
+            _ => None,
+        };
+        let mut place = match events.get(index) {
+            Some(Event::Call(call)) => call.output.as_ref().map_or(0, |output| output.tool_calls.len()),
+            _ => 0,
+        };
+        let asked = &mut self.asked;
+        content.tool_calls.retain(|call| {
+            let known = call.recorded_id().and_then(|id| asked.get(id)).filter(|(event, _)| *event != index);
+            let repeats = known
+                .is_some_and(|known| asked_at(*known).is_some_and(|other| other.name == call.name && other.arguments == call.arguments));
+            if !repeats {
+                if let Some(id) = call.recorded_id() {
+                    asked.insert(id.to_owned(), (index, place));
+                }
+                place += 1;
+            }
+            !repeats
+        });
     }
 
     /// What the first line of a model's answer contains.
@@ -127,7 +161,7 @@ impl Reader {
             response_id: get::owned(message, "/id"),
             response_model: get::owned(message, "/model"),
             requested_model: get::owned(line, "/requestedModel").or_else(|| get::owned(message, "/model")),
-            provider: Some("anthropic".to_owned()),
+            provider: self.provider.map(str::to_owned),
             ..Call::default()
         };
         let facts = &mut call.facts;
@@ -173,6 +207,7 @@ impl Reader {
         if kind == "queued_command" {
             // What a person types while the agent works goes into the turn.
             let said = parts::message(Role::User, line.pointer("/attachment/prompt").unwrap_or(&Value::Null));
+            self.is_told(&said.content(), true);
             self.thread.events.push(Event::Heard(said));
             return;
         }
@@ -198,6 +233,7 @@ impl Reader {
                     ..Compaction::default()
                 };
                 fact(&mut compaction.facts, "compaction", get::some(line, "/compactMetadata").cloned());
+                self.boundary = Some((compaction.id.clone(), self.thread.events.len()));
                 self.thread.events.push(Event::Compacted(Box::new(compaction)));
             }
             "api_error" => {
@@ -214,6 +250,7 @@ impl Reader {
                 self.facts("retries", retry);
             }
             "turn_duration" => self.facts("turn_duration_ms", line.get("durationMs").cloned().unwrap_or_default()),
+            "hook_response" => self.facts("hooks", without_ids(line)),
             "stop_hook_summary" => self.facts("stop_hooks", without_ids(line)),
             kind => {
                 let known = ["local_command", "informational", "init", "away_summary"];
@@ -226,9 +263,8 @@ impl Reader {
 }
 
 /// Adds a line of a model's answer: a content block, and the usage so far.
-fn add_line(call: &mut Call, line: &Value, message: &Value, at: Option<UnixNanos>) {
+fn add_line(call: &mut Call, line: &Value, content: Message, message: &Value, at: Option<UnixNanos>) {
     call.end = call.end.max(at);
-    let content = parts::message(Role::Assistant, message.get("content").unwrap_or(&Value::Null));
     let output = call.output.get_or_insert_with(|| Message {
         role: Role::Assistant,
         ..Message::default()

@@ -1,6 +1,6 @@
 //! Lines of the type `user`: prompts, results of tools, and what the client writes in a person's place.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::agents::Agents;
 use super::reader::Reader;
@@ -32,13 +32,15 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
     let text = message.content();
     if get::flag(line, "/isCompactSummary") {
         reader.sent.begin();
-        let compaction = Compaction {
-            id: format!("{} summary", get::text(line, "/uuid").unwrap_or_default()),
-            at: get::time(line, "/timestamp"),
-            summary: Some(message),
-            ..Compaction::default()
-        };
-        reader.thread.events.push(Event::Compacted(Box::new(compaction)));
+        let mut compaction = announced(reader, line).unwrap_or_else(|| {
+            Box::new(Compaction {
+                id: format!("{} summary", get::text(line, "/uuid").unwrap_or_default()),
+                at: get::time(line, "/timestamp"),
+                ..Compaction::default()
+            })
+        });
+        compaction.summary = Some(message);
+        reader.thread.events.push(Event::Compacted(compaction));
     } else if line.get("interruptedMessageId").is_some() || !is_meta && text.starts_with("[Request interrupted by user") {
         reader.facts("interrupted", text);
     } else if is_meta {
@@ -55,6 +57,23 @@ pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {
     }
     if !reminders.parts.is_empty() {
         reader.thread.events.push(Event::Heard(reminders));
+    }
+}
+
+/// The compaction that the line before tells of, of which this one has the summary. Its event moves here.
+fn announced(reader: &mut Reader, line: &Value) -> Option<Box<Compaction>> {
+    let (id, place) = reader.boundary.take()?;
+    let follows = place + 1 == reader.thread.events.len();
+    let event = reader.thread.events.get_mut(place)?;
+    if !follows && get::text(line, "/parentUuid") != Some(&id) {
+        return None;
+    }
+    match std::mem::replace(event, Event::Facts(Map::new())) {
+        Event::Compacted(compaction) => Some(compaction),
+        other => {
+            *event = other;
+            None
+        }
     }
 }
 
@@ -85,6 +104,7 @@ fn meta(reader: &mut Reader, message: Message) {
 }
 
 fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
+    reader.is_told(text, false);
     let id = get::text(line, "/promptId");
     let is_notice = text.trim_start().starts_with("<task-notification>");
     let is_command = text.trim_start().starts_with("<command-");
@@ -139,6 +159,7 @@ fn result(reader: &mut Reader, line: &Value, block: &Value, agents: &mut Agents)
     let Some(call_id) = get::text(block, "/tool_use_id") else { return };
     let about = line.get("toolUseResult").unwrap_or(&Value::Null);
     agents.note(call_id, about);
+    reader.asked.remove(call_id);
     let mut result = ToolResult {
         call_id: call_id.to_owned(),
         end: get::time(line, "/timestamp"),

@@ -1,6 +1,7 @@
 //! Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, with the events of all sub-agents in it.
 
 mod thread;
+mod wrapper;
 
 use std::path::PathBuf;
 

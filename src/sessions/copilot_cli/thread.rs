@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::wrapper;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
 use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
 use crate::sessions::{get, parts};
@@ -176,11 +177,16 @@ impl Reader {
             self.unfinished();
         }
         let text = data.get("content").and_then(Value::as_str).unwrap_or_default();
+        let given = get::text(data, "/transformedContent");
+        let around = given.and_then(|given| wrapper::around(given, text));
+        let [before, after] = around.unwrap_or_default();
+        let of_client = |text: &str| Some(Message::text(Role::System, text)).filter(|_| !text.trim().is_empty());
         let mut prompt = Prompt {
             id: get::owned(line, "/id").unwrap_or_default(),
             at,
             message: Message::text(Role::User, text),
-            heard: get::text(data, "/transformedContent").map(|text| Message::text(Role::User, text)),
+            heard: given.filter(|_| around.is_none()).map(|text| Message::text(Role::User, text)),
+            around: [of_client(before), of_client(after)],
             ..Prompt::default()
         };
         fact(&mut prompt.facts, "interaction_id", get::text(data, "/interactionId"));

@@ -2,6 +2,8 @@
 //!
 //! Lines are linked like Claude Code's and hold Gemini's parts. Ids and durations of model calls are in records of the client's own
 //! telemetry, which the main file has for the sub-agents too; a call is joined to its record by its tokens.
+//!
+//! What `qwen --output-format json` and `stream-json` print has the lines that Claude Code prints, and is read as those.
 
 mod telemetry;
 mod thread;
@@ -10,16 +12,19 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::claude_code;
 use super::error::SessionError;
 use super::get;
 use super::lines;
+use super::recognise::is_printed;
 use super::recording::{Event, Recorded, Under};
 use telemetry::Telemetry;
 use thread::Reader;
 
 /// The threads of one session: the main file, and one for each sub-agent.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
-    let mut out = Recorded::default();
+    let (printed, files): (Vec<PathBuf>, Vec<PathBuf>) = files.iter().cloned().partition(|path| is_printed(path));
+    let mut out = claude_code::read_printed(&printed, limit)?;
     let mut telemetry = Telemetry::default();
     let is_sub = |path: &&PathBuf| {
         path.file_name()
@@ -58,6 +63,6 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     if let Some(main) = readers.iter_mut().find(|thread| thread.under.is_none()) {
         main.events.extend(telemetry.rest().map(Event::Facts));
     }
-    out.threads = readers;
+    out.threads.extend(readers);
     Ok(out)
 }

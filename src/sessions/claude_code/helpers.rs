@@ -1,0 +1,204 @@
+//! Agents of the client itself: one writes the summary of a compaction, others suggest a prompt or answer a question on the side.
+//!
+//! Each has a file like a sub-agent's, but nobody asked for it in the conversation: it is no run. What its calls cost belongs to the
+//! compaction, or is a fact of the turn.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::operation::TokenCount;
+use crate::sessions::note::Note;
+use crate::sessions::recording::{Call, Compaction, Event, Recorded, Thread, fact};
+use crate::span::UnixNanos;
+
+/// How the id of the agent begins that writes a summary.
+const COMPACTION: &str = "acompact-";
+
+/// How the ids of the others begin.
+const OTHERS: [&str; 2] = ["aprompt_suggestion-", "aside_question-"];
+
+pub(super) fn is_helper(thread: &Thread) -> bool {
+    thread.id.starts_with(COMPACTION) || OTHERS.iter().any(|begin| thread.id.starts_with(begin))
+}
+
+/// Where something of the conversation is: thread and event.
+type Place = (usize, usize);
+
+/// When prompts came, and when calls and compactions were done, in the order of time.
+#[derive(Default)]
+struct Times {
+    prompts: Vec<(UnixNanos, Place)>,
+    /// `true`: a compaction.
+    done: Vec<(UnixNanos, Place, bool)>,
+    /// The last prompt of all, whatever its time.
+    last: Option<Place>,
+}
+
+impl Times {
+    fn of(threads: &[Thread]) -> Self {
+        let mut times = Self::default();
+        for (number, thread) in threads.iter().enumerate().filter(|(_, thread)| thread.under.is_none()) {
+            for (index, event) in thread.events.iter().enumerate() {
+                let place = (number, index);
+                match event {
+                    Event::Prompt(prompt) => {
+                        times.last = Some(place);
+                        times.prompts.extend(prompt.at.map(|at| (at, place)));
+                    }
+                    Event::Call(call) => times.done.extend(call.end.map(|at| (at, place, false))),
+                    Event::Compacted(compaction) => times.done.extend(compaction.at.map(|at| (at, place, true))),
+                    _ => {}
+                }
+            }
+        }
+        times.prompts.sort_by_key(|(at, _)| *at);
+        times.done.sort_by_key(|(at, ..)| *at);
+        times
+    }
+
+    /// The compaction that follows. The conversation waits while its summary is written: a call in between means that nothing came of it.
+    fn compaction(&self, at: UnixNanos) -> Option<Place> {
+        let next = self.done.get(self.done.partition_point(|(done, ..)| *done < at))?;
+        next.2.then_some(next.1)
+    }
+
+    /// The prompt of the turn of this time.
+    fn turn(&self, at: Option<UnixNanos>) -> Option<Place> {
+        let before = at.map(|at| self.prompts.partition_point(|(prompt, _)| *prompt <= at).saturating_sub(1));
+        before
+            .and_then(|before| self.prompts.get(before))
+            .map(|(_, place)| *place)
+            .or(self.last)
+    }
+}
+
+/// Gives what helpers did to the compaction that each wrote, or to the turn.
+pub(super) fn place(helpers: Vec<Thread>, out: &mut Recorded) {
+    if helpers.is_empty() {
+        return;
+    }
+    let times = Times::of(&out.threads);
+    let mut of_turns: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
+    for helper in helpers {
+        let (session, work) = (helper.session.clone(), Work::of(helper));
+        // One that was interrupted, or has no more than copies of the conversation.
+        if work.calls.is_empty() {
+            continue;
+        }
+        let compaction = work
+            .end
+            .filter(|_| work.agent.starts_with(COMPACTION))
+            .and_then(|end| times.compaction(end));
+        if let Some(Event::Compacted(compaction)) = compaction.and_then(|place| event(&mut out.threads, place)) {
+            work.complete(compaction);
+        } else if let Some(place) = times.turn(work.begin.or(work.end)) {
+            of_turns.entry(place).or_default().extend(work.facts());
+        } else {
+            out.notes.push(Note {
+                place: format!("session {session}"),
+                detail: format!(
+                    "{}, an agent of the client itself, is no part of a turn that is here, and left out",
+                    work.agent
+                ),
+            });
+        }
+    }
+    for (place, calls) in of_turns {
+        if let Some(Event::Prompt(prompt)) = event(&mut out.threads, place) {
+            prompt.facts.insert("auxiliary_calls".to_owned(), Value::Array(calls));
+        }
+    }
+}
+
+fn event(threads: &mut [Thread], (thread, event): Place) -> Option<&mut Event> {
+    threads.get_mut(thread)?.events.get_mut(event)
+}
+
+/// What a helper did.
+struct Work {
+    agent: String,
+    /// What it was told last: its file may begin with the conversation.
+    asked: Option<String>,
+    begin: Option<UnixNanos>,
+    end: Option<UnixNanos>,
+    calls: Vec<Call>,
+}
+
+impl Work {
+    fn of(thread: Thread) -> Self {
+        let mut work = Self {
+            agent: thread.id,
+            asked: None,
+            begin: None,
+            end: None,
+            calls: Vec::new(),
+        };
+        for event in thread.events {
+            match event {
+                Event::Prompt(prompt) => {
+                    work.begin = prompt.at;
+                    work.asked = Some(prompt.message.content());
+                }
+                Event::Call(call) => {
+                    work.end = call.end.or(work.end);
+                    work.calls.push(*call);
+                }
+                _ => {}
+            }
+        }
+        work
+    }
+
+    /// A compaction with the calls that wrote its summary. What they say is the summary, with notes that the client leaves out of it.
+    fn complete(self, compaction: &mut Compaction) {
+        compaction.start = compaction.start.or(self.begin);
+        for call in &self.calls {
+            add(&mut compaction.usage, call.usage);
+            compaction.response_id = call.response_id.clone().or(compaction.response_id.take());
+        }
+        let mut written: Vec<Value> = self.facts().collect();
+        if let Some(Value::Array(before)) = compaction.facts.get_mut("summary_calls") {
+            before.append(&mut written);
+        } else {
+            compaction.facts.insert("summary_calls".to_owned(), written.into());
+        }
+    }
+
+    /// The calls, each as a fact.
+    fn facts(&self) -> impl Iterator<Item = Value> + '_ {
+        self.calls.iter().map(|call| {
+            let mut facts = Map::new();
+            fact(&mut facts, "agent_id", Some(self.agent.as_str()));
+            fact(&mut facts, "asked", self.asked.as_deref());
+            fact(&mut facts, "response_id", call.response_id.as_deref());
+            fact(&mut facts, "model", call.response_model.as_deref());
+            for (key, count) in [
+                ("input_tokens", call.usage.input),
+                ("output_tokens", call.usage.output),
+                ("cache_read_tokens", call.usage.cache_read),
+                ("cache_write_tokens", call.usage.cache_write),
+            ] {
+                fact(&mut facts, key, count);
+            }
+            let answered = call.output.as_ref().map(crate::operation::Message::content);
+            fact(&mut facts, "answered", answered.filter(|words| !words.is_empty()));
+            Value::Object(facts)
+        })
+    }
+}
+
+fn add(have: &mut TokenCount, more: TokenCount) {
+    let add = |have: &mut Option<u64>, more: Option<u64>| {
+        *have = match (*have, more) {
+            (Some(have), Some(more)) => Some(have.saturating_add(more)),
+            (have, more) => have.or(more),
+        };
+    };
+    add(&mut have.input, more.input);
+    add(&mut have.output, more.output);
+    add(&mut have.total, more.total);
+    add(&mut have.cache_read, more.cache_read);
+    add(&mut have.cache_write, more.cache_write);
+    add(&mut have.reasoning, more.reasoning);
+}

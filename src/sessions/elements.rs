@@ -1,0 +1,155 @@
+//! The objects of a JSON list, one after the other: programs that buffer what they would print a line at a time write a list of it.
+
+/// Finds the objects of a list in its bytes, which come in pieces.
+#[derive(Debug)]
+pub(super) struct Elements {
+    /// The most bytes of one object.
+    limit: usize,
+    /// How many objects and lists are open in the object.
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    /// The object so far; a longer one than may be is not kept.
+    object: Vec<u8>,
+    is_too_long: bool,
+    /// Whether the list is open.
+    in_list: bool,
+    /// Whether something that is no object is passed.
+    in_other: bool,
+    left_out: usize,
+}
+
+impl Elements {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            depth: 0,
+            in_text: false,
+            escaped: false,
+            object: Vec::new(),
+            is_too_long: false,
+            in_list: false,
+            in_other: false,
+            left_out: 0,
+        }
+    }
+
+    /// Adds a piece, and gives each object that ends in it.
+    pub(super) fn add(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8])) {
+        for byte in piece {
+            if self.depth == 0 && !self.in_text {
+                self.between(*byte);
+            }
+            let was_inside = self.depth > 0;
+            self.step(*byte);
+            if !was_inside && self.depth == 0 {
+                continue;
+            }
+            if self.object.len() < self.limit {
+                self.object.push(*byte);
+            } else {
+                self.is_too_long = true;
+                self.object.clear();
+            }
+            if self.depth == 0 {
+                if self.is_too_long {
+                    self.left_out += 1;
+                } else {
+                    take(&self.object);
+                }
+                self.is_too_long = false;
+                self.object.clear();
+            }
+        }
+    }
+
+    /// A byte outside all objects.
+    fn between(&mut self, byte: u8) {
+        match byte {
+            b'[' => self.in_list = true,
+            b']' => (self.in_list, self.in_other) = (false, false),
+            b',' | b'{' => self.in_other = false,
+            byte if byte.is_ascii_whitespace() => {}
+            _ if self.in_other => {}
+            _ => {
+                self.in_other = true;
+                self.left_out += 1;
+            }
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_text => self.escaped = true,
+            b'"' => self.in_text = !self.in_text,
+            _ if self.in_text => {}
+            b'{' => self.depth += 1,
+            b'[' if self.depth > 0 => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// How many members are no objects, or longer than one may be.
+    pub(super) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Whether the list, or an object in it, has no end.
+    pub(super) fn is_open(&self) -> bool {
+        self.in_list
+    }
+}
+
+/// The first objects of a list that begins a text, which may be cut off.
+pub(super) fn first(text: &[u8], count: usize) -> Vec<&[u8]> {
+    // Where each object is: what is given back is a part of the text.
+    let (mut elements, mut out, mut begin) = (Elements::new(0), Vec::new(), 0);
+    for (at, byte) in text.iter().enumerate() {
+        let depth = elements.depth;
+        elements.add(std::slice::from_ref(byte), &mut |_| {});
+        match (depth, elements.depth) {
+            (0, 1..) => begin = at,
+            (1.., 0) => out.extend(text.get(begin..=at)),
+            _ => {}
+        }
+        if out.len() == count {
+            break;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str, pieces: usize, limit: usize) -> (Vec<String>, usize, bool) {
+        let (mut out, mut elements) = (Vec::new(), Elements::new(limit));
+        for piece in text.as_bytes().chunks(pieces) {
+            elements.add(piece, &mut |object| out.push(String::from_utf8_lossy(object).into_owned()));
+        }
+        (out, elements.left_out(), elements.is_open())
+    }
+
+    #[test]
+    fn the_objects_of_a_list_whatever_the_pieces() {
+        let text = r#"[ {"a": "}]\\\"{"}, 1, "x{", [2], {"b": [{"c": {}}]},
+            {"d": 1} ]"#;
+        for pieces in [1, 3, 1000] {
+            let (objects, left_out, is_open) = all(text, pieces, 1000);
+            assert_eq!(objects, [r#"{"a": "}]\\\"{"}"#, r#"{"b": [{"c": {}}]}"#, r#"{"d": 1}"#]);
+            assert!(left_out >= 2 && !is_open, "{left_out}");
+        }
+        let begin: Vec<&[u8]> = first(text.as_bytes(), 2);
+        assert_eq!(begin.last().copied(), Some(r#"{"b": [{"c": {}}]}"#.as_bytes()));
+        assert!(first(br#"[{"cut": "#, 2).is_empty());
+    }
+
+    #[test]
+    fn what_is_too_long_or_cut_off_costs_itself() {
+        let (objects, left_out, is_open) = all(r#"[{"a": "long enough"}, {"b": 1}, {"c"#, 2, 10);
+        assert_eq!((objects, left_out, is_open), (vec![r#"{"b": 1}"#.to_owned()], 1, true));
+    }
+}
