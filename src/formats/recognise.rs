@@ -63,6 +63,33 @@ fn is_chat_row(value: &Value) -> bool {
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
+/// Whether messages have blocks that Invariant's do not have: those of Anthropic's API, which clients keep as a list.
+fn has_blocks_of_others(messages: &[Value]) -> bool {
+    let is_of_others = |block: &Value| {
+        let kind = block.get("type").and_then(Value::as_str);
+        kind.is_some_and(|kind| !matches!(kind, "text" | "image_url"))
+    };
+    let blocks = |message: &Value| {
+        message
+            .get("content")
+            .and_then(Value::as_array)
+            .is_some_and(|blocks| blocks.iter().any(is_of_others))
+    };
+    messages.iter().any(blocks)
+}
+
+/// Whether a list is of ADK's first form: a case as its invocations, or cases with theirs in `data`.
+fn is_old_adk(list: &[Value]) -> bool {
+    let is_invocation = |value: &Value| value.get("query").is_some() && value.get("expected_tool_use").is_some();
+    let of_case = |value: &Value| {
+        value
+            .get("data")
+            .and_then(Value::as_array)
+            .is_some_and(|data| data.iter().any(is_invocation))
+    };
+    list.iter().any(|value| is_invocation(value) || of_case(value))
+}
+
 /// Whether a value is what Explorer writes of a data set before its rows: not a document.
 pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
     value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
@@ -138,7 +165,9 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
         Value::Array(list) => match list.first() {
             None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
+            Some(first) if first.get("role").is_some() && has_blocks_of_others(list) => Some("messages"),
             Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
+            Some(_) if is_old_adk(list) => Some("adk"),
             Some(_) => None,
         },
         Value::Object(_) => of_object(value),

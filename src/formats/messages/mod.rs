@@ -60,7 +60,8 @@
 //! # The way back
 //!
 //! Each row becomes a trace with the roles, words, calls and results that it has: both flavours, `messages` or `prompt` with
-//! `completion`, tools as a list or as text. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
+//! `completion`, tools as a list or as text, `function_call` with `functions`, and a list of messages without a row around it, as
+//! clients of Anthropic's API keep them. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
 //! `prompt`, are context: they are no model call's output. A result without a call id answers the first call that waits. Keys
 //! beside these come back in `messages` only, `trace_id` and `span_id` too: the row's new trace has an id of its own, so it joins
 //! no trace that is stored. Two rows that are the same in every value are one trace.

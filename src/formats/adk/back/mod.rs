@@ -16,9 +16,10 @@
 //! | `session_input.state`, `final_session_state` | changes of state at the end |
 //! | `conversation_scenario` | the root's task |
 //!
-//! Keys may be in snake or in camel case. A case has no times but those at which its invocations began.
+//! Keys may be in snake or in camel case. A list in the form that ADK had before eval sets is read as the set that ADK makes of it. A case has no times but those at which its invocations began.
 
 mod case;
+mod first_form;
 mod invocation;
 mod parts;
 
@@ -36,6 +37,15 @@ const LONGEST_ID: usize = 255;
 
 /// The traces of a set.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
+    if at.value.is_array() {
+        let set = first_form::set(at)?;
+        return of_set(&at.below("", &set), true);
+    }
+    of_set(at, false)
+}
+
+/// `is_made`: the set is not the document as it came.
+fn of_set(at: &At<'_>, is_made: bool) -> Result<Vec<TraceBuilder>> {
     at.object()?;
     let set = match is_snake(at.value, 0) {
         true => Cow::Borrowed(at.value),
@@ -59,10 +69,10 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         return Ok(vec![TraceBuilder::new("adk", trace_id("adk", &set.value.to_string()), None)]);
     }
     let session = session_of(&set, own)?;
-    let several = traces.list.len() > 1;
+    let is_made = is_made || traces.list.len() > 1;
     let mut out = Vec::with_capacity(traces.list.len());
     for (number, (trace, members)) in traces.list.iter().enumerate() {
-        let document = several.then(|| part(at.value, members, number == 0));
+        let document = is_made.then(|| part(at.value, members, number == 0));
         let mut builder = TraceBuilder::new("adk", *trace, document);
         let is_written = session.filter(|id| number == 0 || id.len() <= LONGEST_ID);
         if let Some(root) = builder.operation(0) {

@@ -50,6 +50,12 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
             message.tool_calls.push(call);
         }
     }
+    // Before tools there was one function, called without an id.
+    if let Some(call) = at.some("function_call") {
+        let (call, as_text) = self::call(&call)?;
+        is_text |= as_text;
+        message.tool_calls.push(call);
+    }
     Ok((message, is_text))
 }
 

@@ -10,22 +10,26 @@
 //! | `tools` | tools offered to the model calls |
 //!
 //! Both flavours are read: arguments as an object and as JSON text, tools as a list and as JSON text, `messages`, and `prompt` with
-//! `completion`. A row has no times: all are marked as unknown.
+//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools. A row has no times:
+//! all are marked as unknown.
 
 mod content;
 mod conversation;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::formats::back::{At, Result, TraceBuilder, tool_definitions, trace_id};
 use crate::operation::ToolDefinition;
 
 /// The trace of a row.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
+    if at.value.is_array() {
+        return list(at);
+    }
     at.object()?;
     let id = trace_id("messages", &at.value.to_string());
     let mut builder = TraceBuilder::new("messages", id, None);
-    let tools = match at.some("tools") {
+    let tools = match at.some("tools").or_else(|| at.some("functions")) {
         Some(tools) => tools_of(&tools, &mut builder)?,
         None => Vec::new(),
     };
@@ -37,6 +41,20 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         conversation.messages(&at.need("completion")?, false)?;
         conversation.is_split();
     }
+    conversation.finish(at)?;
+    Ok(vec![builder])
+}
+
+/// The trace of a list of messages alone: that of the row which has it.
+fn list(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
+    let row = json!({"messages": at.value});
+    let id = trace_id("messages", &row.to_string());
+    let mut builder = TraceBuilder::new("messages", id, Some(row));
+    let mut messages = at.clone();
+    "/messages".clone_into(&mut messages.pointer);
+    "$.messages".clone_into(&mut messages.own);
+    let mut conversation = conversation::Conversation::new(&mut builder, Vec::new());
+    conversation.messages(&messages, false)?;
     conversation.finish(at)?;
     Ok(vec![builder])
 }
