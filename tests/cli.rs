@@ -197,10 +197,10 @@ fn an_unreadable_input_is_named_and_the_others_are_still_written() {
         (write("broken.json", b"{\"resourceSpans\": [}"), "byte 19: not OTLP/JSON"),
         (
             write("other.json", b"{\"hello\": 1}"),
-            "byte 0: the object has none of resourceSpans",
+            "this is JSON with the key hello, which no known format has",
         ),
         (write("snake.json", b"{\"resource_spans\": []}"), "lowerCamelCase"),
-        (write("text.txt", b"hello"), "neither OTLP protobuf"),
+        (write("text.txt", b"hello"), "this is text, and no JSON"),
         (
             directory.path().join("nowhere").to_string_lossy().into_owned(),
             "cannot read it: No such file",

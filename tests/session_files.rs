@@ -312,7 +312,15 @@ fn a_file_that_is_not_read_is_named_once() {
     let database = [b"SQLite format 3\0".as_slice(), &[0; 84], b"CREATE TABLE cursorDiskKV"].concat();
     assert!(said(&database).contains("this is a database of Cursor; spanbridge reads"));
     let lines = said("{\"event\":1}\n".repeat(50).as_bytes());
-    assert!(lines.lines().count() == 2 && lines.contains("and 49 more"), "{lines}");
+    assert!(
+        lines.lines().count() == 1 && lines.contains("this is JSON with the key event, which no known format has; spanbridge reads"),
+        "{lines}"
+    );
+    // What is between requests is counted beside them.
+    let mixed = said(format!("{{\"resourceSpans\":[]}}\n{}", "{\"event\":1}\n".repeat(50)).as_bytes());
+    assert!(mixed.lines().count() == 2 && mixed.contains("and 49 more"), "{mixed}");
+    let text = said(b"\n# aider chat started\n\n> Aider v0.70.0\n");
+    assert!(text.lines().count() == 1 && text.contains("this is text, and no JSON"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Recognises files that cannot be read, to explain why.
 
+use serde_json::Value;
+
 #[cfg(feature = "parquet")]
 const PARQUET: &str = "a Parquet file that is cut off";
 #[cfg(not(feature = "parquet"))]
@@ -36,5 +38,135 @@ fn database(bytes: &[u8]) -> &'static str {
         "a database of VS Code or Cursor"
     } else {
         "a SQLite database"
+    }
+}
+
+/// So many keys of an object are named.
+const KEYS: usize = 8;
+
+/// What JSON is that nothing here reads: the members that its first object has, by JSON pointer, some with their value.
+#[rustfmt::skip]
+const JSON: &[(&[(&str, Option<&str>)], &str)] = &[
+    (&[("/type", Some("system")), ("/subtype", Some("init")), ("/session_id", None)], "what an agent prints in a form like Claude Code's (Cursor, Amp), with calls of tools in a form of its own"),
+    (&[("/type", Some("result")), ("/session_id", None), ("/result", None)], "the result that Claude Code prints with `--output-format json`; with `--verbose` it prints the whole session"),
+    (&[("/type", Some("thread.started"))], "what `codex exec --json` prints; the session itself is below ~/.codex/sessions"),
+    (&[("/type", Some("init")), ("/session_id", None), ("/model", None)], "what `gemini --output-format stream-json` prints; the session itself is below ~/.gemini/tmp"),
+    (&[("/type", Some("session_meta"))], "a transcript of Qoder"),
+    (&[("/display", None), ("/project", None), ("/pastedContents", None)], "Claude Code's list of prompts; the sessions are below ~/.claude/projects"),
+    (&[("/loglines", None)], "a session of Claude Code on the web"),
+    (&[("/ts", None), ("/say", None)], "what Cline shows of a task; its api_conversation_history.json has the messages"),
+    (&[("/ts", None), ("/ask", None)], "what Cline shows of a task; its api_conversation_history.json has the messages"),
+    (&[("/task", None), ("/tokensIn", None), ("/tokensOut", None)], "an entry of Cline's or Roo Code's list of tasks; api_conversation_history.json beside it has the messages"),
+    (&[("/trajectory", None), ("/history", None)], "a trajectory of SWE-agent"),
+    (&[("/source", None), ("/action", None), ("/args", None)], "events of OpenHands"),
+    (&[("/source", None), ("/observation", None)], "events of OpenHands"),
+    (&[("/working_dir", None), ("/description", None)], "a session of Goose"),
+    (&[("/workspaceDirectory", None), ("/history", None)], "a session of Continue"),
+    (&[("/app_name", None), ("/user_id", None), ("/events", None)], "a session of ADK; eval sets of ADK are read"),
+    (&[("/appName", None), ("/userId", None), ("/events", None)], "a session of ADK; eval sets of ADK are read"),
+    (&[("/testCases", None), ("/conversationalTestCases", None)], "a test run of DeepEval; its test cases are read"),
+    (&[("/conversations/0/from", None), ("/conversations/0/value", None)], "rows in the form of ShareGPT; rows with messages are read"),
+    (&[("/instruction", None), ("/output", None)], "rows in the form of Alpaca; rows with messages are read"),
+    (&[("/chosen", None), ("/rejected", None)], "rows of preferences; rows with messages are read"),
+    (&[("/prompt", None), ("/completion", None)], "rows of prompts and completions as text, which `--from messages` reads"),
+    (&[("/custom_id", None), ("/response", None)], "the answers of a batch; what was asked is in another file"),
+    (&[("/custom_id", None), ("/method", None), ("/body", None)], "the requests of a batch; what was answered is in another file"),
+    (&[("/role", None), ("/content", None)], "messages, each by itself; a list of them, or a row `{\"messages\": [...]}`, is read"),
+];
+
+/// What a JSON text is, by the first object in it; `None` where it begins with no value.
+pub(super) fn json(text: &[u8]) -> Option<String> {
+    let value: Value = serde_json::Deserializer::from_slice(text).into_iter().next()?.ok()?;
+    let (first, what) = match &value {
+        Value::Array(list) => (list.first(), "a JSON list of objects"),
+        value => (Some(value), "JSON"),
+    };
+    let Some(first) = first.filter(|first| first.is_object()) else {
+        return Some("JSON without objects".to_owned());
+    };
+    let is_there = |(pointer, wanted): &(&str, Option<&str>)| {
+        let found = first.pointer(pointer);
+        found.is_some_and(|found| wanted.is_none_or(|wanted| found == wanted))
+    };
+    if let Some((_, name)) = JSON.iter().find(|(marks, _)| marks.iter().all(is_there)) {
+        return Some((*name).to_owned());
+    }
+    let keys: Vec<&str> = first.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    Some(match keys.as_slice() {
+        [] => format!("{what} without keys"),
+        [key] => format!("{what} with the key {key}, which no known format has"),
+        keys if keys.len() <= KEYS => format!("{what} with the keys {}, which no known format has", keys.join(", ")),
+        keys => {
+            let named = keys.get(..KEYS).unwrap_or_default().join(", ");
+            format!(
+                "{what} with the keys {named} and {} more, which no known format has",
+                keys.len() - KEYS
+            )
+        }
+    })
+}
+
+/// Whether bytes are words: no protobuf is without a control character.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x1b".contains(byte);
+    !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_read_is_named() {
+        for (text, words) in [
+            (
+                r#"{"type":"system","subtype":"init","apiKeySource":"login","session_id":"c1","model":"m"}"#,
+                "Cursor",
+            ),
+            (
+                r#"{"type":"result","subtype":"success","result":"Done.","session_id":"s1"}"#,
+                "--verbose",
+            ),
+            (r#"{"type":"thread.started","thread_id":"1"}"#, "codex exec"),
+            (r#"{"type":"init","session_id":"g1","model":"m"}"#, "gemini --output-format"),
+            (
+                r#"{"display":"Fix it","pastedContents":{},"timestamp":1,"project":"/w"}"#,
+                "list of prompts",
+            ),
+            (r#"{"loglines":[{"type":"user"}]}"#, "on the web"),
+            (r#"[{"ts":1,"type":"say","say":"task","text":"x"}]"#, "Cline shows"),
+            (r#"{"id":"1","task":"x","tokensIn":1,"tokensOut":2}"#, "Roo Code"),
+            (r#"{"environment":"main","trajectory":[],"history":[],"info":{}}"#, "SWE-agent"),
+            (r#"[{"id":0,"source":"user","action":"message","args":{}}]"#, "OpenHands"),
+            (r#"{"description":"x","working_dir":"/w"}"#, "Goose"),
+            (r#"{"sessionId":"s","workspaceDirectory":"/w","history":[]}"#, "Continue"),
+            (
+                r#"{"id":"s","app_name":"a","user_id":"u","state":{},"events":[]}"#,
+                "session of ADK",
+            ),
+            (r#"{"testCases":[],"conversationalTestCases":[]}"#, "test run of DeepEval"),
+            (
+                r#"{"role":"user","content":"x"} {"role":"assistant","content":"y"}"#,
+                "each by itself",
+            ),
+            (r#"{"conversations":[{"from":"human","value":"x"}]}"#, "ShareGPT"),
+            (r#"{"instruction":"x","input":"","output":"y"}"#, "Alpaca"),
+            (r#"{"prompt":[],"chosen":[],"rejected":[]}"#, "preferences"),
+            (r#"{"prompt":"x","completion":"y"}"#, "--from messages"),
+            (r#"{"custom_id":"1","response":{}}"#, "answers of a batch"),
+            (r#"{"data":[{"id":1}]}"#, "JSON with the key data, which"),
+            (r#"[{"a":1,"b":2}]"#, "a JSON list of objects with the keys a, b, which"),
+            (
+                r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}"#,
+                "a, b, c, d, e, f, g, h and 1 more",
+            ),
+            ("[1]", "without objects"),
+            ("{}", "without keys"),
+        ] {
+            let named = json(text.as_bytes()).unwrap_or_default();
+            assert!(named.contains(words), "{text}: {named}");
+        }
+        assert_eq!(json(b"{broken"), None);
+        assert!(is_text(b"\n# aider chat\n> m\xc3\xa4h") && !is_text(b"\n\x01text") && !is_text(b"\xff"));
     }
 }

@@ -1,5 +1,6 @@
 //! Parts of a file that could not be read.
 
+use std::borrow::Cow;
 use std::io;
 
 use super::out;
@@ -56,7 +57,7 @@ pub(super) enum Problem {
         "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, and \
          session files of claude-code, codex, gemini-cli, qwen-code, copilot-cli, opencode and pi"
     )]
-    Foreign { file: String, what: &'static str },
+    Foreign { file: String, what: Cow<'static, str> },
     #[error("{file}: {objects} that a console exporter printed are cut off or broken, and left out; export the spans as OTLP to have them")]
     Console { file: String, objects: String },
     #[error("{file}: {refused}")]

@@ -212,7 +212,7 @@ impl Batch<'_> {
         match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
             // The others may be of another format.
             Some(first) => self.add_documents(file, path, (text, skipped), None, self.reads_rows(first)),
-            None => self.add_json(file, text, skipped, bytes),
+            None => self.add_other_json(file, text, skipped, bytes),
         }
     }
 

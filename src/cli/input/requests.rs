@@ -1,5 +1,7 @@
 //! Export requests in a file: protobuf, JSON, and similar forms.
 
+use std::borrow::Cow;
+
 use super::Batch;
 use super::recognise::delimited;
 use crate::cli::problem::Problem;
@@ -22,8 +24,7 @@ impl Batch<'_> {
             return messages.into_iter().for_each(|message| self.add_one_protobuf(file, message));
         }
         if let Some(what) = foreign::named(bytes) {
-            let file = file.to_owned();
-            return self.problems.push(Problem::Foreign { file, what });
+            return self.foreign(file, what);
         }
         self.add_one_protobuf(file, bytes);
     }
@@ -53,6 +54,9 @@ impl Batch<'_> {
                 Err(error) => error,
             },
         };
+        if foreign::is_text(bytes) {
+            return self.foreign(file, "text, and no JSON");
+        }
         self.problems.push(Problem::Protobuf {
             file: file.to_owned(),
             offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
@@ -60,6 +64,11 @@ impl Batch<'_> {
                 .fault(bytes)
                 .map_or_else(|| out::with_causes(&problem), |fault| fault.kind.to_string()),
         });
+    }
+
+    fn foreign(&mut self, file: &str, what: impl Into<Cow<'static, str>>) {
+        let (file, what) = (file.to_owned(), what.into());
+        self.problems.push(Problem::Foreign { file, what });
     }
 
     /// Adds the items of a request that can be read, where others cannot.
@@ -110,6 +119,27 @@ impl Batch<'_> {
                 "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
                 out::many(times, "place")
             ));
+        }
+    }
+
+    /// The same, of a text that begins with no request. Where nothing in it is one, the file is named for what it is, once.
+    pub(super) fn add_other_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
+        let (problems, notes, items) = (self.problems.len(), self.notes.len(), self.spans.len() + self.logs.len());
+        self.add_json(file, text, skipped, whole);
+        let is_other = |problem: &Problem| match problem {
+            Problem::Json { source, .. } => matches!(source, JsonError::NotOtlp),
+            Problem::More { .. } => true,
+            _ => false,
+        };
+        let new = self.problems.get(problems..).unwrap_or_default();
+        let is_nothing = self.notes.len() == notes && self.spans.len() + self.logs.len() == items;
+        if is_nothing
+            && !new.is_empty()
+            && new.iter().all(is_other)
+            && let Some(what) = foreign::json(text)
+        {
+            self.problems.truncate(problems);
+            self.foreign(file, what);
         }
     }
 

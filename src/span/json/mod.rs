@@ -10,6 +10,7 @@ pub(crate) mod console;
 mod derived_ids;
 mod error;
 mod fields;
+mod jaeger_traces;
 mod mend;
 mod number;
 #[cfg(feature = "server")]

@@ -8,6 +8,7 @@ use super::error::JsonError;
 use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };
+use super::jaeger_traces::JaegerTraces;
 use crate::span::{Decoded, IdFault, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
 /// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
@@ -114,8 +115,8 @@ pub struct MessageOf<I> {
     snake_logs: Option<IgnoredAny>,
     #[serde(rename = "resource_metrics")]
     snake_metrics: Option<IgnoredAny>,
-    /// Jaeger's API and page: lists of traces.
-    data: Option<IgnoredAny>,
+    /// Jaeger's API and page: lists of traces. Others name many things so.
+    data: JaegerTraces,
     /// Zipkin, Jaeger and others name their spans so.
     spans: Option<IgnoredAny>,
 }
@@ -164,7 +165,7 @@ impl<I: Items> MessageOf<I> {
             return Err(JsonError::SnakeCase);
         }
         let is_otlp = self.resource_spans.is_some() || self.resource_logs.is_some() || self.resource_metrics.is_some();
-        if !is_otlp && self.data.is_some() {
+        if !is_otlp && self.data.0 {
             return Err(JsonError::Other {
                 what: "traces as Jaeger's API writes them (data)",
             });
