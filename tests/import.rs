@@ -263,3 +263,75 @@ fn documents_take_at_most_three_times_their_bytes() {
         }
     }
 }
+
+/// Older forms of documents: what providers and frameworks wrote before the forms of now, and lists without a row around them.
+#[test]
+fn older_forms_are_read_as_what_they_became() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let rows = |document: &Value| {
+        let file = directory.path().join("document.json");
+        fs::write(&file, document.to_string()).expect("writes");
+        let output = spanbridge(&["convert", "--to", "messages", "--option", "messages.origin=none", text(&file)]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        documents(&output)
+    };
+    // Ids of calls are made where a document has none.
+    let words = |rows: &[Value]| {
+        let all = rows.iter().flat_map(|row| row["messages"].as_array().expect("messages"));
+        all.map(|message| (message["role"].clone(), message["content"].clone()))
+            .collect::<Vec<_>>()
+    };
+    // Messages of Anthropic's API alone are the row that has them.
+    let list = json!([
+        {"role": "user", "content": [{"type": "text", "text": "Rename it"}], "ts": 1},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}, {"type": "tool_use", "id": "t1", "name": "finish", "input": {"a": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]},
+    ]);
+    let row = json!({"messages": list});
+    assert_eq!(rows(&list), rows(&row));
+    let said = Value::Array(rows(&list)).to_string();
+    assert!(said.contains("finish") && said.contains("ok"), "{said}");
+    // A function that was called without an id.
+    let old = json!({"messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{\"a\":1}"}},
+        {"role": "function", "name": "f", "content": "r"},
+        {"role": "assistant", "content": "Done"},
+    ], "functions": [{"name": "f", "parameters": {}}]});
+    let file = directory.path().join("old.json");
+    fs::write(&file, old.to_string()).expect("writes");
+    let output = spanbridge(&["convert", "--to", "atif", text(&file)]);
+    let read = Value::Array(documents(&output)).to_string();
+    assert!(output.status.success(), "{}", stderr(&output));
+    for words in [
+        "\"function_name\":\"f\"",
+        "\"arguments\":{\"a\":1}",
+        "\"content\":\"r\"",
+        "tool_definitions",
+    ] {
+        assert!(read.contains(words), "{words}: {read}");
+    }
+    assert_eq!(rows(&old), [old]);
+    // Eval files of ADK: a case as its invocations, or several with names.
+    let invocations = json!([
+        {"query": "hello", "expected_tool_use": [], "reference": "Hi there!"},
+        {"query": "Lamp off", "expected_tool_use": [{"tool_name": "set", "tool_input": {"on": false}}],
+            "expected_intermediate_agent_responses": [{"author": "helper", "text": "I look."}], "reference": "It is off."},
+    ]);
+    let cases = json!([{"name": "one", "data": invocations, "initial_session": {"state": {}, "app_name": "shop", "user_id": "u1"}}]);
+    let (of_list, of_cases) = (rows(&invocations), rows(&cases));
+    assert_eq!(words(&of_list), words(&of_cases));
+    let said = Value::Array(of_cases).to_string();
+    for words in ["hello", "Hi there!", "Lamp off", "\"name\":\"set\"", "I look.", "It is off."] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let file = directory.path().join("cases.json");
+    fs::write(&file, cases.to_string()).expect("writes");
+    let set = documents(&spanbridge(&["convert", "--to", "adk", text(&file)]));
+    let case = &set[0]["eval_cases"][0];
+    assert_eq!(
+        (&case["eval_id"], &case["session_input"]["app_name"]),
+        (&json!("one"), &json!("shop"))
+    );
+    assert_eq!(case["conversation"][1]["final_response"]["parts"][0]["text"], "It is off.");
+}

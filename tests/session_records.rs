@@ -84,12 +84,11 @@ fn of_agent(agent: &str, mut lines: Vec<Value>) -> Vec<Value> {
     lines
 }
 
-/// The steps of a kind of `contextforge` documents.
-fn steps<'d>(documents: &'d [Value], has: &str) -> Vec<&'d Value> {
-    let all = documents
-        .iter()
-        .flat_map(|document| document["steps"].as_array().into_iter().flatten());
-    all.filter(|step| step.to_string().contains(has)).collect()
+/// The compactions of files.
+fn compactions(files: &[(&str, Vec<Value>)]) -> Vec<Value> {
+    let (documents, _) = converted("reflex", files);
+    let nodes = documents.iter().flat_map(|document| document["nodes"].as_array().expect("nodes"));
+    nodes.filter(|node| node["name"] == "compaction").cloned().collect()
 }
 
 #[test]
@@ -131,22 +130,19 @@ fn an_agent_of_the_client_itself_is_no_run() {
         );
         assert!(!notes.contains("left out"), "{notes}");
         // The tokens are the compaction's, once; a suggestion is a fact of its turn.
+        let compactions = compactions(&files);
+        let [compaction] = compactions.as_slice() else {
+            panic!("{compactions:?}")
+        };
+        assert_eq!(compaction["metadata"]["usage"], json!({"input": 1000, "output": 5}));
+        assert!(compaction.to_string().contains("three apples</summary>"), "{compaction}");
         let (documents, _) = converted("reflex", &files);
         let all = Value::Array(documents).to_string();
-        assert_eq!(all.matches("msg_1\"").count(), 1, "{all}");
-        let (documents, _) = converted("atif", &files);
-        let all = Value::Array(documents).to_string();
-        assert_eq!(all.matches("\"preTokens\":110").count(), 1, "{all}");
-        assert!(
-            all.contains("spanbridge.session.summary_calls") && all.contains("three apples</summary>"),
-            "{all}"
-        );
+        assert_eq!(all.matches("\"response_id\":\"msg_1\"").count(), 1, "{all}");
         assert!(
             all.contains("spanbridge.session.auxiliary_calls") && all.contains("count the plums"),
             "{all}"
         );
-        let (documents, _) = converted("contextforge", &files);
-        assert_eq!(steps(&documents, "summary_calls").len(), 1, "{documents:?}");
     }
     // Without its session it is left out with a note; what came to nothing is a fact of the turn.
     let (rows, notes) = converted("messages", &[of_summary(summary.to_vec())]);
@@ -162,17 +158,15 @@ fn an_agent_of_the_client_itself_is_no_run() {
 
 #[test]
 fn a_compaction_is_one_span() {
-    let (documents, _) = converted("contextforge", &[("s1.jsonl", compacted())]);
-    assert_eq!(steps(&documents, "preTokens").len(), 1, "{documents:?}");
-    let (documents, _) = converted("atif", &[("s1.jsonl", compacted())]);
-    let all = Value::Array(documents).to_string();
-    assert_eq!(all.matches("\"compaction\"").count(), 1, "{all}");
-    // A summary without the line before it is one too.
-    let mut alone = compacted();
-    alone.remove(2);
-    let (documents, _) = converted("atif", &[("s1.jsonl", alone)]);
-    let all = Value::Array(documents).to_string();
-    assert_eq!(all.matches("\"compaction\"").count(), 1, "{all}");
+    let both = compactions(&[("s1.jsonl", compacted())]);
+    let [compaction] = both.as_slice() else { panic!("{both:?}") };
+    assert!(compaction.to_string().contains("\"preTokens\":110"), "{compaction}");
+    // Either line alone is one too.
+    for left_out in [2, 3] {
+        let mut alone = compacted();
+        alone.remove(left_out);
+        assert_eq!(compactions(&[("s1.jsonl", alone)]).len(), 1);
+    }
 }
 
 #[test]
@@ -345,9 +339,10 @@ fn what_clients_print_is_read_as_lines_or_as_a_list() {
         let file = directory.path().join("cut.json");
         let whole = list.to_string();
         fs::write(&file, whole.get(..whole.len() - 300).expect("shorter")).expect("writes");
-        let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+        let output = spanbridge(&["convert", "--to", "atif", text(&file)]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.contains("a.py") && output.status.success(), "{said}");
+        let result = "\"content\":\"a.py\"";
+        assert!(said.contains(result) && !said.contains("There is a.py."), "{said}");
     }
     // Others print messages like these, and what tools do in lines of their own.
     let file = directory.path().join("other.jsonl");
@@ -385,13 +380,13 @@ fn the_question_of_copilot_is_what_was_typed() {
     assert!(inputs.contains(&&json!("Fix it")), "{documents:?}");
     let (rows, _) = converted("messages", &[("events.jsonl", lines)]);
     let all: Vec<Vec<String>> = rows.iter().map(said).collect();
-    let wanted = vec![
-        "system: <current_datetime>x</current_datetime>\n\n".to_owned(),
-        "user: Fix it".to_owned(),
-    ];
-    let answered = all.iter().find(|row| row.last().is_some_and(|last| last == "assistant: Done."));
+    let [row] = all.as_slice() else { panic!("{all:?}") };
+    let [before, asked, answer] = row.as_slice() else {
+        panic!("{row:?}")
+    };
     assert!(
-        answered.is_some_and(|row| row.starts_with(&wanted) && !row.concat().contains("Wait")),
-        "{all:?}"
+        before.starts_with("system: <current_datetime>") && asked.starts_with("user: Fix it\n"),
+        "{row:?}"
     );
+    assert!(answer == "assistant: Done." && !row.concat().contains("Wait"), "{row:?}");
 }
