@@ -44,9 +44,12 @@ fn database(bytes: &[u8]) -> &'static str {
 /// So many keys of an object are named.
 const KEYS: usize = 8;
 
+/// A member by its JSON pointer, and its value where that matters.
+type Member = (&'static str, Option<&'static str>);
+
 /// What JSON is that nothing here reads: the members that its first object has, by JSON pointer, some with their value.
 #[rustfmt::skip]
-const JSON: &[(&[(&str, Option<&str>)], &str)] = &[
+const JSON: &[(&[Member], &str)] = &[
     (&[("/type", Some("system")), ("/subtype", Some("init")), ("/session_id", None)], "what an agent prints in a form like Claude Code's (Cursor, Amp), with calls of tools in a form of its own"),
     (&[("/type", Some("result")), ("/session_id", None), ("/result", None)], "the result that Claude Code prints with `--output-format json`; with `--verbose` it prints the whole session"),
     (&[("/type", Some("thread.started"))], "what `codex exec --json` prints; the session itself is below ~/.codex/sessions"),
@@ -84,7 +87,7 @@ pub(super) fn json(text: &[u8]) -> Option<String> {
     let Some(first) = first.filter(|first| first.is_object()) else {
         return Some("JSON without objects".to_owned());
     };
-    let is_there = |(pointer, wanted): &(&str, Option<&str>)| {
+    let is_there = |(pointer, wanted): &Member| {
         let found = first.pointer(pointer);
         found.is_some_and(|found| wanted.is_none_or(|wanted| found == wanted))
     };
