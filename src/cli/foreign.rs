@@ -5,7 +5,7 @@ use serde_json::Value;
 #[cfg(feature = "parquet")]
 const PARQUET: &str = "a Parquet file that is cut off";
 #[cfg(not(feature = "parquet"))]
-const PARQUET: &str = "a Parquet file, whose rows a program reads that is built with `--features parquet`";
+const PARQUET: &str = "a Parquet file, which needs a spanbridge that is built with `--features parquet`";
 
 /// What a file is, by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {

@@ -399,4 +399,21 @@ impl TokenCount {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Adds other counts; what neither has stays unknown.
+    pub(crate) fn add(&mut self, more: &Self) {
+        for (sum, more) in [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.total, more.total),
+            (&mut self.cache_read, more.cache_read),
+            (&mut self.cache_write, more.cache_write),
+            (&mut self.reasoning, more.reasoning),
+        ] {
+            *sum = match (*sum, more) {
+                (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
+                (sum, more) => sum.or(more),
+            };
+        }
+    }
 }

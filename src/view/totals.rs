@@ -83,17 +83,7 @@ impl Totals {
             all.tool_calls += totals.tool_calls;
             all.failures += totals.failures;
             all.busy_nanos = all.busy_nanos.saturating_add(totals.busy_nanos);
-            let (sums, more) = (&mut all.tokens, &totals.tokens);
-            for (sum, value) in [
-                (&mut sums.input, more.input),
-                (&mut sums.output, more.output),
-                (&mut sums.total, more.total),
-                (&mut sums.cache_read, more.cache_read),
-                (&mut sums.cache_write, more.cache_write),
-                (&mut sums.reasoning, more.reasoning),
-            ] {
-                add(sum, value, u64::saturating_add);
-            }
+            all.tokens.add(&totals.tokens);
             add(&mut all.cost, totals.cost, |one, other| one + other);
         }
         all
@@ -120,18 +110,7 @@ impl Totals {
     }
 
     fn count(&mut self, operation: &Operation) {
-        let usage = &operation.usage;
-        let tokens = &mut self.tokens;
-        for (sum, value) in [
-            (&mut tokens.input, usage.input),
-            (&mut tokens.output, usage.output),
-            (&mut tokens.total, usage.total),
-            (&mut tokens.cache_read, usage.cache_read),
-            (&mut tokens.cache_write, usage.cache_write),
-            (&mut tokens.reasoning, usage.reasoning),
-        ] {
-            add(sum, value, u64::saturating_add);
-        }
+        self.tokens.add(&operation.usage);
         add(&mut self.cost, cost(operation), |one, other| one + other);
     }
 }

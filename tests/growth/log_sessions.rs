@@ -149,6 +149,47 @@ fn records_of_gemini_cli_with_each_request_whole() {
     });
 }
 
+/// What Claude Code printed, as one list.
+#[test]
+fn a_list_of_printed_messages() {
+    convert_grows_evenly(|count| {
+        let init =
+            json!({"type": "system", "subtype": "init", "session_id": "s1", "model": "m", "tools": ["Bash"], "uuid": "u", "cwd": "/"});
+        let turns = (0..count).flat_map(|number| {
+            let id = format!("t{number}");
+            let block = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": format!("ls {number}")}});
+            let message = json!({"id": format!("m{number}"), "type": "message", "role": "assistant", "model": "m", "content": [block]});
+            let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "a.py"}]});
+            [
+                json!({"type": "assistant", "session_id": "s1", "uuid": format!("a{number}"), "message": message}),
+                json!({"type": "user", "session_id": "s1", "uuid": format!("b{number}"), "message": result}),
+            ]
+        });
+        Value::Array(std::iter::once(init).chain(turns).collect()).to_string()
+    });
+}
+
+/// Many things typed while Claude works: half are given to it in the turn, half wait until the end.
+#[test]
+fn words_that_wait_in_a_queue() {
+    convert_grows_evenly(|count| {
+        let line = |kind: &str, number: u64, message: Value| json!({"type": kind, "uuid": format!("{kind}{number}"), "sessionId": "s1", "timestamp": "2026-01-01T10:00:00Z", "message": message});
+        let queue = |operation: &str, number: u64| {
+            json!({"type": "queue-operation", "operation": operation, "sessionId": "s1", "timestamp": "2026-01-01T10:00:01Z",
+                "content": format!("w{number}")})
+        };
+        let said = json!({"id": "m", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Yes"}]});
+        let first = line("user", 0, json!({"role": "user", "content": "q"}));
+        let waiting = (0..count).map(|number| queue("enqueue", number));
+        let given = (0..count / 2).map(|number| queue("remove", number * 2));
+        let lines = std::iter::once(first)
+            .chain(waiting)
+            .chain(given)
+            .chain([line("assistant", 0, said)]);
+        lines.map(|line| line.to_string() + "\n").collect()
+    });
+}
+
 #[test]
 fn spans_within_spans() {
     let span = |number: u64, children: &str| {

@@ -134,10 +134,13 @@ impl OperationBuilder<'_> {
                 .iter()
                 .enumerate()
                 .find_map(|(at, part)| Some((at, error_words(part)?)));
-            if let Some((at, words)) = found {
+            if let Some((at, (words, is_all))) = found {
                 failure.get_or_insert_default().message = Some(words.to_owned());
-                drop(message.parts.remove(at));
-                list.retain(|message| !message.is_blank());
+                // What else is in it has no other place.
+                if is_all {
+                    drop(message.parts.remove(at));
+                    list.retain(|message| !message.is_blank());
+                }
                 return;
             }
         }
@@ -390,12 +393,13 @@ fn target_in_name(operation: &Operation) -> Option<&str> {
     (!target.is_empty()).then_some(target)
 }
 
-/// What a part says that is an error: `{type: error, content}`.
-fn error_words(part: &Part) -> Option<&str> {
+/// What a part says that is an error, `{type: error, content}`, and whether that is all that it has.
+fn error_words(part: &Part) -> Option<(&str, bool)> {
     let Part::Other(Value::Object(map)) = part else { return None };
     let is_error = map.get("type").and_then(Value::as_str) == Some("error");
     let words = ["content", "message", "error"].iter().find_map(|key| map.get(*key)?.as_str());
-    words.filter(|words| is_error && !words.trim().is_empty())
+    let words = words.filter(|words| is_error && !words.trim().is_empty())?;
+    Some((words, map.len() == 2))
 }
 
 /// The MCP server in a tool's name: `github` in `mcp__github__create_issue`, as coding agents name such tools.

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::operation::TokenCount;
 use crate::sessions::note::Note;
 use crate::sessions::recording::{Call, Compaction, Event, Recorded, Thread, fact};
 use crate::span::UnixNanos;
@@ -154,7 +153,7 @@ impl Work {
     fn complete(self, compaction: &mut Compaction) {
         compaction.start = compaction.start.or(self.begin);
         for call in &self.calls {
-            add(&mut compaction.usage, call.usage);
+            compaction.usage.add(&call.usage);
             compaction.response_id = call.response_id.clone().or(compaction.response_id.take());
         }
         let mut written: Vec<Value> = self.facts().collect();
@@ -186,19 +185,4 @@ impl Work {
             Value::Object(facts)
         })
     }
-}
-
-fn add(have: &mut TokenCount, more: TokenCount) {
-    let add = |have: &mut Option<u64>, more: Option<u64>| {
-        *have = match (*have, more) {
-            (Some(have), Some(more)) => Some(have.saturating_add(more)),
-            (have, more) => have.or(more),
-        };
-    };
-    add(&mut have.input, more.input);
-    add(&mut have.output, more.output);
-    add(&mut have.total, more.total);
-    add(&mut have.cache_read, more.cache_read);
-    add(&mut have.cache_write, more.cache_write);
-    add(&mut have.reasoning, more.reasoning);
 }

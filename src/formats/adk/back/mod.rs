@@ -16,7 +16,8 @@
 //! | `session_input.state`, `final_session_state` | changes of state at the end |
 //! | `conversation_scenario` | the root's task |
 //!
-//! Keys may be in snake or in camel case. A list in the form that ADK had before eval sets is read as the set that ADK makes of it. A case has no times but those at which its invocations began.
+//! Keys may be in snake or in camel case. A list in the form that ADK had before eval sets is read as the set that ADK makes of it. A case
+//! has no times but those at which its invocations began.
 
 mod case;
 mod first_form;
