@@ -407,3 +407,23 @@ fn mcp_server_in(name: &str) -> Option<&str> {
     let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
     (!server.is_empty() && !tool.is_empty()).then_some(server)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_error_among_parts_has_words_and_maybe_more() {
+        let words = |part: Value| error_words(&Part::Other(part)).map(|(words, is_all)| (words.to_owned(), is_all));
+        assert_eq!(
+            words(json!({"type": "error", "content": "filtered"})),
+            Some(("filtered".to_owned(), true))
+        );
+        let coded = json!({"type": "error", "message": "filtered", "code": 400});
+        assert_eq!(words(coded), Some(("filtered".to_owned(), false)), "the code has no other place");
+        assert_eq!(words(json!({"type": "error", "content": " "})), None);
+        assert_eq!(words(json!({"type": "note", "content": "filtered"})), None);
+    }
+}
