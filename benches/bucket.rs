@@ -12,7 +12,7 @@ mod support;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use object_store::ObjectStore;
 use object_store::aws::AmazonS3Builder;
@@ -121,8 +121,9 @@ fn spans(trace: u64, ids: std::ops::Range<u64>, lines: u64) -> Vec<Span> {
     };
     ids.map(|id| {
         let mut span = Span::new(trace_id(trace), SpanId::from_bytes(&(id + 1).to_be_bytes()).expect("an id"), "chat");
-        span.start = UnixNanos(1_700_000_000_000_000_000 + trace * 1_000 + id);
-        span.end = UnixNanos(span.start.0 + 500_000_000);
+        // As an application sends them: soon after they ended.
+        span.end = UnixNanos(UNIX_EPOCH.elapsed().unwrap().as_nanos().try_into().unwrap());
+        span.start = UnixNanos(span.end.0 - 500_000_000);
         let line = |_| {
             format!(
                 "{:016x} the agent reads what the tool returned and answers; {{\"role\":\"user\"}} ",

@@ -66,6 +66,7 @@ mod state;
 mod subscribe;
 mod traits;
 mod turns;
+mod zstd_frame;
 
 pub use arrivals::{Arrival, ArrivalLimits, Arrivals};
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};

@@ -35,6 +35,7 @@ mod ownership;
 mod place;
 mod prepare;
 mod purge;
+mod recent;
 mod records;
 mod requests;
 mod rows;

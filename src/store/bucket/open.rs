@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prost::Message as _;
 use slatedb::Db;
-use slatedb::config::Settings;
+use slatedb::config::{CompactionWorkerOptions, CompactorOptions, Settings};
 
 use super::failed::failed;
 use super::keys::COUNTER;
@@ -101,7 +101,11 @@ pub(super) async fn open_database(place: &Place, writer: &str, cache: &Cache, op
         manifest_poll_interval: options.poll_interval,
         max_unflushed_bytes: options.in_flight_bytes.max(4 * TABLE),
         l0_sst_size_bytes: TABLE,
+        l0_max_ssts: UNMERGED,
+        l0_max_ssts_per_key: UNMERGED,
+        l0_flush_parallelism: 2,
         garbage_collector_options: Some(collecting()),
+        compactor_options: Some(compacting()),
         ..Settings::default()
     };
     let (blocks, number) = cache.of(writer);
@@ -132,4 +136,27 @@ pub(super) async fn open_database(place: &Place, writer: &str, cache: &Cache, op
         });
     }
     Ok((db, counter))
+}
+
+/// So many new tables are there before writing waits until some are merged. The engine looks for what to merge every five seconds, and
+/// its default of eight tables holds back a bridge that writes more than 25 MB a second.
+const UNMERGED: usize = 32;
+
+/// Of each table that is merged so many bytes are read ahead, twice; eight tables are merged at a time.
+const READ_AHEAD: usize = 512 << 10;
+
+/// The engine's defaults take 8 MiB of each table, and four times that of a large database, where several are merged at a time.
+fn compacting() -> CompactorOptions {
+    const AT_ONCE: usize = 2;
+    CompactorOptions {
+        max_concurrent_compactions: AT_ONCE,
+        worker: Some(CompactionWorkerOptions {
+            max_concurrent_compactions: AT_ONCE,
+            max_fetch_tasks: 2,
+            bytes_to_fetch: READ_AHEAD,
+            max_subcompactions: 1,
+            ..CompactionWorkerOptions::default()
+        }),
+        ..CompactorOptions::default()
+    }
 }

@@ -8,6 +8,7 @@ use slatedb::bytes::Bytes;
 use super::keys::Owner;
 use super::records::Head;
 use crate::store::chunk::{Chunk, ChunkKind};
+use crate::store::zstd_frame::compress;
 
 /// Bytes of a digest: enough that no two messages ever have the same.
 pub(super) const DIGEST: usize = 16;
@@ -54,7 +55,7 @@ pub(super) fn digest(kind: ChunkKind, message: &[u8]) -> [u8; DIGEST] {
 
 /// A message as it is stored. What compressing does not make shorter stays as it is.
 pub(super) fn pack(message: &[u8], level: Option<i32>) -> Bytes {
-    let compressed = level.and_then(|level| zstd::bulk::compress(message, level).ok());
+    let compressed = level.and_then(|level| compress(message, level).ok());
     let (form, bytes) = match &compressed {
         Some(compressed) if compressed.len() < message.len() => (ZSTD, &compressed[..]),
         _ => (PLAIN, message),

@@ -1,22 +1,27 @@
 //! The writer of a database. One task takes what waits, leaves out what is there already, and writes the rest as one batch; another
 //! answers once batches are durable, in their order. The engine writes what came within its flush interval as one object.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use slatedb::Db;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::deletions::Deletions;
 use super::ownership::Ownership;
 use super::prepare::Prepared;
+use super::recent::Recent;
 use super::records::Counter;
 use super::runtime;
 use super::writer_state::{Acknowledged, Asker, Job, State, lock, position};
 use super::writing::{Writing, answer, watch_for_others};
 use crate::store::chunk::Chunk;
+use crate::store::clock::now;
 use crate::store::error::Error;
 use crate::store::log::Position;
 use crate::store::traits::{OnAppended, Receipt};
@@ -45,6 +50,8 @@ pub(super) struct Writer {
     state: Arc<State>,
     jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
+    /// Compressing has as many threads as there are cores, each with memory of its own.
+    turns: Arc<Semaphore>,
     pub(super) deletions: Arc<Deletions>,
 }
 
@@ -85,6 +92,7 @@ impl Writer {
             ttl: how.ttl,
             written,
             deletions: Arc::clone(&deletions),
+            recent: Recent::new(now()),
         };
         handle.spawn(writing.run(waiting));
         handle.spawn(answer(Arc::clone(&state), ownership, durable, end));
@@ -95,6 +103,7 @@ impl Writer {
             state,
             jobs: Mutex::new(Some(jobs)),
             ended: Mutex::new(Some(ended)),
+            turns: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
             deletions,
         })
     }
@@ -155,10 +164,15 @@ impl Writer {
         };
         let (level, state) = (self.how.level, Arc::clone(&self.state));
         let until = Instant::now() + PATIENCE;
-        handle.spawn_blocking(move || {
-            let chunks = chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
+        let turns = Arc::clone(&self.turns);
+        handle.spawn(async move {
+            let _turn = turns.acquire().await;
+            let prepare = move || chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
             let asker = Asker { bytes, until, done };
-            send(&sender, &state, Job { chunks, asker });
+            match spawn_blocking(prepare).await {
+                Ok(chunks) => send(&sender, &state, Job { chunks, asker }),
+                Err(_) => refuse(&state, asker),
+            }
         });
     }
 
@@ -244,8 +258,11 @@ impl Drop for Writer {
 
 fn send(sender: &mpsc::UnboundedSender<Job>, state: &State, job: Job) {
     if let Err(refused) = sender.send(job) {
-        let Asker { bytes, done, .. } = refused.0.asker;
-        state.waiting.fetch_sub(bytes, Ordering::AcqRel);
-        done(Err(Error::Closed));
+        refuse(state, refused.0.asker);
     }
+}
+
+fn refuse(state: &State, Asker { bytes, done, .. }: Asker) {
+    state.waiting.fetch_sub(bytes, Ordering::AcqRel);
+    done(Err(Error::Closed));
 }

@@ -16,6 +16,7 @@ use super::deletions::Deletions;
 use super::entry::{Entry, now_millis};
 use super::ownership::Ownership;
 use super::prepare::Prepared;
+use super::recent::Recent;
 use super::records::{Counter, Head};
 use super::writer_state::{Asker, Job, State, position};
 use crate::store::chunk::ChunkKind;
@@ -50,6 +51,7 @@ pub(super) struct Writing {
     pub(super) ttl: Option<Duration>,
     pub(super) written: mpsc::UnboundedSender<Written>,
     pub(super) deletions: Arc<Deletions>,
+    pub(super) recent: Recent,
 }
 
 impl Writing {
@@ -132,8 +134,10 @@ impl Writing {
     }
 
     /// The heads of chunks that are there already.
-    async fn known(&self, requests: &[Vec<Prepared>]) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
+    async fn known(&mut self, requests: &[Vec<Prepared>]) -> Result<HashMap<Bytes, Head>, slatedb::Error> {
+        let now = now();
         let chunks = requests.iter().flatten().filter(|chunk| chunk.kind != ChunkKind::Metrics);
+        let chunks = chunks.filter(|chunk| self.recent.may_be_there(chunk, now));
         let keys: Vec<Bytes> = chunks.map(|chunk| chunk.owner.head(&chunk.digest)).collect();
         if keys.len() <= IN_A_ROW {
             return look_up(self.db.clone(), keys).await;

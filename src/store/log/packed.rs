@@ -9,32 +9,16 @@
 //!           8      one zstd frame
 //! ```
 
-use std::cell::RefCell;
-use std::io;
-
-use zstd::bulk::Compressor;
-
 use super::read::decompress;
 use super::record::{Head, PACKED};
+use crate::store::zstd_frame::compress;
 
 /// The fastest level: most of what can be saved is repetition nearby, which every level finds.
 const LEVEL: i32 = 1;
 
-thread_local! {
-    /// It is kept: to make one takes longer than to compress a small message.
-    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-}
-
-fn compress(message: &[u8]) -> io::Result<Vec<u8>> {
-    COMPRESSOR.with_borrow_mut(|kept| match kept {
-        Some(compressor) => compressor.compress(message),
-        None => kept.insert(Compressor::new(LEVEL)?).compress(message),
-    })
-}
-
 /// A record with its message compressed; `None` if that is not shorter.
 pub(super) fn packed(head: Head, message: &[u8]) -> Option<(Head, Vec<u8>)> {
-    let compressed = compress(message).ok()?;
+    let compressed = compress(message, LEVEL).ok()?;
     let mut bytes = Vec::with_capacity(compressed.len() + 8);
     bytes.extend(u32::try_from(message.len()).ok()?.to_le_bytes());
     bytes.extend(crc32fast::hash(message).to_le_bytes());

@@ -1,0 +1,118 @@
+//! What was written of late, in memory.
+//!
+//! Whether a chunk is there already is looked up in the database by its key, which takes the longer the more tables the database has.
+//! Most chunks need no look: nothing is sent before its last span has ended, so a chunk that ended after this writer began to note what
+//! it writes is there only if it is among what was noted.
+//!
+//! Where the clock of an application is ahead by more than [`AHEAD`], and its chunk comes again after a restart, the chunk is stored a
+//! second time under the key of the first: readers see one.
+
+use std::time::Duration;
+
+use fastbloom::BloomFilter;
+
+use super::prepare::Prepared;
+
+/// So much the clock of an application may be ahead of this one.
+const AHEAD: u64 = Duration::from_secs(10).as_nanos() as u64;
+
+/// Chunks of a generation: two of them are as much as a busy bridge writes in a minute or more, in 5 MiB.
+const GENERATION: usize = 2_000_000;
+
+/// So many of the chunks that are not there are looked up nevertheless.
+const FALSE_POSITIVES: f64 = 0.01;
+
+struct Generation {
+    /// It has what was written since then, in nanoseconds since 1970.
+    since: u64,
+    noted: usize,
+    filter: BloomFilter,
+}
+
+impl Generation {
+    fn new(since: u64) -> Self {
+        let filter = BloomFilter::with_false_pos(FALSE_POSITIVES).seed(&0).expected_items(GENERATION);
+        Self { since, noted: 0, filter }
+    }
+}
+
+/// The chunks that were written of late.
+pub(super) struct Recent {
+    filling: Generation,
+    full: Option<Generation>,
+}
+
+impl Recent {
+    /// None yet. `now`: in nanoseconds since 1970.
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            filling: Generation::new(now),
+            full: None,
+        }
+    }
+
+    /// Whether the database may have a chunk already. From now on it may.
+    pub(super) fn may_be_there(&mut self, chunk: &Prepared, now: u64) -> bool {
+        let since = self.full.as_ref().unwrap_or(&self.filling).since;
+        // Any part of a digest is a hash.
+        let hash = chunk.digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        if self.filling.noted >= GENERATION {
+            self.full = Some(std::mem::replace(&mut self.filling, Generation::new(now)));
+        }
+        let is_noted = self.full.as_ref().is_some_and(|full| full.filter.contains_hash(hash)) | self.filling.filter.insert_hash(hash);
+        self.filling.noted += 1;
+        // Of a chunk with a claim it is asked by which one it was stored.
+        is_noted || !chunk.head.claims.is_empty() || chunk.head.end <= since.saturating_add(AHEAD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::Owner;
+    use super::super::records::Head;
+    use super::*;
+    use crate::store::chunk::ChunkKind;
+
+    fn chunk(number: u64, end: u64) -> Prepared {
+        let mut digest = [0; 16];
+        digest[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        Prepared {
+            owner: Owner::session("a"),
+            digest,
+            kind: ChunkKind::Spans,
+            head: Head { end, ..Head::default() },
+            packed: Default::default(),
+        }
+    }
+
+    #[test]
+    fn only_what_ended_since_is_known_to_be_new_and_only_once() {
+        let mut recent = Recent::new(1_000);
+        let late = 1_000 + AHEAD + 1;
+        assert!(recent.may_be_there(&chunk(1, late - 1), 1_000));
+        assert!(!recent.may_be_there(&chunk(2, late), 1_000));
+        assert!(recent.may_be_there(&chunk(2, late), 1_000));
+        let mut claimed = chunk(3, late);
+        claimed.head.claims.push(1);
+        assert!(recent.may_be_there(&claimed, 1_000));
+    }
+
+    #[test]
+    fn two_generations_are_known_and_nothing_that_ended_before_them_is_new() {
+        let mut recent = Recent::new(0);
+        let generation = GENERATION as u64;
+        for number in 0..2 * generation + 1 {
+            recent.may_be_there(&chunk(number, 2 * AHEAD), number);
+        }
+        // The first generation is forgotten; the second one began at the time `generation`.
+        assert_eq!(recent.full.as_ref().expect("is full").since, generation);
+        assert!(recent.may_be_there(&chunk(0, generation + AHEAD), 0));
+        for number in [generation, 2 * generation] {
+            assert!(recent.may_be_there(&chunk(number, 3 * AHEAD), 0), "{number}");
+        }
+        let looked_up = (3 * generation..)
+            .take(10_000)
+            .filter(|number| recent.may_be_there(&chunk(*number, 3 * AHEAD), 0));
+        assert!(looked_up.count() < 500);
+    }
+}
