@@ -4,6 +4,8 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher as _, Hash};
 
+use serde_json::{Map, Value};
+
 /// A map.
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 /// A set.
@@ -64,6 +66,35 @@ impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
     }
 }
 
+/// Members of JSON objects by name. Most objects have few: their names are compared, which is faster than to hash the one that is
+/// looked for, as `serde_json` does.
+pub(crate) trait Members {
+    /// The value of the member of this name.
+    fn member(&self, name: &str) -> Option<&Value>;
+
+    /// Whether there is a member of this name.
+    fn has(&self, name: &str) -> bool {
+        self.member(name).is_some()
+    }
+}
+
+impl Members for Map<String, Value> {
+    #[inline]
+    fn member(&self, name: &str) -> Option<&Value> {
+        if self.len() > LINEAR_SEARCH_MAX {
+            return self.get(name);
+        }
+        self.iter().find_map(|(have, value)| (have == name).then_some(value))
+    }
+}
+
+impl Members for Value {
+    #[inline]
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.as_object()?.member(name)
+    }
+}
+
 /// Values in the order in which they first came, each once.
 pub(crate) struct Distinct<T>(Keyed<T, ()>);
 
@@ -103,6 +134,18 @@ impl<T: Clone + Eq + Hash> FromIterator<T> for Distinct<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_of_small_and_large_objects_are_found() {
+        for count in [0, 1, LINEAR_SEARCH_MAX, LINEAR_SEARCH_MAX + 1] {
+            let object: Map<String, Value> = (0..count).map(|number| (number.to_string(), number.into())).collect();
+            let found = (0..=count).map(|number| object.member(&number.to_string()).and_then(Value::as_u64));
+            let wanted = (0..count).map(|number| Some(number as u64)).chain([None]);
+            assert!(found.eq(wanted));
+            assert_eq!(Value::Object(object).has("0"), count > 0);
+        }
+        assert!(!Value::from("0").has("0"));
+    }
 
     #[test]
     fn few_and_many_keys_are_found_again_in_their_order() {

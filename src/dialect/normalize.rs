@@ -5,6 +5,7 @@ use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
 use super::mend::{Ends, Mended};
+use crate::hash::Members as _;
 use crate::span::UnixNanos;
 
 /// An integer from decimal text, also when written as `12.0`.
@@ -70,9 +71,9 @@ pub(super) fn finish_reason(word: &str) -> Option<String> {
 
 /// Whether a value is a JSON Schema of arguments, or a bare map of their schemas.
 pub(super) fn is_schema(value: &Value) -> bool {
-    let typed = |member: &Value| member.as_object().is_some_and(|member| member.contains_key("type"));
-    value.get("properties").is_some_and(Value::is_object)
-        || value.get("type").is_some_and(|kind| kind == "object")
+    let typed = |member: &Value| member.as_object().is_some_and(|member| member.has("type"));
+    value.member("properties").is_some_and(Value::is_object)
+        || value.member("type").is_some_and(|kind| kind == "object")
         || value.as_object().is_some_and(|map| !map.is_empty() && map.values().all(typed))
 }
 
@@ -103,11 +104,11 @@ pub(super) fn is_nothing(text: &str) -> bool {
 fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
     let value = |member: &Value| {
         let member = member.as_object()?;
-        let value = member.get("value")?;
+        let value = member.member("value")?;
         if member.keys().any(|key| key != "value" && key != "type") {
             return None;
         }
-        Some(match (value, member.get("type").and_then(Value::as_str)) {
+        Some(match (value, member.member("type").and_then(Value::as_str)) {
             (Value::String(_), Some("str" | "string")) => value.clone(),
             (Value::String(text), _) => super::mend::parse(text)
                 .or_else(|| super::python::literal(text))
@@ -115,7 +116,7 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
             _ => value.clone(),
         })
     };
-    let is_typed = |member: &Value| member.get("type").is_some();
+    let is_typed = |member: &Value| member.member("type").is_some();
     if !map.values().any(is_typed) {
         return None;
     }
@@ -127,7 +128,7 @@ fn typed_arguments(map: &Map<String, Value>) -> Option<Value> {
 fn are_types_alone(map: &Map<String, Value>) -> bool {
     let is_type = |word: &str| matches!(word, "str" | "int" | "float" | "bool" | "list" | "dict" | "tuple" | "NoneType");
     let is_alone = |member: &Value| match member {
-        Value::Object(member) if member.len() == 1 => member.get("type").and_then(Value::as_str).is_some_and(is_type),
+        Value::Object(member) if member.len() == 1 => member.member("type").and_then(Value::as_str).is_some_and(is_type),
         _ => false,
     };
     !map.is_empty() && map.values().all(is_alone)
@@ -162,47 +163,47 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         return (Value::Null, None);
     }
     // A whole tool call: {name, args, id, type: tool_call}, {callId, name, args}.
-    let is_call = map.get("name").is_some_and(Value::is_string) && map.len() <= 6;
+    let is_call = map.member("name").is_some_and(Value::is_string) && map.len() <= 6;
     if is_call
-        && (map.contains_key("callId")
+        && (map.has("callId")
             || map
-                .get("type")
+                .member("type")
                 .and_then(Value::as_str)
                 .is_some_and(|kind| kind == "tool_call" || kind == "function"))
-        && let Some(inner) = map.get("args").or_else(|| map.get("arguments"))
+        && let Some(inner) = map.member("args").or_else(|| map.member("arguments"))
     {
         let id = ["callId", "id", "call_id"]
             .into_iter()
-            .find_map(|key| map.get(key))
+            .find_map(|key| map.member(key))
             .and_then(Value::as_str)
             .map(str::to_owned);
         return (super::messages::parse_deep(inner.clone()), id);
     }
-    if let Some(inputs @ Value::Object(_)) = map.get("inputs")
-        && (map.contains_key("input_str") || map.contains_key("kwargs"))
+    if let Some(inputs @ Value::Object(_)) = map.member("inputs")
+        && (map.has("input_str") || map.has("kwargs"))
     {
         let id = map
-            .get("kwargs")
-            .and_then(|kwargs| kwargs.get("tool_call_id"))
+            .member("kwargs")
+            .and_then(|kwargs| kwargs.member("tool_call_id"))
             .and_then(Value::as_str)
             .map(str::to_owned);
         return (inputs.clone(), id);
     }
-    if let Some(Value::Object(kwargs)) = map.get("kwargs") {
+    if let Some(Value::Object(kwargs)) = map.member("kwargs") {
         let known = map
             .keys()
             .all(|key| matches!(key.as_str(), "kwargs" | "args" | "sanitize_inputs_outputs" | "self"));
         // What an executor of tools takes: {tool_name, args, kwargs} (Dapr Agents).
         let names_tool = || {
-            let is_list = map.get("args").is_some_and(Value::is_array);
-            map.len() == 3 && is_list && map.get("tool_name").is_some_and(Value::is_string)
+            let is_list = map.member("args").is_some_and(Value::is_array);
+            map.len() == 3 && is_list && map.member("tool_name").is_some_and(Value::is_string)
         };
         if known || names_tool() {
-            let id = kwargs.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+            let id = kwargs.member("tool_call_id").and_then(Value::as_str).map(str::to_owned);
             if !kwargs.is_empty() {
                 return (Value::Object(kwargs.clone()), id);
             }
-            return match map.get("args").and_then(Value::as_array).map(Vec::as_slice) {
+            return match map.member("args").and_then(Value::as_array).map(Vec::as_slice) {
                 Some([only @ Value::Object(_)]) => (only.clone(), id),
                 Some([]) | None => (Value::Object(Map::new()), id),
                 Some(list) => (Value::Array(list.to_vec()), id),

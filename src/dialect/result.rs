@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::constructor;
 use super::messages::{self, parse_deep};
 use super::python;
+use crate::hash::Members as _;
 use crate::operation::message::joined;
 
 /// A result and the facts of its wrapping.
@@ -46,13 +47,13 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         Value::Object(map) => object(map, facts),
         // What Python prints of LangChain's tool message.
         Value::String(text) if text.contains("tool_call_id=") => match python::read(text)? {
-            Value::Object(map) if map.contains_key("content") => object(&map, facts),
+            Value::Object(map) if map.has("content") => object(&map, facts),
             _ => None,
         },
         Value::String(text) if is_printed_result(text) => {
             let Value::Object(map) = python::read(text)? else { return None };
-            facts.is_error |= map.get("isError").or_else(|| map.get("is_error")).and_then(Value::as_bool) == Some(true);
-            map.get("content").filter(|content| content.is_array()).cloned()
+            facts.is_error |= map.member("isError").or_else(|| map.member("is_error")).and_then(Value::as_bool) == Some(true);
+            map.member("content").filter(|content| content.is_array()).cloned()
         }
         Value::Array(items) => {
             if let Some(value) = messages::json_block(items) {
@@ -81,7 +82,7 @@ fn is_printed_result(text: &str) -> bool {
 /// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
 fn text_block(item: &Value) -> Option<&str> {
     let map = item.as_object()?;
-    let typed = map.get("type").is_none_or(|kind| kind == "text");
+    let typed = map.member("type").is_none_or(|kind| kind == "text");
     let small = map.keys().all(|key| {
         matches!(
             key.as_str(),
@@ -89,7 +90,7 @@ fn text_block(item: &Value) -> Option<&str> {
         )
     });
     if typed && small {
-        map.get("text").and_then(Value::as_str)
+        map.member("text").and_then(Value::as_str)
     } else {
         None
     }
@@ -98,40 +99,40 @@ fn text_block(item: &Value) -> Option<&str> {
 fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     // LangChain: {lc, kwargs}, {type: tool, data}, or the tool message itself.
     let inner = map
-        .get("kwargs")
-        .filter(|_| map.contains_key("lc"))
-        .or_else(|| map.get("data").filter(|_| map.get("type").is_some_and(|kind| kind == "tool")));
+        .member("kwargs")
+        .filter(|_| map.has("lc"))
+        .or_else(|| map.member("data").filter(|_| map.member("type").is_some_and(|kind| kind == "tool")));
     let inner = inner.and_then(Value::as_object).unwrap_or(map);
-    if inner.contains_key("tool_call_id") && inner.contains_key("content") {
+    if inner.has("tool_call_id") && inner.has("content") {
         facts.call_id = inner
-            .get("tool_call_id")
+            .member("tool_call_id")
             .and_then(Value::as_str)
             .map(str::to_owned)
             .or_else(|| facts.call_id.take());
-        facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
-        return inner.get("content").cloned();
+        facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
+        return inner.member("content").cloned();
     }
     // Its dump where the client left out the call's id (OpenLLMetry).
-    if map.contains_key("lc") && inner.get("type").is_some_and(|kind| kind == "tool") && inner.contains_key("content") {
-        facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
-        return inner.get("content").cloned();
+    if map.has("lc") && inner.member("type").is_some_and(|kind| kind == "tool") && inner.has("content") {
+        facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
+        return inner.member("content").cloned();
     }
     // LlamaIndex's ToolOutput.
-    if let (Some(blocks @ Value::Array(_)), Some(Value::String(_))) = (map.get("blocks"), map.get("tool_name")) {
-        facts.is_error |= map.get("is_error").and_then(Value::as_bool) == Some(true);
+    if let (Some(blocks @ Value::Array(_)), Some(Value::String(_))) = (map.member("blocks"), map.member("tool_name")) {
+        facts.is_error |= map.member("is_error").and_then(Value::as_bool) == Some(true);
         return Some(blocks.clone());
     }
     // LangGraph's Command: the model gets the last message of its update.
-    if inner.contains_key("graph")
-        && let Some(Value::Array(list)) = inner.get("update").and_then(|update| update.get("messages"))
+    if inner.has("graph")
+        && let Some(Value::Array(list)) = inner.member("update").and_then(|update| update.member("messages"))
         && let Some(Value::Object(last)) = list.last()
     {
         let mut of_last = Unwrapped::default();
         let content = object(last, &mut of_last)?;
         let is_tool = last
-            .get("kwargs")
+            .member("kwargs")
             .unwrap_or(&Value::Null)
-            .get("type")
+            .member("type")
             .is_some_and(|kind| kind == "tool");
         if of_last.call_id.is_none() && !is_tool {
             return None;
@@ -142,9 +143,9 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     }
     // What LangChain's callbacks pass of a tool's end (OpenLLMetry, LangSmith), the callback's own arguments beside it.
     let of_callback = map
-        .get("kwargs")
+        .member("kwargs")
         .is_none_or(|beside| ["color", "tags"].iter().any(|name| beside.get(*name).is_some()));
-    if let Some(output) = map.get("output")
+    if let Some(output) = map.member("output")
         && of_callback
         && map.keys().all(|key| matches!(key.as_str(), "output" | "kwargs"))
     {
@@ -158,51 +159,51 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         }
     }
     // MCP CallToolResult.
-    if let Some(content @ Value::Array(_)) = map.get("content")
-        && (map.contains_key("isError") || map.contains_key("is_error"))
+    if let Some(content @ Value::Array(_)) = map.member("content")
+        && (map.has("isError") || map.has("is_error"))
     {
         facts.is_error |= ["isError", "is_error"]
             .iter()
-            .any(|key| map.get(*key).and_then(Value::as_bool) == Some(true));
+            .any(|key| map.member(*key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
     // The same without its flag (LangSmith on the Claude Agent SDK).
-    if let Some(content @ Value::Array(blocks)) = map.get("content")
+    if let Some(content @ Value::Array(blocks)) = map.member("content")
         && map.len() == 1
         && !blocks.is_empty()
         && blocks
             .iter()
-            .all(|block| block.get("type").is_some() && text_block(block).is_some())
+            .all(|block| block.member("type").is_some() && text_block(block).is_some())
     {
         return Some(content.clone());
     }
     // Gemini: {functionResponse: {id, name, response}}.
-    if let Some(Value::Object(response)) = map.get("functionResponse").or_else(|| map.get("function_response")) {
+    if let Some(Value::Object(response)) = map.member("functionResponse").or_else(|| map.member("function_response")) {
         facts.call_id = response
-            .get("id")
+            .member("id")
             .and_then(Value::as_str)
             .map(str::to_owned)
             .or_else(|| facts.call_id.take());
-        return response.get("response").cloned();
+        return response.member("response").cloned();
     }
     // The same alone (OpenInference on ADK).
     let of_response = |key: &String| matches!(key.as_str(), "id" | "name" | "response" | "will_continue" | "scheduling" | "parts");
-    if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) = (map.get("id"), map.get("name"), map.get("response"))
+    if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) = (map.member("id"), map.member("name"), map.member("response"))
         && map.keys().all(of_response)
     {
         facts.call_id = Some(id.clone());
         return Some(response.clone());
     }
     // OTel GenAI: a message with one tool_call_response.
-    if let Some(Value::Array(parts)) = map.get("parts")
+    if let Some(Value::Array(parts)) = map.member("parts")
         && let [Value::Object(part)] = parts.as_slice()
     {
         // Or with the words of the result as one text (Azure).
         let words = || {
-            part.get("content")
-                .filter(|words| words.is_string() && map.get("role").is_some_and(|role| role == "tool"))
+            part.member("content")
+                .filter(|words| words.is_string() && map.member("role").is_some_and(|role| role == "tool"))
         };
-        return part.get("response").or_else(|| part.get("result")).or_else(words).cloned();
+        return part.member("response").or_else(|| part.member("result")).or_else(words).cloned();
     }
     None
 }

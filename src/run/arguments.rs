@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value};
 
+use crate::hash::Members as _;
+
 /// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.
 pub(super) fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {
             x.len() == y.len()
                 && x.iter()
-                    .all(|(key, value)| y.get(key).is_some_and(|other| same_value(value, other)))
+                    .all(|(key, value)| y.member(key).is_some_and(|other| same_value(value, other)))
         }
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(value, other)| same_value(value, other)),
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
@@ -51,7 +53,7 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
                         !small.is_empty()
                             && small
                                 .iter()
-                                .all(|(key, value)| large.get(key).is_some_and(|other| same_value(value, other)))
+                                .all(|(key, value)| large.member(key).is_some_and(|other| same_value(value, other)))
                     };
                     if part(y, x) || part(x, y) { Fit::Part } else { Fit::Other }
                 }
@@ -78,7 +80,7 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
     let none = Map::new();
     let (positional, by_name) = match tool {
         Value::Array(items) => (items, &none),
-        Value::Object(map) => match (map.get("args"), map.get("kwargs"), map.len()) {
+        Value::Object(map) => match (map.member("args"), map.member("kwargs"), map.len()) {
             (Some(Value::Array(items)), Some(Value::Object(by_name)), 2) => (items, by_name),
             (Some(Value::Array(items)), None | Some(Value::Null), 1 | 2) => (items, &none),
             _ => return false,
@@ -87,7 +89,7 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
     };
     let in_order = named
         .iter()
-        .filter(|(name, _)| !by_name.contains_key(*name))
+        .filter(|(name, _)| !by_name.has(name))
         .map(|(_, value)| value);
     // Names may have been sorted.
     let is_among = |item: &Value| named.values().take(MOST).any(|value| same_value(item, value));
@@ -98,7 +100,7 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
         && fits
         && by_name
             .iter()
-            .all(|(name, value)| named.get(name).is_some_and(|other| same_value(value, other)))
+            .all(|(name, value)| named.member(name).is_some_and(|other| same_value(value, other)))
 }
 
 /// So many arguments are looked for in another order than theirs.

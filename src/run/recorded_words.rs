@@ -28,8 +28,8 @@ pub(super) fn give_to_calls(nodes: &mut Nodes) {
             }
             // A response whose answer is blank: all tokens went into thoughts that nobody may read.
             let is_silent = output_messages.as_ref().is_none_or(|list| list.iter().all(Message::is_blank));
-            let is_body = raw_response.as_ref().is_none_or(|raw| output.get() == Some(raw));
-            if is_silent && is_body && is_blank_response(output) {
+            // Looking at the output opens it, which few calls need.
+            if is_silent && raw_response.as_ref().is_none_or(|raw| output.get() == Some(raw)) && is_blank_response(output) {
                 *raw_response = std::mem::take(output).get().cloned();
             }
             // Messages without words and calls: of a stream that failed, or of an answer that was filtered.

@@ -9,6 +9,7 @@ use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
 use crate::hash::HashMap;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -48,17 +49,17 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     };
     open_members(&mut map);
     // Azure's clients write what others write as the event's body in one attribute.
-    if let Some(Value::Object(content)) = map.get("gen_ai.event.content") {
+    if let Some(Value::Object(content)) = map.member("gen_ai.event.content") {
         map = content.clone();
     }
     message_as_content(&mut map);
     // The results of several calls in one event (Azure).
-    if let Some(Value::Array(results)) = map.get("tool_call_outputs") {
+    if let Some(Value::Array(results)) = map.member("tool_call_outputs") {
         return results.iter().filter_map(Value::as_object).flat_map(message_of_result).collect();
     }
-    let finish = map.get("finish_reason").cloned();
-    let choice = map.get("index").and_then(Value::as_u64).unwrap_or(0);
-    if let Some(Value::Object(inner)) = map.get("message").cloned() {
+    let finish = map.member("finish_reason").cloned();
+    let choice = map.member("index").and_then(Value::as_u64).unwrap_or(0);
+    if let Some(Value::Object(inner)) = map.member("message").cloned() {
         map = inner;
         if let Some(finish) = finish {
             let _ = map.entry("finish_reason".to_owned()).or_insert(finish);
@@ -68,7 +69,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     // Only the names of the calls (ax).
     for names in ["tool_names", "function_names"] {
         if let Some(Value::String(names)) = map.get(names)
-            && !map.contains_key("tool_calls")
+            && !map.has("tool_calls")
         {
             let calls: Vec<Value> = names.split(',').map(|name| serde_json::json!({"name": name.trim()})).collect();
             let _ = map.insert("tool_calls".to_owned(), Value::Array(calls));
@@ -90,7 +91,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 
 /// One result of several: `{type, id, output}`.
 fn message_of_result(result: &Map<String, Value>) -> Vec<Message> {
-    let member = |keys: &[&str]| keys.iter().find_map(|key| result.get(*key)).cloned().unwrap_or_default();
+    let member = |keys: &[&str]| keys.iter().find_map(|key| result.member(*key)).cloned().unwrap_or_default();
     messages::of_object(&Map::from_iter([
         ("role".to_owned(), Value::from("tool")),
         ("tool_call_id".to_owned(), member(&["tool_call_id", "call_id", "id"])),
@@ -108,7 +109,7 @@ fn open_members(map: &mut Map<String, Value>) {
 
 /// A plain text or blocks as the message of a choice (strands).
 fn message_as_content(map: &mut Map<String, Value>) {
-    if let Some(text @ (Value::String(_) | Value::Array(_))) = map.get("message").cloned() {
+    if let Some(text @ (Value::String(_) | Value::Array(_))) = map.member("message").cloned() {
         let _ = map.remove("message");
         let _ = map.insert("content".to_owned(), text);
     }
@@ -125,11 +126,11 @@ pub(super) fn message_members_of_event(mut map: Map<String, Value>) -> Map<Strin
 /// (Logfire, on the Responses API) the assistant's last message.
 pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
     // Logfire's place holder for an item that it has no words for.
-    items.retain(|item| item.get("event.name").and_then(Value::as_str) != Some("gen_ai.unknown"));
-    let name = |item: &Value| item.get("event.name").and_then(Value::as_str).map(str::to_owned);
+    items.retain(|item| item.member("event.name").and_then(Value::as_str) != Some("gen_ai.unknown"));
+    let name = |item: &Value| item.member("event.name").and_then(Value::as_str).map(str::to_owned);
     let is_choice = |item: &Value| match name(item) {
         Some(name) => name == "gen_ai.choice",
-        None => item.get("message").is_some() && (item.get("index").is_some() || item.get("finish_reason").is_some()),
+        None => item.member("message").is_some() && (item.member("index").is_some() || item.member("finish_reason").is_some()),
     };
     let role_in_name = |item: &Value| Some(name(item)?.strip_prefix("gen_ai.")?.strip_suffix(".message")?.to_owned());
     let with_role = |mut item: Value| {
@@ -142,7 +143,7 @@ pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
         return items.into_iter().filter(|item| is_choice(item) == out).map(with_role).collect();
     }
     let mut items: Vec<Value> = items.into_iter().map(with_role).collect();
-    let is_said = |item: &Value| item.get("role").and_then(Value::as_str) == Some("assistant");
+    let is_said = |item: &Value| item.member("role").and_then(Value::as_str) == Some("assistant");
     let last = items.iter().rposition(|item| !is_said(item)).map_or(0, |at| at + 1);
     let said = items.split_off(last);
     if out { said } else { items }
@@ -151,7 +152,7 @@ pub(super) fn listed_events(mut items: Vec<Value>, out: bool) -> Vec<Value> {
 /// Of old events in one list the system prompts.
 pub(super) fn listed_prompts(items: Vec<Value>) -> Option<Value> {
     let is_prompt = |item: &Value| {
-        let name = item.get("event.name").and_then(Value::as_str);
+        let name = item.member("event.name").and_then(Value::as_str);
         matches!(name, Some("gen_ai.system.message" | "gen_ai.developer.message"))
     };
     let prompts: Vec<Value> = items.into_iter().filter(is_prompt).collect();
@@ -222,7 +223,7 @@ fn whole_messages(text: &str) -> Option<Vec<Message>> {
     let items = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
     let members: Option<Vec<_>> = items.iter().map(Value::as_object).collect();
     let of_assistant =
-        |item: &&serde_json::Map<String, Value>| item.get("role").is_some_and(|role| role == "assistant") && item.contains_key("content");
+        |item: &&serde_json::Map<String, Value>| item.member("role").is_some_and(|role| role == "assistant") && item.has("content");
     let members = members.filter(|list| list.iter().all(of_assistant))?;
     let messages: Vec<Message> = members.into_iter().flat_map(messages::of_object).collect();
     (!messages.is_empty()).then_some(messages)

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::empty::is_empty;
 use crate::dialect::rule::Rule;
+use crate::hash::Members as _;
 
 /// The member at the first of the rule's paths that has one.
 pub(super) fn at_paths<'a>(rule: &Rule, value: &'a Value) -> Option<&'a Value> {
@@ -22,7 +23,7 @@ pub(in crate::dialect) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Val
         let segment = path.get(..dot.unwrap_or(path.len()))?;
         rest = dot.and_then(|dot| path.get(dot + 1..));
         current = match current {
-            Value::Object(map) => map.get(segment)?,
+            Value::Object(map) => map.member(segment)?,
             Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
             _ => return None,
         };

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::hash::HashMap;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role};
 
 /// Adds an assistant's piece to the turn before it, if that turn is open.
@@ -25,7 +26,7 @@ pub(super) fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
 pub(super) fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut out = Vec::new();
     for (place, choice) in choices.iter().enumerate() {
-        let index = choice.get("index").and_then(Value::as_u64);
+        let index = choice.member("index").and_then(Value::as_u64);
         for message in read(choice).unwrap_or_default() {
             out.push(Message {
                 choice: index.unwrap_or_else(|| u64::try_from(place).unwrap_or(u64::MAX)),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::member::has_any;
+use crate::hash::Members as _;
 
 /// Members with the content of a block with a `type`.
 const CONTENT: [&str; 12] = [
@@ -46,10 +47,10 @@ const ALONE: [&str; 20] = [
 /// Whether a value has the shape of a content block.
 pub(super) fn is_block(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
-    if map.contains_key("block_type") {
+    if map.has("block_type") {
         return true;
     }
-    if map.get("type").is_some_and(Value::is_string) {
+    if map.member("type").is_some_and(Value::is_string) {
         return has_any(map, &CONTENT);
     }
     map.len() == 1 && has_any(map, &ALONE)

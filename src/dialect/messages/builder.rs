@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{block, calls, parts, python_repr};
 use crate::dialect::mend;
 use crate::hash::HashMap;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Takes pieces in order; tool results split the message.
@@ -52,7 +53,7 @@ impl Builder {
                 .iter()
                 .filter(|item| !matches!(item.as_str(), Some("ToolCall" | "ToolCallResponse")))
                 .for_each(|item| self.item(item)),
-            Value::Object(map) => match map.get("parts").and_then(Value::as_array) {
+            Value::Object(map) => match map.member("parts").and_then(Value::as_array) {
                 Some(items) => items.iter().for_each(|item| self.item(item)),
                 None => self.item(content),
             },
@@ -189,7 +190,7 @@ impl Builder {
     pub(super) fn tool_content(&mut self, content: &Value) {
         let items: &[Value] = match content {
             Value::Array(items) => items,
-            Value::Object(map) => map.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            Value::Object(map) => map.member("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
             _ => &[],
         };
         let mut rest = Vec::new();
@@ -210,7 +211,7 @@ impl Builder {
         }
         match content {
             Value::Array(_) => self.message.parts.extend(rest),
-            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone().into()),
+            Value::Object(map) if !map.has("parts") => self.message.result = Some(content.clone().into()),
             Value::Object(_) => self.message.parts.extend(rest),
             Value::Null => {}
             other => self.message.result = Some(other.clone().into()),

@@ -6,6 +6,7 @@ use super::arguments::{self, parse_deep};
 use super::member::{first, has_any, text};
 use super::parts;
 use crate::dialect::mend;
+use crate::hash::Members as _;
 use crate::operation::{Message, ToolCall, ToolCallId};
 
 /// What clients call the tool of a call.
@@ -18,13 +19,13 @@ const BARE_ARGUMENTS: &[&str] = &["tool_arguments", "tool_args", "tool.args", "t
 /// `{tool.name, tool.args}` (any-agent), `{toolCallId, toolName, input}` (the output of Vercel's calls in exports of Langfuse).
 pub(super) fn is_bare(map: &Map<String, Value>) -> bool {
     let is_named = has_any(map, &["tool_name", "tool.name", "tool_function"]) && has_any(map, BARE_ARGUMENTS);
-    let is_vercels = map.contains_key("toolCallId") && map.contains_key("toolName") && has_any(map, &["input", "args"]);
+    let is_vercels = map.has("toolCallId") && map.has("toolName") && has_any(map, &["input", "args"]);
     (is_named || is_vercels) && !has_any(map, &["role", "type", "content", "result", "output", "tool_output", "tool_result"])
 }
 
 /// Whether an object is the result of a call by its members: `{call_id, output}` (Monocle).
 pub(super) fn is_bare_result(map: &Map<String, Value>) -> bool {
-    map.len() == 2 && map.get("call_id").is_some_and(Value::is_string) && map.get("output").is_some_and(Value::is_string)
+    map.len() == 2 && map.member("call_id").is_some_and(Value::is_string) && map.member("output").is_some_and(Value::is_string)
 }
 
 /// Reads a list of calls: native, or JSON text of one.
@@ -66,17 +67,17 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
         return Some(call);
     }
     // The call as the content of its part: {type: tool_call, content: {type: function_call, id, name, arguments}} (Azure).
-    if let Some(Value::Object(inner)) = map.get("content")
+    if let Some(Value::Object(inner)) = map.member("content")
         && !has_any(map, NAMES)
-        && (inner.get("function").is_some_and(Value::is_object) || has_any(inner, NAMES))
+        && (inner.member("function").is_some_and(Value::is_object) || has_any(inner, NAMES))
     {
         let mut call = of_object(inner)?;
         call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
         return Some(call);
     }
-    if let Some(Value::Object(function)) = map.get("function") {
+    if let Some(Value::Object(function)) = map.member("function") {
         let name = text(function, &["name"]).or_else(|| is_nameless(function, map).then(String::new))?;
-        let answered = map.get("answer").and_then(answer);
+        let answered = map.member("answer").and_then(answer);
         return Some(ToolCall {
             answered,
             ..arguments::call(id(map), name, arguments_of(function))
@@ -95,7 +96,7 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
 
 /// Whether a call has an id, and a name that its client left empty: the tool that ran may know it.
 fn is_nameless(named: &Map<String, Value>, call: &Map<String, Value>) -> bool {
-    named.get("name").and_then(Value::as_str) == Some("") && id(call).is_some()
+    named.member("name").and_then(Value::as_str) == Some("") && id(call).is_some()
 }
 
 /// The calls that a client wrote, as JSON, in place of a tool's result.
@@ -105,8 +106,8 @@ pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
     }
     let items: Vec<Value> = serde_json::from_str(text).ok()?;
     let is_call = |item: &Value| {
-        let function = || item.get("function")?.get("arguments")?.as_str();
-        item.get("type").and_then(Value::as_str) == Some("function") && item.get("id").is_some_and(Value::is_string) && function().is_some()
+        let function = || item.member("function")?.member("arguments")?.as_str();
+        item.member("type").and_then(Value::as_str) == Some("function") && item.member("id").is_some_and(Value::is_string) && function().is_some()
     };
     (!items.is_empty() && items.iter().all(is_call)).then(|| items.iter().filter_map(read).collect())
 }

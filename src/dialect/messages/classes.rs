@@ -5,19 +5,20 @@ use serde_json::{Map, Value};
 use super::arguments;
 use super::builder::Builder;
 use super::member::text;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// The messages of such an object: one of Pydantic AI has the parts of several.
 pub(super) fn read(map: &Map<String, Value>) -> Option<Vec<Message>> {
-    if let (Some("request" | "response"), Some(Value::Array(parts))) = (map.get("kind").and_then(Value::as_str), map.get("parts")) {
+    if let (Some("request" | "response"), Some(Value::Array(parts))) = (map.member("kind").and_then(Value::as_str), map.member("parts")) {
         let parts: Option<Vec<(&str, &Map<String, Value>)>> = parts.iter().map(part).collect();
         let said = of_parts(&parts.filter(|parts| !parts.is_empty())?);
         // Instructions are no part: the request has them beside.
         let prompt = instructions(map).map(|text| Message::text(Role::System, text));
         return Some(prompt.into_iter().chain(said).collect());
     }
-    if map.get("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
-        let results = map.get("content")?.as_array()?.iter();
+    if map.member("type").and_then(Value::as_str) == Some("FunctionExecutionResultMessage") {
+        let results = map.member("content")?.as_array()?.iter();
         // Where one is no object, the message is not of that class.
         return results.map(|given| Some(result(given.as_object()?, "call_id"))).collect();
     }
@@ -39,14 +40,14 @@ pub(super) fn tell_instructions_once(map: &Map<String, Value>, messages: &mut Ve
 
 /// The instructions of a request of Pydantic AI.
 fn instructions(map: &Map<String, Value>) -> Option<&str> {
-    let is_request = map.get("kind").is_some_and(|kind| kind == "request");
-    let text = map.get("instructions").filter(|_| is_request)?.as_str()?;
+    let is_request = map.member("kind").is_some_and(|kind| kind == "request");
+    let text = map.member("instructions").filter(|_| is_request)?.as_str()?;
     (!text.trim().is_empty()).then_some(text)
 }
 
 fn part(part: &Value) -> Option<(&str, &Map<String, Value>)> {
     let map = part.as_object()?;
-    Some((map.get("part_kind")?.as_str()?, map))
+    Some((map.member("part_kind")?.as_str()?, map))
 }
 
 /// Consecutive parts of one side are one message.
@@ -68,7 +69,7 @@ fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
         let role = match *kind {
             "system-prompt" => Role::System,
             "tool-return" | "builtin-tool-return" => Role::Tool,
-            "retry-prompt" if map.get("tool_name").is_some_and(Value::is_string) => Role::Tool,
+            "retry-prompt" if map.member("tool_name").is_some_and(Value::is_string) => Role::Tool,
             "user-prompt" | "retry-prompt" => Role::User,
             _ => Role::Assistant,
         };
@@ -76,7 +77,7 @@ fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
             out.push(result(map, "tool_call_id"));
             continue;
         }
-        let content = map.get("content").unwrap_or(&Value::Null);
+        let content = map.member("content").unwrap_or(&Value::Null);
         if role != Role::Assistant {
             let mut builder = Builder::new(role);
             builder.content(content);
@@ -87,12 +88,12 @@ fn of_parts(parts: &[(&str, &Map<String, Value>)]) -> Vec<Message> {
         match *kind {
             "tool-call" | "builtin-tool-call" => {
                 let name = text(map, &["tool_name"]).unwrap_or_default();
-                builder.call(arguments::call(text(map, &["tool_call_id"]), name, map.get("args")));
+                builder.call(arguments::call(text(map, &["tool_call_id"]), name, map.member("args")));
             }
             "thinking" => builder.message.parts.push(Part::Reasoning {
                 text: text(map, &["content"]),
                 opaque: map
-                    .get("signature")
+                    .member("signature")
                     .filter(|signature| !signature.is_null())
                     .map(|signature| ("signature".to_owned(), signature.clone()))
                     .into_iter()
@@ -110,8 +111,8 @@ fn result(map: &Map<String, Value>, id: &str) -> Message {
     builder.message.tool_call_id = text(map, &[id]);
     builder.message.name = text(map, &["tool_name", "name"]);
     builder.message.is_error =
-        map.get("is_error") == Some(&Value::Bool(true)) || map.get("part_kind").and_then(Value::as_str) == Some("retry-prompt");
-    if let Some(content) = map.get("content") {
+        map.member("is_error") == Some(&Value::Bool(true)) || map.member("part_kind").and_then(Value::as_str) == Some("retry-prompt");
+    if let Some(content) = map.member("content") {
         builder.content(content);
     }
     builder.message

@@ -10,6 +10,7 @@ use super::system::system;
 use super::{block, calls, classes, envelope, parts, responses, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
+use crate::hash::Members as _;
 use crate::operation::{Message, Role};
 use crate::withheld::is_printed_object;
 
@@ -133,10 +134,10 @@ fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
     let mut parts = Vec::new();
     for item in items {
         let map = item.as_object()?;
-        if map.get("role").and_then(Value::as_str) != Some("model") || map.contains_key("finish_reason") {
+        if map.member("role").and_then(Value::as_str) != Some("model") || map.has("finish_reason") {
             return None;
         }
-        parts.extend(map.get("parts")?.as_array()?.iter().cloned());
+        parts.extend(map.member("parts")?.as_array()?.iter().cloned());
     }
     Some(Map::from_iter([
         ("role".to_owned(), Value::from("model")),
@@ -176,7 +177,7 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                     let goes_on =
                         (is_written_call(map) || calls::is_bare(map)) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;
-                    let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
+                    let merge = open_turn || map.has("status") && direction == Direction::Input;
                     for message in messages {
                         if message.role == Role::Assistant && merge && open_turn {
                             append_turn(&mut out, message, true);
@@ -230,10 +231,10 @@ fn pair_of_role(items: &[Value]) -> Option<Message> {
 /// A message that is its role's only member, or a call alone, in its own JSON text (Monocle). An event's body, in JSON beside what
 /// else the event has (Semantic Kernel through Langfuse).
 fn open_alone(item: &Value) -> Option<Value> {
-    if let Some(body) = item.get("gen_ai.event.content").and_then(Value::as_str) {
+    if let Some(body) = item.member("gen_ai.event.content").and_then(Value::as_str) {
         let mut body: Map<String, Value> = serde_json::from_str(body).ok()?;
-        if !body.contains_key("role") && !body.contains_key("message") {
-            let _ = body.insert("role".to_owned(), item.get("role")?.clone());
+        if !body.has("role") && !body.has("message") {
+            let _ = body.insert("role".to_owned(), item.member("role")?.clone());
         }
         return Some(Value::Object(body));
     }
@@ -246,15 +247,15 @@ fn open_alone(item: &Value) -> Option<Value> {
 }
 
 fn is_response_message(map: &Map<String, Value>) -> bool {
-    map.get("type").and_then(Value::as_str) == Some("message")
+    map.member("type").and_then(Value::as_str) == Some("message")
 }
 
 /// Items of the Responses API that are no messages: thoughts, calls and their outputs.
 fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
-    if map.contains_key("role") {
+    if map.has("role") {
         return None;
     }
-    let kind = map.get("type").and_then(Value::as_str)?;
+    let kind = map.member("type").and_then(Value::as_str)?;
     let assistant = |message: Message| {
         vec![Message {
             role: Role::Assistant,
@@ -290,40 +291,40 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if let Some(inner) = envelope::inside(map, direction) {
         return any(inner, context);
     }
-    if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
+    if let Some(messages) = map.member("messages").filter(|value| value.is_array() || value.is_string()) {
         return with_system(map, any(messages, context));
     }
-    if let Some(contents) = map.get("contents")
-        && !map.contains_key("role")
+    if let Some(contents) = map.member("contents")
+        && !map.has("role")
     {
         return with_system(map, any(contents, context));
     }
     if direction == Direction::Input
-        && !map.contains_key("role")
-        && !map.contains_key("type")
-        && let Some(input) = map.get("input").filter(|value| value.is_array() || value.is_string())
+        && !map.has("role")
+        && !map.has("type")
+        && let Some(input) = map.member("input").filter(|value| value.is_array() || value.is_string())
     {
         return with_system(map, any(input, context));
     }
     if responses::is_empty(map) {
         return Some(Vec::new());
     }
-    if let Some(Value::Array(choices)) = map.get("choices") {
+    if let Some(Value::Array(choices)) = map.member("choices") {
         let messages = numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
         // All tokens may have gone into thoughts that nobody may read.
         return messages.or_else(|| responses::is_whole(map).then(Vec::new));
     }
-    if let Some(Value::Array(candidates)) = map.get("candidates") {
+    if let Some(Value::Array(candidates)) = map.member("candidates") {
         return numbered(candidates, |candidate| {
             let candidate = candidate.as_object()?;
-            let mut messages = any(candidate.get("content")?, context.output())?;
+            let mut messages = any(candidate.member("content")?, context.output())?;
             if let (Some(last), Some(reason)) = (messages.last_mut(), text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
             Some(messages)
         });
     }
-    if let Some(generations) = map.get("generations") {
+    if let Some(generations) = map.member("generations") {
         // A list of choices for each prompt; a model call has one prompt.
         return match generations {
             Value::Array(prompts) if prompts.iter().all(Value::is_array) => {
@@ -339,8 +340,8 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         };
     }
     if direction == Direction::Output
-        && let Some(output @ Value::Array(_)) = map.get("output")
-        && !map.contains_key("role")
+        && let Some(output @ Value::Array(_)) = map.member("output")
+        && !map.has("role")
     {
         let messages = any(output, context.output()).map(|messages| answers(messages, false));
         return messages.or_else(|| responses::is_whole(map).then(Vec::new));
@@ -352,7 +353,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     }
     // Bedrock's Converse.
     if direction == Direction::Output
-        && let Some(message @ Value::Object(_)) = map.get("output").and_then(|output| output.get("message"))
+        && let Some(message @ Value::Object(_)) = map.member("output").and_then(|output| output.member("message"))
     {
         return any(message, context);
     }
@@ -361,18 +362,18 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     }
     // A typed value: {type: chat_messages, value: [..]} (LangWatch).
     if map.len() == 2
-        && map.contains_key("type")
-        && let Some(value) = map.get("value")
+        && map.has("type")
+        && let Some(value) = map.member("value")
     {
         return any(value, context);
     }
-    if map.get("type").and_then(Value::as_str) == Some("message")
-        && let Some(content) = map.get("content")
+    if map.member("type").and_then(Value::as_str) == Some("message")
+        && let Some(content) = map.member("content")
     {
         return any(content, context);
     }
     if direction == Direction::Input
-        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(*key))
     {
         let said = (!text.trim().is_empty()).then(|| of_text(text, direction));
         return with_system(map, said);
@@ -383,17 +384,17 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         return Some(messages);
     }
     for key in ["kwargs", "message", "response", "content"] {
-        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
+        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.member(key)
             && let Some(messages) = any(inner, context)
         {
             return Some(messages);
         }
     }
-    if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
+    if let Some(Value::String(text)) = map.member("text").or_else(|| map.member("completion")).or_else(|| map.member("output_text")) {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     if block::is_block(&Value::Object(map.clone()))
-        || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
+        || (map.has("functionCall") || map.member("function_call").is_some_and(Value::is_object))
     {
         return from_object(
             &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
@@ -405,13 +406,13 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
 
 /// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.
 fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
-    let args = map.get("args")?.as_array()?;
+    let args = map.member("args")?.as_array()?;
     if !map.keys().all(|key| matches!(key.as_str(), "args" | "kwargs" | "self")) {
         return None;
     }
     let is_whole = |arg: &&Value| arg.is_array() || arg.is_object();
     let among = args.iter().filter(is_whole).find_map(|arg| any(arg, context));
-    let named = || any(map.get("kwargs").filter(|kwargs| kwargs.is_object())?, context);
+    let named = || any(map.member("kwargs").filter(|kwargs| kwargs.is_object())?, context);
     let mut texts = args.iter().filter(|arg| arg.is_string());
     let only = || match (texts.next(), texts.next()) {
         (Some(text), None) => any(text, context),
@@ -422,10 +423,10 @@ fn of_arguments(map: &Map<String, Value>, context: Context) -> Option<Vec<Messag
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut messages = messages?;
-    let config = map.get("config").and_then(Value::as_object);
+    let config = map.member("config").and_then(Value::as_object);
     let prompt = ["system", "instructions", "system_instruction", "systemInstruction"]
         .into_iter()
-        .find_map(|key| map.get(key).or_else(|| config.and_then(|config| config.get(key))))
+        .find_map(|key| map.member(key).or_else(|| config.and_then(|config| config.member(key))))
         .and_then(system);
     if let Some(prompt) = prompt
         && !messages

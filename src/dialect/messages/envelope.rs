@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::direction::Direction;
+use crate::hash::Members as _;
 
 /// What stands beside the input or output of a LangChain run in OpenLLMetry's `{"inputs": .., "tags": .., "kwargs": ..}`.
 const OF_CALLBACK: [&str; 5] = ["inputs", "outputs", "tags", "metadata", "kwargs"];
@@ -29,7 +30,7 @@ pub(crate) fn inside(map: &Map<String, Value>, direction: Direction) -> Option<&
     {
         return Some(inner);
     }
-    map.get("new_message")
+    map.member("new_message")
         .filter(|message| direction == Direction::Input && message.is_object() && is_made_of(&OF_RUNNER))
 }
 

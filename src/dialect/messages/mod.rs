@@ -25,6 +25,7 @@ mod system;
 
 use serde_json::{Map, Value};
 
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 use crate::withheld::is_withheld;
@@ -101,20 +102,20 @@ pub(crate) fn says_printed_none(message: &Message) -> bool {
 #[must_use]
 pub(super) fn has_server_tool_calls(body: &Value) -> bool {
     let is_call = |item: &Value| {
-        let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = item.member("type").and_then(Value::as_str).unwrap_or_default();
         server_tools::is_call_item(kind) || matches!(kind, "server_tool_use" | "mcp_tool_use")
     };
     let lists = ["output", "content"]
         .iter()
-        .filter_map(|key| body.get(key).and_then(Value::as_array));
+        .filter_map(|key| body.member(key).and_then(Value::as_array));
     lists.flatten().any(is_call)
 }
 
 /// The call in the input of what runs any tool: `{"tool_call": {"id", "function": {"name", "arguments"}}, ..}` (Dapr Agents).
 pub(super) fn call_to_run(input: &Value) -> Option<ToolCall> {
-    let call = input.get("tool_call").filter(|call| call.get("id").is_some_and(Value::is_string))?;
-    let function = call.get("function")?;
-    let is_whole = function.get("name").is_some_and(Value::is_string) && function.get("arguments").is_some();
+    let call = input.member("tool_call").filter(|call| call.member("id").is_some_and(Value::is_string))?;
+    let function = call.member("function")?;
+    let is_whole = function.member("name").is_some_and(Value::is_string) && function.member("arguments").is_some();
     calls::read(call).filter(|_| is_whole)
 }
 

@@ -6,12 +6,13 @@ use super::builder::Builder;
 use super::direction::Direction;
 use super::member::{first, text};
 use super::{arguments, calls, classes, parts};
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// One recorded message object into messages: tool results inside a message become separate messages.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(Value::Object(inner)) = map.get("message")
-        && !map.contains_key("content")
+    if let Some(Value::Object(inner)) = map.member("message")
+        && !map.has("content")
     {
         let mut out = from_object(inner, direction)?;
         if let (Some(last), Some(reason)) = (out.last_mut(), text(map, &["finish_reason", "finishReason"])) {
@@ -22,18 +23,18 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
     if let Some(messages) = classes::read(map) {
         return Some(messages);
     }
-    if map.contains_key("lc")
-        && let Some(Value::Object(kwargs)) = map.get("kwargs")
+    if map.has("lc")
+        && let Some(Value::Object(kwargs)) = map.member("kwargs")
     {
         let mut inner = kwargs.clone();
-        if !inner.contains_key("type")
-            && let Some(Value::String(class)) = map.get("id").and_then(Value::as_array).and_then(|path| path.last())
+        if !inner.has("type")
+            && let Some(Value::String(class)) = map.member("id").and_then(Value::as_array).and_then(|path| path.last())
         {
             let _ = inner.insert("type".to_owned(), class.as_str().into());
         }
         return from_object(&inner, direction);
     }
-    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
+    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.member("type"), map.member("data"))
         && role_of_type(kind).is_some()
     {
         let mut inner = data.clone();
@@ -58,8 +59,8 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
         return message("assistant", "tool_calls", Value::Array(vec![Value::Object(map.clone())]));
     }
     if calls::is_bare_result(map) {
-        let content = ("content".to_owned(), map.get("output").cloned().unwrap_or_default());
-        let id = ("tool_call_id".to_owned(), map.get("call_id").cloned().unwrap_or_default());
+        let content = ("content".to_owned(), map.member("output").cloned().unwrap_or_default());
+        let id = ("tool_call_id".to_owned(), map.member("call_id").cloned().unwrap_or_default());
         return Some(Map::from_iter([("role".to_owned(), Value::from("tool")), id, content]));
     }
     let mut members = map.iter();
@@ -86,29 +87,29 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
 }
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
-    if let Some(Value::String(word)) = map.get("role").or_else(|| map.get("_role")) {
+    if let Some(Value::String(word)) = map.member("role").or_else(|| map.member("_role")) {
         return Some(Role::from_recorded(word));
     }
-    if let Some(Value::String(kind)) = map.get("type")
+    if let Some(Value::String(kind)) = map.member("type")
         && let Some(role) = role_of_type(kind)
     {
         return Some(role);
     }
     // An item of the Responses API whose client left its role out.
-    if map.get("type").and_then(Value::as_str) == Some("message") && map.get("content").is_some_and(Value::is_array) {
+    if map.member("type").and_then(Value::as_str) == Some("message") && map.member("content").is_some_and(Value::is_array) {
         return Some(direction.role());
     }
-    if map.contains_key("tool_call_id") && map.contains_key("content") {
+    if map.has("tool_call_id") && map.has("content") {
         return Some(Role::Tool);
     }
-    if map.contains_key("tool_calls") || map.contains_key("toolCalls") {
+    if map.has("tool_calls") || map.has("toolCalls") {
         return Some(Role::Assistant);
     }
-    if map.get("parts").is_some_and(Value::is_array) {
+    if map.member("parts").is_some_and(Value::is_array) {
         return Some(direction.role());
     }
-    let typed = map.contains_key("type");
-    (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
+    let typed = map.has("type");
+    (!typed && map.member("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
 }
 
 fn role_of_type(word: &str) -> Option<Role> {
@@ -127,10 +128,10 @@ fn role_of_type(word: &str) -> Option<Role> {
 
 /// A tool's definition in a message's clothes: a client lists them behind the messages.
 fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
-    let function = || map.get("content")?.as_object()?.get("function")?.as_object();
+    let function = || map.member("content")?.as_object()?.member("function")?.as_object();
     *role == Role::Tool
-        && !map.contains_key("tool_call_id")
-        && function().is_some_and(|function| function.contains_key("name") && function.contains_key("parameters"))
+        && !map.has("tool_call_id")
+        && function().is_some_and(|function| function.has("name") && function.has("parameters"))
 }
 
 /// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).
@@ -139,14 +140,14 @@ pub(super) fn is_written_call(map: &Map<String, Value>) -> bool {
 }
 
 fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
-    let words = map.get("content")?.as_str().filter(|words| words.starts_with('{'))?;
-    if map.get("role")?.as_str()? != "assistant" || map.contains_key("tool_calls") {
+    let words = map.member("content")?.as_str().filter(|words| words.starts_with('{'))?;
+    if map.member("role")?.as_str()? != "assistant" || map.has("tool_calls") {
         return None;
     }
     let Ok(Value::Object(call)) = serde_json::from_str(words) else {
         return None;
     };
-    let (name, arguments) = (text(&call, &["name"])?, call.get("arguments")?);
+    let (name, arguments) = (text(&call, &["name"])?, call.member("arguments")?);
     (call.len() == 2 && arguments.is_string()).then(|| arguments::call(text(map, &["tool_call_id"]), name, Some(arguments)))
 }
 
@@ -158,8 +159,8 @@ pub(super) fn may_be_written_turns(words: &str) -> bool {
 /// Messages with calls that a client wrote as an assistant's words: `[{"role": "assistant", "content": "", "tool_calls": [..]}]` (Eino,
 /// where an answer has no words).
 fn written_turns(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
-    let words = map.get("content")?.as_str().filter(|words| may_be_written_turns(words))?;
-    if *role != Role::Assistant || map.contains_key("tool_calls") {
+    let words = map.member("content")?.as_str().filter(|words| may_be_written_turns(words))?;
+    if *role != Role::Assistant || map.has("tool_calls") {
         return None;
     }
     let opened: Value = serde_json::from_str(words).ok()?;
@@ -167,9 +168,9 @@ fn written_turns(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> 
         Value::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let is_turn = |item: &Value| item.get("role").and_then(Value::as_str) == Some("assistant");
+    let is_turn = |item: &Value| item.member("role").and_then(Value::as_str) == Some("assistant");
     let asks = |item: &Value| {
-        item.get("tool_calls")
+        item.member("tool_calls")
             .and_then(Value::as_array)
             .is_some_and(|calls| !calls.is_empty())
     };
@@ -202,16 +203,16 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
         // LlamaIndex keeps it among what it has no place for.
         builder.message.tool_call_id = map
-            .get("additional_kwargs")
+            .member("additional_kwargs")
             .and_then(Value::as_object)
             .and_then(|more| text(more, &["tool_call_id"]))
             .or_else(|| text(map, &["id"]));
     }
     builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]).or_else(|| {
-        let about = map.get("response_meta")?.as_object()?;
+        let about = map.member("response_meta")?.as_object()?;
         text(about, &["finish_reason"])
     });
-    if map.get("status").and_then(Value::as_str) == Some("error") {
+    if map.member("status").and_then(Value::as_str) == Some("error") {
         builder.message.is_error = true;
     }
     let has_words = |value: &Value| value.as_str().is_some_and(|words| !words.trim().is_empty());
@@ -233,9 +234,9 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     // OpenInference: pictures as `contents`, and what else a tool gave as `content`.
     if builder.message.role == Role::Tool
         && map
-            .get("contents")
+            .member("contents")
             .is_some_and(|contents| is_something(contents) && !is_only_text(contents))
-        && let Some(content) = map.get("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+        && let Some(content) = map.member("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
     {
         builder.text(content);
     }
@@ -246,32 +247,32 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         calls::each(list, |call| builder.call(call));
     }
     if builder.message.tool_calls.is_empty()
-        && let Some(list) = map.get("additional_kwargs").and_then(|more| more.get("tool_calls"))
+        && let Some(list) = map.member("additional_kwargs").and_then(|more| more.member("tool_calls"))
     {
         calls::each(list, |call| builder.call(call));
     }
     if builder.message.tool_calls.is_empty() {
-        if let Some(call) = map.get("function_call").and_then(calls::read) {
+        if let Some(call) = map.member("function_call").and_then(calls::read) {
             builder.call(call);
-        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.get("function_call_arguments_json")) {
+        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.member("function_call_arguments_json")) {
             builder.call(arguments::call(None, name, arguments));
         }
     }
     // AutoGen and Cohere keep the words next to the calls in a separate member.
     if !builder.message.has_words()
-        && let Some(words) = map.get("thought").or_else(|| map.get("tool_plan")).and_then(Value::as_str)
+        && let Some(words) = map.member("thought").or_else(|| map.member("tool_plan")).and_then(Value::as_str)
         && !words.trim().is_empty()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
     if !builder.message.has_words()
-        && let Some(Value::Object(audio)) = map.get("audio")
+        && let Some(Value::Object(audio)) = map.member("audio")
         && let Some(words) = parts::transcript(audio)
     {
         builder.message.parts.push(Part::Text(words));
     }
     if builder.message.is_blank()
-        && let Some(refusal) = map.get("refusal").and_then(Value::as_str)
+        && let Some(refusal) = map.member("refusal").and_then(Value::as_str)
     {
         builder.message.parts.push(Part::Text(refusal.to_owned()));
     }
@@ -282,7 +283,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
 
 /// A tool's answer in a user message, as Anthropic and Bedrock expect it: `content` is the answer, `contents` the rest.
 fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
-    let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.contains_key("tool_calls"))?;
+    let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.has("tool_calls"))?;
     let mut rest = map.clone();
     let _ = rest.remove("tool_call_id");
     let answered = rest.remove("content").filter(|content| !is_nothing(content));
@@ -300,21 +301,21 @@ fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>>
 
 /// A person's decision is in a message of role tool (Vercel AI SDK): it is no tool's answer.
 fn is_decision(map: &Map<String, Value>) -> bool {
-    let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
-    let items = map.get("content").and_then(Value::as_array);
+    let decides = |item: &Value| item.member("type").and_then(Value::as_str) == Some("tool-approval-response");
+    let items = map.member("content").and_then(Value::as_array);
     items.is_some_and(|items| !items.is_empty() && items.iter().all(decides))
 }
 
 /// A thought that LangChain keeps among what it has no place for.
 fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
-    let thought = map.get("additional_kwargs")?.get("reasoning_content")?.as_str()?;
+    let thought = map.member("additional_kwargs")?.member("reasoning_content")?.as_str()?;
     (!thought.is_empty()).then_some(thought)
 }
 
 /// Whether the blocks of a content are words alone.
 fn is_only_text(contents: &Value) -> bool {
     let is_text = |item: &Value| {
-        item.get("type")
+        item.member("type")
             .or_else(|| item.pointer("/message_content/type"))
             .and_then(Value::as_str)
             == Some("text")

@@ -10,6 +10,7 @@ use super::media::media;
 use super::member::{first, text};
 use super::{calls, server_tools};
 use crate::dialect::{mend, python};
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// What one block is.
@@ -54,8 +55,8 @@ pub(super) fn written_output(text: &str) -> Option<Value> {
         .starts_with("{\"type\":\"")
         .then(|| serde_json::from_str(text).ok())
         .flatten()?;
-    let kind = value.get("type").and_then(Value::as_str);
-    let is_output = matches!(kind, Some("text" | "json" | "error-text" | "error-json" | "content")) && value.get("value").is_some();
+    let kind = value.member("type").and_then(Value::as_str);
+    let is_output = matches!(kind, Some("text" | "json" | "error-text" | "error-json" | "content")) && value.member("value").is_some();
     (is_output && value.as_object().is_some_and(|members| members.len() == 2)).then_some(value)
 }
 
@@ -72,7 +73,7 @@ pub(super) fn read(value: &Value) -> Piece {
 
 /// Reads one block that is an object.
 pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
-    match map.get("message_content") {
+    match map.member("message_content") {
         Some(Value::Object(inner)) => read_inner(inner, map),
         _ => read_inner(map, map),
     }
@@ -89,34 +90,34 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         }
         return Piece::Result(Box::new(message));
     }
-    if let Some(inner) = map.get("reasoningContent") {
+    if let Some(inner) = map.member("reasoningContent") {
         let text = inner
             .pointer("/reasoningText/text")
-            .or_else(|| inner.get("text"))
+            .or_else(|| inner.member("text"))
             .and_then(Value::as_str);
         return thought(text.map(str::to_owned), map);
     }
     // Haystack: {reasoning: {reasoning_text}}.
     if map.len() == 1
-        && let Some(Value::Object(inner)) = map.get("reasoning")
+        && let Some(Value::Object(inner)) = map.member("reasoning")
     {
         return thought(thought_text(inner), inner);
     }
     let kind = map
-        .get("type")
-        .or_else(|| map.get("block_type"))
+        .member("type")
+        .or_else(|| map.member("block_type"))
         .and_then(Value::as_str)
         .unwrap_or("");
-    if let Some(cited) = map.get("citationsContent") {
+    if let Some(cited) = map.member("citationsContent") {
         return cited_words(cited);
     }
     match kind {
         // Blocks of Bedrock that Strands gives OpenTelemetry's form: its member as the type, and the content.
         "reasoningContent" => {
-            let content = map.get("content").cloned().unwrap_or_default();
+            let content = map.member("content").cloned().unwrap_or_default();
             read(&Value::Object(Map::from_iter([(kind.to_owned(), content)])))
         }
-        "citationsContent" => map.get("content").map_or(Piece::Nothing, cited_words),
+        "citationsContent" => map.member("content").map_or(Piece::Nothing, cited_words),
         // Where a cache may end: nobody's words.
         "cachePoint" => Piece::Nothing,
         "server_tool_call" => server_tools::part(map).map_or(Piece::Nothing, Piece::Call),
@@ -125,7 +126,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "thought" => thought(thought_text(map), map),
         // What .NET records of content that has no part of its own: the class, and its members.
         "Microsoft.Extensions.AI.TextReasoningContent" => {
-            let inner = map.get("content").and_then(Value::as_object).unwrap_or(map);
+            let inner = map.member("content").and_then(Value::as_object).unwrap_or(map);
             thought(thought_text(inner), inner)
         }
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
@@ -140,7 +141,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "toolResult"
         | "server_tool_call_response"
         | "tool_response" => Piece::Result(Box::new(result(map))),
-        "function" if map.get("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
+        "function" if map.member("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
         // A replacement for earlier turns: nobody's words.
         "compaction" => thought(None, &Map::from_iter([("data".to_owned(), Value::Object(map.clone()))])),
@@ -157,8 +158,8 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
 
 /// The words of Bedrock's `{content: [{text}, ..], citations}`, which are one text in pieces.
 fn cited_words(cited: &Value) -> Piece {
-    let pieces = cited.get("content").and_then(Value::as_array).into_iter().flatten();
-    let words: String = pieces.filter_map(|piece| piece.get("text").and_then(Value::as_str)).collect();
+    let pieces = cited.member("content").and_then(Value::as_array).into_iter().flatten();
+    let words: String = pieces.filter_map(|piece| piece.member("text").and_then(Value::as_str)).collect();
     if words.is_empty() {
         Piece::Part(Part::Other(cited.clone()))
     } else {
@@ -169,7 +170,7 @@ fn cited_words(cited: &Value) -> Piece {
 /// The transcript in words: next to the sound's bytes, or one level down.
 pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
     let holders = ["audio", "input_audio", "output_audio"];
-    let inner = holders.iter().find_map(|key| map.get(*key).and_then(Value::as_object));
+    let inner = holders.iter().find_map(|key| map.member(*key).and_then(Value::as_object));
     text(map, &["transcript", "audio.transcript"]).or_else(|| text(inner?, &["transcript", "audio.transcript"]))
 }
 
@@ -177,10 +178,10 @@ fn untyped(map: &Map<String, Value>) -> Piece {
     if map.values().all(|value| value.as_str() == Some("")) {
         return Piece::Nothing;
     }
-    if map.get("thought").and_then(Value::as_bool) == Some(true) {
+    if map.member("thought").and_then(Value::as_bool) == Some(true) {
         return thought(text(map, &["text"]), map);
     }
-    if map.contains_key("text") {
+    if map.has("text") {
         return spoken(map);
     }
     if let Some(call) = server_tools::code(map) {
@@ -191,7 +192,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
             return Piece::Result(Box::new(server_tools::code_result(inner)));
         }
     }
-    if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {
+    if map.has("name") && (map.has("args") || map.has("arguments")) {
         return calls::of_object(map).map_or(Piece::Nothing, Piece::Call);
     }
     for (key, modality) in [
@@ -202,13 +203,13 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         ("image", "image"),
         ("media", "image"),
     ] {
-        if let Some(Value::Object(inner)) = map.get(key) {
+        if let Some(Value::Object(inner)) = map.member(key) {
             let mut found = media(modality, inner);
             found.raw = Value::Object(map.clone());
             return Piece::Part(found.into());
         }
     }
-    if let Some(Value::String(content)) = map.get("content") {
+    if let Some(Value::String(content)) = map.member("content") {
         return Piece::Part(Part::Text(content.clone()));
     }
     if map.is_empty() {
@@ -227,7 +228,7 @@ fn spoken(map: &Map<String, Value>) -> Piece {
         // An answer that the framework parsed is its text's value (Genkit).
         Some(Value::Object(inner)) => {
             let words = text(inner, &["value", "text"])
-                .or_else(|| (!inner.contains_key("value")).then(|| Value::Object(inner.clone()).to_string()));
+                .or_else(|| (!inner.has("value")).then(|| Value::Object(inner.clone()).to_string()));
             words.map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
         }
         Some(other) => Piece::Part(Part::Text(other.to_string())),
@@ -246,8 +247,8 @@ pub(super) fn written(text: &str) -> Option<Piece> {
     if calls::is_bare(&map) {
         return calls::of_object(&map).map(Piece::Call);
     }
-    let has = |keys: &[&str]| keys.iter().all(|key| map.get(*key).is_some());
-    let known = match map.get("type").and_then(Value::as_str)? {
+    let has = |keys: &[&str]| keys.iter().all(|key| map.member(*key).is_some());
+    let known = match map.member("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
         "output_text" => has(&["text", "annotations"]),
@@ -266,7 +267,7 @@ fn thought_text(map: &Map<String, Value>) -> Option<String> {
         return Some(words);
     }
     for key in ["content", "summary"] {
-        match map.get(key) {
+        match map.member(key) {
             Some(Value::String(words)) if !words.is_empty() => return Some(words.clone()),
             Some(Value::Array(items)) => {
                 let words: Vec<String> = items
@@ -301,7 +302,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
         "itemId",
         "protectedData",
     ] {
-        if let Some(value) = map.get(key)
+        if let Some(value) = map.member(key)
             && !value.is_null()
         {
             let _ = opaque.insert(key.to_owned(), value.clone());
@@ -309,7 +310,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
     }
     // Vercel AI SDK: by provider, beside the words.
     let beside = ["providerOptions", "providerMetadata", "provider_metadata"];
-    let providers = beside.iter().filter_map(|key| map.get(*key).and_then(Value::as_object));
+    let providers = beside.iter().filter_map(|key| map.member(*key).and_then(Value::as_object));
     for (key, value) in providers.flat_map(Map::values).filter_map(Value::as_object).flatten() {
         let is_opaque = matches!(
             key.as_str(),
@@ -329,10 +330,10 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
 /// A tool's answer: `{id, response}`, `{tool_use_id, content}`, `{toolCallId, output: {type, value}}`, and so on.
 fn result(map: &Map<String, Value>) -> Message {
     // The answer as the content of its part: {type: tool_call_output, content: {type: function_call_output, id, output}} (Azure).
-    if let Some(Value::Object(inner)) = map.get("content")
-        && inner.contains_key("output")
+    if let Some(Value::Object(inner)) = map.member("content")
+        && inner.has("output")
         && inner
-            .get("type")
+            .member("type")
             .and_then(Value::as_str)
             .is_some_and(|kind| kind.ends_with("_output"))
     {
@@ -359,21 +360,21 @@ fn result(map: &Map<String, Value>) -> Message {
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
     // Haystack: the call itself is in the result.
-    if let Some(Value::Object(origin)) = map.get("origin") {
+    if let Some(Value::Object(origin)) = map.member("origin") {
         message.tool_call_id = message.tool_call_id.or_else(|| text(origin, &["id"]));
         message.name = message.name.or_else(|| text(origin, &["tool_name"]));
     }
-    message.is_error = map.get("is_error").and_then(Value::as_bool) == Some(true)
-        || map.get("error").and_then(Value::as_bool) == Some(true)
-        || map.get("isError").and_then(Value::as_bool) == Some(true)
-        || map.get("status").and_then(Value::as_str) == Some("error");
+    message.is_error = map.member("is_error").and_then(Value::as_bool) == Some(true)
+        || map.member("error").and_then(Value::as_bool) == Some(true)
+        || map.member("isError").and_then(Value::as_bool) == Some(true)
+        || map.member("status").and_then(Value::as_str) == Some("error");
     let answers = ["response", "result", "output", "content", "value", "server_tool_call_response"];
     let Some(value) = first(map, &answers, |value| !value.is_null()) else {
         return message;
     };
     set_result(&mut message, value);
     message.is_error |= value
-        .get("type")
+        .member("type")
         .and_then(Value::as_str)
         .is_some_and(|kind| kind.ends_with("_error"));
     message
@@ -396,15 +397,15 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
         }
         Value::Array(items) if json_block(items).is_some() => message.result = json_block(items).cloned().map(Into::into),
         // Vercel's {type: text|json|error-text, value: v}
-        Value::Object(inner) if inner.len() == 2 && inner.contains_key("type") && inner.contains_key("value") => {
+        Value::Object(inner) if inner.len() == 2 && inner.has("type") && inner.has("value") => {
             if inner
-                .get("type")
+                .member("type")
                 .and_then(Value::as_str)
                 .is_some_and(|kind| kind.starts_with("error"))
             {
                 message.is_error = true;
             }
-            if let Some(value) = inner.get("value") {
+            if let Some(value) = inner.member("value") {
                 set_result(message, value);
             }
         }
@@ -415,5 +416,5 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
 /// The value of the only block of a result, if it has Bedrock's form `{json: v}`.
 pub(in crate::dialect) fn json_block(items: &[Value]) -> Option<&Value> {
     let [Value::Object(only)] = items else { return None };
-    only.get("json").filter(|_| only.len() == 1)
+    only.member("json").filter(|_| only.len() == 1)
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::answers::numbered;
 use super::media::media;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role};
 
 /// The answers in such a response: of Amazon's, Meta's, Mistral's and AI21's models behind Bedrock, of watsonx, Hugging Face, Ollama's
@@ -24,24 +25,24 @@ pub(super) fn texts(map: &Map<String, Value>) -> Option<Vec<Message>> {
     });
     let alone = || {
         let is_answer = |key: &&str| match *key {
-            "generation" => map.contains_key("generation_token_count") || map.contains_key("stop_reason"),
-            "response" => map.contains_key("done"),
+            "generation" => map.has("generation_token_count") || map.has("stop_reason"),
+            "response" => map.has("done"),
             _ => true,
         };
         let mut keys = ["generation", "response", "generated_text"].into_iter().filter(is_answer);
-        keys.find_map(|key| map.get(key)?.as_str()).map(answer)
+        keys.find_map(|key| map.member(key)?.as_str()).map(answer)
     };
     listed.or_else(alone)
 }
 
 /// The pictures in a response of OpenAI's API for pictures: `{created, data: [{url}, {b64_json}]}`.
 pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
-    let items = map.get("data").filter(|_| map.contains_key("created"))?.as_array()?;
+    let items = map.member("data").filter(|_| map.has("created"))?.as_array()?;
     let picture = |item: &Value| {
         let members = item.as_object()?;
         let has_one = ["url", "b64_json"]
             .iter()
-            .any(|key| members.get(*key).is_some_and(Value::is_string));
+            .any(|key| members.member(*key).is_some_and(Value::is_string));
         has_one.then(|| Part::from(media("image", members)))
     };
     let parts: Option<Vec<Part>> = items.iter().map(picture).collect();
@@ -55,7 +56,7 @@ pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
 
 /// Whether a provider's response has no choice: what failed, or was blocked, or the last piece of a stream, which has the usage.
 pub(super) fn is_empty(map: &Map<String, Value>) -> bool {
-    let is_empty = |key: &str| map.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let is_empty = |key: &str| map.member(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
     let has_any = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     is_empty("choices") && has_any(&["model", "usage", "object"])
         || is_empty("candidates")

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::member::text;
 use super::{arguments, calls, parts};
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Whether an item of the Responses API with this type is a call: of a tool that the provider runs, or of one that the
@@ -36,7 +37,7 @@ pub(super) fn item(kind: &str, map: &Map<String, Value>) -> Option<ToolCall> {
 /// OTel GenAI's part: the payload is the item without its id and name.
 pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
     let name = text(map, &["name"]);
-    match map.get("server_tool_call") {
+    match map.member("server_tool_call") {
         Some(Value::Object(payload)) => {
             let name = name.or_else(|| text(payload, &["name", "type"]))?;
             Some(call(text(map, &["id"]), name, payload))
@@ -67,7 +68,7 @@ const OUTCOME: &[&str] = &["error", "output", "outputs", "results", "result"];
 fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall {
     let given = ["arguments", "action", "input"]
         .iter()
-        .find_map(|key| map.get(*key).filter(|value| !value.is_null()));
+        .find_map(|key| map.member(*key).filter(|value| !value.is_null()));
     let mut action = given.cloned();
     let sources = match &mut action {
         Some(Value::Object(action)) => action.remove("sources"),
@@ -94,9 +95,9 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
         role: Role::Tool,
         ..Message::default()
     };
-    let status = map.get("status").and_then(Value::as_str);
-    answer.is_error = status == Some("failed") || map.get("error").is_some_and(|error| !error.is_null());
-    let recorded = OUTCOME.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()));
+    let status = map.member("status").and_then(Value::as_str);
+    answer.is_error = status == Some("failed") || map.member("error").is_some_and(|error| !error.is_null());
+    let recorded = OUTCOME.iter().find_map(|key| map.member(*key).filter(|value| !value.is_null()));
     match (recorded, sources, status) {
         (Some(Value::Array(items)), ..) => match logs(items) {
             Some(logs) => answer.parts.push(Part::Text(logs)),
@@ -109,7 +110,7 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
         (Some(value), ..) => parts::set_result(&mut answer, value),
         (None, Some(sources), _) => answer.result = Some(sources.into()),
         // A function's item has a status too, and the caller runs the function.
-        (None, None, Some(status @ ("completed" | "failed"))) if !map.contains_key("call_id") => {
+        (None, None, Some(status @ ("completed" | "failed"))) if !map.has("call_id") => {
             answer.result = Some(serde_json::json!({"status": status}).into());
         }
         (None, None, _) => return None,
@@ -119,8 +120,8 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
 
 /// What a code interpreter printed, where its outputs hold nothing else.
 fn logs(items: &[Value]) -> Option<String> {
-    let words = |item: &Value| match item.get("type").and_then(Value::as_str) {
-        Some("logs") => item.get("logs").and_then(Value::as_str).map(str::to_owned),
+    let words = |item: &Value| match item.member("type").and_then(Value::as_str) {
+        Some("logs") => item.member("logs").and_then(Value::as_str).map(str::to_owned),
         _ => None,
     };
     let texts: Option<Vec<String>> = items.iter().map(words).collect();
@@ -129,7 +130,7 @@ fn logs(items: &[Value]) -> Option<String> {
 
 /// Gemini's code that the provider runs.
 pub(super) fn code(map: &Map<String, Value>) -> Option<ToolCall> {
-    let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.get(*key))?;
+    let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.member(*key))?;
     let code = inner.as_object()?;
     let mut code_arguments = code.clone();
     let _ = code_arguments.remove("id");

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::parts;
 use crate::dialect::mend;
+use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role};
 
 /// The system prompt in a value: plain text, a list of parts, a message or an object with `parts`.
@@ -21,7 +22,7 @@ pub fn system(value: &Value) -> Option<Message> {
         },
         Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
         Value::Object(map) => {
-            let inner = map.get("parts").or_else(|| map.get("content")).unwrap_or(value);
+            let inner = map.member("parts").or_else(|| map.member("content")).unwrap_or(value);
             match inner {
                 Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
                 other => push_content(other, &mut message),
@@ -35,8 +36,8 @@ pub fn system(value: &Value) -> Option<Message> {
 
 fn push_content(item: &Value, message: &mut Message) {
     if let Value::Object(map) = item
-        && (map.contains_key("role") || map.contains_key("parts"))
-        && let Some(inner) = map.get("content").or_else(|| map.get("parts"))
+        && (map.has("role") || map.has("parts"))
+        && let Some(inner) = map.member("content").or_else(|| map.member("parts"))
     {
         match inner {
             Value::Array(items) => items.iter().for_each(|part| push_content(part, message)),

@@ -3,20 +3,21 @@
 use serde_json::{Map, Value};
 
 use crate::dialect::{mend, messages};
+use crate::hash::Members as _;
 use crate::operation::{Document, Evaluation, ToolDefinition};
 
 /// The tools that a client lists among the messages: `{"role": "tool", "content": {"type": "function", "function": {..}}}` (Langfuse on
 /// LangChain).
 pub(super) fn definitions_among(messages: &Value) -> Vec<ToolDefinition> {
-    let Some(items) = messages.get("messages").unwrap_or(messages).as_array() else {
+    let Some(items) = messages.member("messages").unwrap_or(messages).as_array() else {
         return Vec::new();
     };
     let of_item = |item: &Value| {
         let content = item
-            .get("content")
-            .filter(|_| item.get("role").and_then(Value::as_str) == Some("tool"))?;
-        let function = content.get("function")?;
-        let is_definition = item.get("tool_call_id").is_none() && function.get("name").is_some() && function.get("parameters").is_some();
+            .member("content")
+            .filter(|_| item.member("role").and_then(Value::as_str) == Some("tool"))?;
+        let function = content.member("function")?;
+        let is_definition = item.member("tool_call_id").is_none() && function.member("name").is_some() && function.member("parameters").is_some();
         is_definition.then(|| content.clone())
     };
     tool_definitions(&items.iter().filter_map(of_item).collect())
@@ -56,14 +57,14 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             Some(inner) => inner.clone(),
             None => item,
         };
-        if let Some(declarations) = item.get("functionDeclarations").or_else(|| item.get("function_declarations")) {
+        if let Some(declarations) = item.member("functionDeclarations").or_else(|| item.member("function_declarations")) {
             out.extend(tool_definitions(declarations));
             continue;
         }
         // Bedrock's Converse API: {toolSpec: ..}
-        let mut wrapped = ["function", "toolSpec"].iter().filter_map(|key| item.get(*key));
+        let mut wrapped = ["function", "toolSpec"].iter().filter_map(|key| item.member(*key));
         let inner = wrapped.find(|inner| inner.is_object()).unwrap_or(&item);
-        let Some(name) = inner.get("name").and_then(Value::as_str) else {
+        let Some(name) = inner.member("name").and_then(Value::as_str) else {
             continue;
         };
         let schema = [
@@ -74,13 +75,13 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             "parametersJsonSchema",
         ]
         .iter()
-        .find_map(|key| inner.get(key));
+        .find_map(|key| inner.member(key));
         let schema = schema
-            .map(|schema| schema.get("json").unwrap_or(schema).clone())
+            .map(|schema| schema.member("json").unwrap_or(schema).clone())
             .map(messages::parse_deep);
         out.push(ToolDefinition {
             name: name.to_owned(),
-            description: inner.get("description").and_then(Value::as_str).map(str::to_owned),
+            description: inner.member("description").and_then(Value::as_str).map(str::to_owned),
             parameters: schema,
         });
     }
@@ -93,7 +94,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
         Value::Object(map) => {
             return ["documents", "output", "results", "records", "nodes"]
                 .iter()
-                .find_map(|key| map.get(*key))
+                .find_map(|key| map.member(*key))
                 .and_then(documents);
         }
         _ => return None,
@@ -102,7 +103,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
 }
 
 fn document(item: &Value) -> Document {
-    let item = item.get("document").or_else(|| item.get("node")).unwrap_or(item);
+    let item = item.member("document").or_else(|| item.member("node")).unwrap_or(item);
     let Value::Object(map) = item else {
         let content = match item {
             Value::String(text) => text.clone(),
@@ -114,8 +115,8 @@ fn document(item: &Value) -> Document {
         };
     };
     let item = map
-        .get("kwargs")
-        .filter(|_| map.contains_key("lc"))
+        .member("kwargs")
+        .filter(|_| map.has("lc"))
         .and_then(Value::as_object)
         .unwrap_or(map);
     let mut document = Document::default();
@@ -140,7 +141,7 @@ fn document(item: &Value) -> Document {
         }
     }
     if document.score.is_none() {
-        document.score = document.metadata.get("score").and_then(Value::as_f64);
+        document.score = document.metadata.member("score").and_then(Value::as_f64);
     }
     document
 }
@@ -155,8 +156,8 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
             Value::String(text) => Some(text.clone()),
             other => other
                 .pointer("/embedding/text")
-                .or_else(|| other.get("content"))
-                .or_else(|| other.get("text"))
+                .or_else(|| other.member("content"))
+                .or_else(|| other.member("text"))
                 .and_then(Value::as_str)
                 .map(str::to_owned),
         })
@@ -165,7 +166,7 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
 
 /// The value under a name: a score (Braintrust), or a score, label or verdict with its reason (Pydantic Evals).
 fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
-    let value = given.get("value").unwrap_or(given);
+    let value = given.member("value").unwrap_or(given);
     let label = match value {
         Value::String(label) => Some(label.clone()),
         Value::Bool(matches) => Some(matches.to_string()),
@@ -176,7 +177,7 @@ fn named_evaluation(name: &str, given: &Value) -> Option<Evaluation> {
         name: Some(name.to_owned()),
         score,
         label,
-        explanation: given.get("reason").and_then(Value::as_str).map(str::to_owned),
+        explanation: given.member("reason").and_then(Value::as_str).map(str::to_owned),
         ..Evaluation::default()
     })
 }
@@ -190,17 +191,17 @@ pub(super) fn evaluations(value: &Value) -> Vec<Evaluation> {
     items
         .iter()
         .filter_map(|item| {
-            item.get("evaluation")
-                .or_else(|| item.get("annotation"))
+            item.member("evaluation")
+                .or_else(|| item.member("annotation"))
                 .or(Some(item))
                 .and_then(Value::as_object)
         })
         .map(|map: &Map<String, Value>| {
-            let words = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+            let words = |key: &str| map.member(key).and_then(Value::as_str).map(str::to_owned);
             Evaluation {
                 name: words("name"),
                 score: map
-                    .get("score")
+                    .member("score")
                     .and_then(|score| score.as_f64().or_else(|| score.as_str()?.parse().ok())),
                 label: words("label"),
                 explanation: words("explanation"),

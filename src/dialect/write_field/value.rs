@@ -11,6 +11,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, crew_calls, normalize, providers, result};
+use crate::hash::Members as _;
 use crate::operation::{Kind, Search, ToolUse};
 use crate::span::{AnyValue, LOGS_SCOPE, SESSION_SCOPE, SpanId, UnixNanos};
 
@@ -84,7 +85,7 @@ impl OperationBuilder<'_> {
             Field::SearchQuery => {
                 let query = ["str_or_query_bundle", "query", "query_str", "input"]
                     .iter()
-                    .find_map(|key| value.get(*key))
+                    .find_map(|key| value.member(*key))
                     .filter(|query| query.is_string());
                 set(&mut self.search().query, query.unwrap_or(value).clone())
             }
@@ -247,12 +248,12 @@ impl OperationBuilder<'_> {
 
     /// The result of a tool on its agent's span.
     fn child_result(&mut self, value: &Value) -> bool {
-        let Some(tool) = value.get("tool.name").and_then(Value::as_str) else {
+        let Some(tool) = value.member("tool.name").and_then(Value::as_str) else {
             return false;
         };
-        let error = value.get("error").and_then(Value::as_str).map(str::to_owned);
-        let result = value.get("tool.result").map(|result| result::unwrap(result.clone()).value);
-        let at = UnixNanos(value.get("time").and_then(Value::as_u64).unwrap_or(0));
+        let error = value.member("error").and_then(Value::as_str).map(str::to_owned);
+        let result = value.member("tool.result").map(|result| result::unwrap(result.clone()).value);
+        let at = UnixNanos(value.member("time").and_then(Value::as_u64).unwrap_or(0));
         self.beside.child_results.push(ChildResult {
             tool: tool.to_owned(),
             result,
