@@ -164,7 +164,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     {
         facts.is_error |= ["isError", "is_error"]
             .iter()
-            .any(|key| map.member(*key).and_then(Value::as_bool) == Some(true));
+            .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
     // The same without its flag (LangSmith on the Claude Agent SDK).
@@ -188,7 +188,8 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     }
     // The same alone (OpenInference on ADK).
     let of_response = |key: &String| matches!(key.as_str(), "id" | "name" | "response" | "will_continue" | "scheduling" | "parts");
-    if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) = (map.member("id"), map.member("name"), map.member("response"))
+    if let (Some(Value::String(id)), Some(Value::String(_)), Some(response)) =
+        (map.member("id"), map.member("name"), map.member("response"))
         && map.keys().all(of_response)
     {
         facts.call_id = Some(id.clone());

@@ -87,10 +87,7 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
         },
         _ => return false,
     };
-    let in_order = named
-        .iter()
-        .filter(|(name, _)| !by_name.has(name))
-        .map(|(_, value)| value);
+    let in_order = named.iter().filter(|(name, _)| !by_name.has(name)).map(|(_, value)| value);
     // Names may have been sorted.
     let is_among = |item: &Value| named.values().take(MOST).any(|value| same_value(item, value));
     let fits = positional.iter().zip(in_order).all(|(one, other)| same_value(one, other))

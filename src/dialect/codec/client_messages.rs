@@ -8,8 +8,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
-use crate::hash::HashMap;
-use crate::hash::Members as _;
+use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -91,7 +90,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 
 /// One result of several: `{type, id, output}`.
 fn message_of_result(result: &Map<String, Value>) -> Vec<Message> {
-    let member = |keys: &[&str]| keys.iter().find_map(|key| result.member(*key)).cloned().unwrap_or_default();
+    let member = |keys: &[&str]| keys.iter().find_map(|key| result.member(key)).cloned().unwrap_or_default();
     messages::of_object(&Map::from_iter([
         ("role".to_owned(), Value::from("tool")),
         ("tool_call_id".to_owned(), member(&["tool_call_id", "call_id", "id"])),

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::hash::HashMap;
-use crate::hash::Members as _;
+use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role};
 
 /// Adds an assistant's piece to the turn before it, if that turn is open.

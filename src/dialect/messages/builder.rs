@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::{block, calls, parts, python_repr};
 use crate::dialect::mend;
-use crate::hash::HashMap;
-use crate::hash::Members as _;
+use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Takes pieces in order; tool results split the message.

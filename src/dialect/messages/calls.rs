@@ -107,7 +107,9 @@ pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
     let items: Vec<Value> = serde_json::from_str(text).ok()?;
     let is_call = |item: &Value| {
         let function = || item.member("function")?.member("arguments")?.as_str();
-        item.member("type").and_then(Value::as_str) == Some("function") && item.member("id").is_some_and(Value::is_string) && function().is_some()
+        item.member("type").and_then(Value::as_str) == Some("function")
+            && item.member("id").is_some_and(Value::is_string)
+            && function().is_some()
     };
     (!items.is_empty() && items.iter().all(is_call)).then(|| items.iter().filter_map(read).collect())
 }

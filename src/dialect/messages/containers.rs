@@ -373,7 +373,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         return any(content, context);
     }
     if direction == Direction::Input
-        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(*key))
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(key))
     {
         let said = (!text.trim().is_empty()).then(|| of_text(text, direction));
         return with_system(map, said);
@@ -390,7 +390,11 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
             return Some(messages);
         }
     }
-    if let Some(Value::String(text)) = map.member("text").or_else(|| map.member("completion")).or_else(|| map.member("output_text")) {
+    if let Some(Value::String(text)) = map
+        .member("text")
+        .or_else(|| map.member("completion"))
+        .or_else(|| map.member("output_text"))
+    {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     if block::is_block(&Value::Object(map.clone()))

@@ -113,7 +113,9 @@ pub(super) fn has_server_tool_calls(body: &Value) -> bool {
 
 /// The call in the input of what runs any tool: `{"tool_call": {"id", "function": {"name", "arguments"}}, ..}` (Dapr Agents).
 pub(super) fn call_to_run(input: &Value) -> Option<ToolCall> {
-    let call = input.member("tool_call").filter(|call| call.member("id").is_some_and(Value::is_string))?;
+    let call = input
+        .member("tool_call")
+        .filter(|call| call.member("id").is_some_and(Value::is_string))?;
     let function = call.member("function")?;
     let is_whole = function.member("name").is_some_and(Value::is_string) && function.member("arguments").is_some();
     calls::read(call).filter(|_| is_whole)

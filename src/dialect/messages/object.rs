@@ -109,7 +109,11 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
         return Some(direction.role());
     }
     let typed = map.has("type");
-    (!typed && map.member("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
+    (!typed
+        && map
+            .member("content")
+            .is_some_and(|content| content.is_string() || content.is_array()))
+    .then(|| direction.role())
 }
 
 fn role_of_type(word: &str) -> Option<Role> {
@@ -129,9 +133,7 @@ fn role_of_type(word: &str) -> Option<Role> {
 /// A tool's definition in a message's clothes: a client lists them behind the messages.
 fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
     let function = || map.member("content")?.as_object()?.member("function")?.as_object();
-    *role == Role::Tool
-        && !map.has("tool_call_id")
-        && function().is_some_and(|function| function.has("name") && function.has("parameters"))
+    *role == Role::Tool && !map.has("tool_call_id") && function().is_some_and(|function| function.has("name") && function.has("parameters"))
 }
 
 /// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).

@@ -170,7 +170,7 @@ fn cited_words(cited: &Value) -> Piece {
 /// The transcript in words: next to the sound's bytes, or one level down.
 pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
     let holders = ["audio", "input_audio", "output_audio"];
-    let inner = holders.iter().find_map(|key| map.member(*key).and_then(Value::as_object));
+    let inner = holders.iter().find_map(|key| map.member(key).and_then(Value::as_object));
     text(map, &["transcript", "audio.transcript"]).or_else(|| text(inner?, &["transcript", "audio.transcript"]))
 }
 
@@ -227,8 +227,7 @@ fn spoken(map: &Map<String, Value>) -> Piece {
         Some(Value::Object(inner)) if inner.is_empty() => Piece::Nothing,
         // An answer that the framework parsed is its text's value (Genkit).
         Some(Value::Object(inner)) => {
-            let words = text(inner, &["value", "text"])
-                .or_else(|| (!inner.has("value")).then(|| Value::Object(inner.clone()).to_string()));
+            let words = text(inner, &["value", "text"]).or_else(|| (!inner.has("value")).then(|| Value::Object(inner.clone()).to_string()));
             words.map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
         }
         Some(other) => Piece::Part(Part::Text(other.to_string())),
@@ -247,7 +246,7 @@ pub(super) fn written(text: &str) -> Option<Piece> {
     if calls::is_bare(&map) {
         return calls::of_object(&map).map(Piece::Call);
     }
-    let has = |keys: &[&str]| keys.iter().all(|key| map.member(*key).is_some());
+    let has = |keys: &[&str]| keys.iter().all(|key| map.member(key).is_some());
     let known = match map.member("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
@@ -310,7 +309,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
     }
     // Vercel AI SDK: by provider, beside the words.
     let beside = ["providerOptions", "providerMetadata", "provider_metadata"];
-    let providers = beside.iter().filter_map(|key| map.member(*key).and_then(Value::as_object));
+    let providers = beside.iter().filter_map(|key| map.member(key).and_then(Value::as_object));
     for (key, value) in providers.flat_map(Map::values).filter_map(Value::as_object).flatten() {
         let is_opaque = matches!(
             key.as_str(),

@@ -42,7 +42,7 @@ pub(super) fn pictures(map: &Map<String, Value>) -> Option<Vec<Message>> {
         let members = item.as_object()?;
         let has_one = ["url", "b64_json"]
             .iter()
-            .any(|key| members.member(*key).is_some_and(Value::is_string));
+            .any(|key| members.member(key).is_some_and(Value::is_string));
         has_one.then(|| Part::from(media("image", members)))
     };
     let parts: Option<Vec<Part>> = items.iter().map(picture).collect();

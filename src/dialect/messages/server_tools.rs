@@ -68,7 +68,7 @@ const OUTCOME: &[&str] = &["error", "output", "outputs", "results", "result"];
 fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall {
     let given = ["arguments", "action", "input"]
         .iter()
-        .find_map(|key| map.member(*key).filter(|value| !value.is_null()));
+        .find_map(|key| map.member(key).filter(|value| !value.is_null()));
     let mut action = given.cloned();
     let sources = match &mut action {
         Some(Value::Object(action)) => action.remove("sources"),
@@ -97,7 +97,7 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
     };
     let status = map.member("status").and_then(Value::as_str);
     answer.is_error = status == Some("failed") || map.member("error").is_some_and(|error| !error.is_null());
-    let recorded = OUTCOME.iter().find_map(|key| map.member(*key).filter(|value| !value.is_null()));
+    let recorded = OUTCOME.iter().find_map(|key| map.member(key).filter(|value| !value.is_null()));
     match (recorded, sources, status) {
         (Some(Value::Array(items)), ..) => match logs(items) {
             Some(logs) => answer.parts.push(Part::Text(logs)),
@@ -130,7 +130,7 @@ fn logs(items: &[Value]) -> Option<String> {
 
 /// Gemini's code that the provider runs.
 pub(super) fn code(map: &Map<String, Value>) -> Option<ToolCall> {
-    let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.member(*key))?;
+    let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.member(key))?;
     let code = inner.as_object()?;
     let mut code_arguments = code.clone();
     let _ = code_arguments.remove("id");

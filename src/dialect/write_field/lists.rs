@@ -17,7 +17,8 @@ pub(super) fn definitions_among(messages: &Value) -> Vec<ToolDefinition> {
             .member("content")
             .filter(|_| item.member("role").and_then(Value::as_str) == Some("tool"))?;
         let function = content.member("function")?;
-        let is_definition = item.member("tool_call_id").is_none() && function.member("name").is_some() && function.member("parameters").is_some();
+        let is_definition =
+            item.member("tool_call_id").is_none() && function.member("name").is_some() && function.member("parameters").is_some();
         is_definition.then(|| content.clone())
     };
     tool_definitions(&items.iter().filter_map(of_item).collect())
@@ -62,7 +63,7 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             continue;
         }
         // Bedrock's Converse API: {toolSpec: ..}
-        let mut wrapped = ["function", "toolSpec"].iter().filter_map(|key| item.member(*key));
+        let mut wrapped = ["function", "toolSpec"].iter().filter_map(|key| item.member(key));
         let inner = wrapped.find(|inner| inner.is_object()).unwrap_or(&item);
         let Some(name) = inner.member("name").and_then(Value::as_str) else {
             continue;
@@ -94,7 +95,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
         Value::Object(map) => {
             return ["documents", "output", "results", "records", "nodes"]
                 .iter()
-                .find_map(|key| map.member(*key))
+                .find_map(|key| map.member(key))
                 .and_then(documents);
         }
         _ => return None,

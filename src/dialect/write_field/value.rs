@@ -85,7 +85,7 @@ impl OperationBuilder<'_> {
             Field::SearchQuery => {
                 let query = ["str_or_query_bundle", "query", "query_str", "input"]
                     .iter()
-                    .find_map(|key| value.member(*key))
+                    .find_map(|key| value.member(key))
                     .filter(|query| query.is_string());
                 set(&mut self.search().query, query.unwrap_or(value).clone())
             }
