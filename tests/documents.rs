@@ -18,6 +18,7 @@ mod limits;
 mod log_sessions;
 mod options;
 mod runs;
+mod schemas;
 mod session_files;
 mod session_records;
 mod session_variations;

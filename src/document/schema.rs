@@ -1,7 +1,8 @@
 //! The types of documents as JSON Schema (draft 2020-12), from the tables that [`check`](crate::formats::check) compares them with.
 //!
-//! A schema has what those tables have: which fields an object needs and may have, and of which type they are. Rules about
-//! several fields are not in it. It is wider in two places: JSON Schema does not distinguish 12 from 12.0, and validators need
+//! A schema has what those tables have: which fields an object needs and may have, and of which type they are. An object whose
+//! keys are data has no `properties`, or says so with `additionalProperties`. One with `properties` alone may have further fields,
+//! which its readers leave unread, and no document of ours has. Rules about several fields are not in it. It is wider in two places: JSON Schema does not distinguish 12 from 12.0, and validators need
 //! not compare `format`.
 
 use serde_json::{Map, Value, json};
@@ -33,13 +34,14 @@ struct Definitions {
 #[derive(Clone, Copy)]
 enum Table {
     Record(&'static Record),
+    Open(&'static Record),
     Variants(&'static Variants),
 }
 
 impl Table {
     fn is(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Record(one), Self::Record(other)) => std::ptr::eq(one, other),
+            (Self::Record(one), Self::Record(other)) | (Self::Open(one), Self::Open(other)) => std::ptr::eq(one, other),
             (Self::Variants(one), Self::Variants(other)) => std::ptr::eq(one, other),
             _ => false,
         }
@@ -47,7 +49,7 @@ impl Table {
 
     fn what(self) -> &'static str {
         match self {
-            Self::Record(record) => record.what,
+            Self::Record(record) | Self::Open(record) => record.what,
             Self::Variants(variants) => variants.common.what,
         }
     }
@@ -70,6 +72,7 @@ impl Definitions {
             Shape::List(items) => json!({"type": "array", "items": self.schema(*items)}),
             Shape::MapOf(values) => json!({"type": "object", "additionalProperties": self.schema(*values)}),
             Shape::Of(record) => self.reference(Table::Record(record)),
+            Shape::Open(record) => self.reference(Table::Open(record)),
             Shape::OneOf(variants) => self.reference(Table::Variants(variants)),
             Shape::Maybe(shape) => any_of(vec![self.schema(*shape), json!({"type": "null"})]),
             Shape::Either(shapes) => any_of(shapes.iter().map(|shape| self.schema(*shape)).collect()),
@@ -85,7 +88,12 @@ impl Definitions {
             let name = self.name(table.what());
             self.all.push((table, name.clone(), Value::Null));
             let schema = match table {
-                Table::Record(record) => self.record(&[], record, None),
+                Table::Record(record) => self.record(&[], record, None).into(),
+                Table::Open(record) => {
+                    let mut schema = self.record(&[], record, None);
+                    schema.extend(object([("additionalProperties", true.into())]));
+                    schema.into()
+                }
                 Table::Variants(variants) => self.variants(variants),
             };
             if let Some((.., made)) = self.all.get_mut(place) {
@@ -117,7 +125,7 @@ impl Definitions {
     }
 
     /// An object with these fields and those of the record. `tag`: the field that determines its kind, and its required value.
-    fn record(&mut self, common: &[Field], record: &Record, tag: Option<(&str, Option<Value>)>) -> Value {
+    fn record(&mut self, common: &[Field], record: &Record, tag: Option<(&str, Option<Value>)>) -> Map<String, Value> {
         let fields = || common.iter().chain(record.fields);
         let mut properties: Map<String, Value> = fields().map(|field| (field.name.to_owned(), self.schema(field.shape))).collect();
         if let Some((name, Some(schema))) = &tag {
@@ -137,7 +145,7 @@ impl Definitions {
         if record.others.is_some() {
             schema.extend(object([("additionalProperties", false.into())]));
         }
-        schema.into()
+        schema
     }
 
     /// The kinds, each of them without the tags of those before it.
@@ -151,10 +159,10 @@ impl Definitions {
             let mut schema = self.record(variants.common.fields, record, needed);
             let before = variants.of.iter().take(at).filter(|(before, _)| !before.excludes(*tag));
             let before: Vec<Value> = before.filter_map(|(before, _)| self.condition(*before)).collect();
-            if let (false, Value::Object(schema)) = (before.is_empty(), &mut schema) {
+            if !before.is_empty() {
                 schema.extend(object([("not", any_of(before))]));
             }
-            schema
+            Value::Object(schema)
         });
         any_of(kinds.collect())
     }
@@ -277,5 +285,16 @@ mod tests {
                 assert_eq!(found.get(key), Some(value), "{found}");
             }
         }
+    }
+
+    #[test]
+    fn an_object_with_keys_of_data_says_so() {
+        static METADATA: Record = Record {
+            what: "metadata",
+            fields: &[may("server", Text)],
+            others: None,
+        };
+        let schema = json!({"type": "object", "properties": {"server": {"type": "string"}}, "additionalProperties": true});
+        assert_eq!(of("", Shape::Open(&METADATA)).pointer("/$defs/metadata"), Some(&schema));
     }
 }

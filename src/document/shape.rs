@@ -30,6 +30,8 @@ pub(crate) enum Shape {
     Word(&'static [&'static str]),
     List(&'static Shape),
     Of(&'static Record),
+    /// An object with these fields and any others: its keys are data.
+    Open(&'static Record),
     /// The same or null.
     Maybe(&'static Shape),
     /// The first of these whose JSON type fits.
@@ -109,7 +111,7 @@ impl Shape {
             Self::Int => value.as_f64().is_some_and(|number| number.fract() == 0.0),
             Self::StrictInt => value.is_i64() || value.is_u64() || is_large_integer(value),
             Self::Count => Self::Int.fits(value) && value.as_f64().is_some_and(|number| number >= 0.0),
-            Self::Object | Self::MapOf(_) | Self::Of(_) | Self::OneOf(_) => value.is_object(),
+            Self::Object | Self::MapOf(_) | Self::Of(_) | Self::Open(_) | Self::OneOf(_) => value.is_object(),
             Self::List(_) => value.is_array(),
             Self::Maybe(shape) => value.is_null() || shape.fits(value),
             Self::Either(shapes) => shapes.iter().any(|shape| shape.fits(value)),
@@ -132,7 +134,7 @@ impl Shape {
             Self::Word([word]) => format!("{word:?}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::List(_) => "a list".to_owned(),
-            Self::Of(record) | Self::OneOf(Variants { common: record, .. }) => format!("{} (an object)", record.what),
+            Self::Of(record) | Self::Open(record) | Self::OneOf(Variants { common: record, .. }) => format!("{} (an object)", record.what),
             Self::Maybe(shape) => format!("{} or null", shape.words()),
             Self::Either(shapes) => shapes.iter().map(|shape| shape.words()).collect::<Vec<_>>().join(" or "),
             Self::Deferred(now, _) => now.words(),
@@ -163,7 +165,7 @@ impl Shape {
                     shape.check(value, place.key(key), found);
                 }
             }
-            Self::Of(record) => {
+            Self::Of(record) | Self::Open(record) => {
                 if let Some(object) = value.as_object() {
                     record.check(object, place, found);
                 }

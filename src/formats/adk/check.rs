@@ -100,6 +100,7 @@ static USAGE: Record = Record {
     fields: &[
         may("prompt_token_count", Maybe(&Count)),
         may("candidates_token_count", Maybe(&Count)),
+        may("thoughts_token_count", Maybe(&Count)),
         may("cached_content_token_count", Maybe(&Count)),
         may("total_token_count", Maybe(&Count)),
     ],
@@ -117,8 +118,30 @@ static PART: Record = Record {
     fields: &[
         may("text", Maybe(&Text)),
         may("thought", Maybe(&Flag)),
+        may("inline_data", Maybe(&Of(&BYTES))),
+        may("file_data", Maybe(&Of(&FILE))),
         may("function_call", Maybe(&Of(&CALL))),
         may("function_response", Maybe(&Of(&RESPONSE))),
+    ],
+    others: None,
+};
+
+static BYTES: Record = Record {
+    what: "the bytes of a file",
+    fields: &[
+        may("mime_type", Maybe(&Text)),
+        may("data", Maybe(&Text)),
+        may("display_name", Maybe(&Text)),
+    ],
+    others: None,
+};
+
+static FILE: Record = Record {
+    what: "a file",
+    fields: &[
+        may("mime_type", Maybe(&Text)),
+        may("file_uri", Maybe(&Text)),
+        may("display_name", Maybe(&Text)),
     ],
     others: None,
 };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
 };
-use crate::document::shape::{Record, Tag, Variants, may, need};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need};
 use crate::document::violations::{JsonPath, Violations};
 
 static LOG: Record = Record {
@@ -88,19 +88,22 @@ static MESSAGE: Record = Record {
     what: "a message",
     fields: &[
         need("role", Word(&["system", "user", "assistant", "tool"])),
-        need("content", Either(&[Text, List(&Of(&PART))])),
+        need("content", Either(&[Text, List(&PART)])),
         may("id", Maybe(&Text)),
         may("source", Maybe(&Word(&["input", "generate", "operator"]))),
         may("metadata", Maybe(&Object)),
         may("tool_calls", Maybe(&List(&Of(&CALL)))),
         may("model", Maybe(&Text)),
+        may("tool_call_id", Maybe(&Text)),
         may("function", Maybe(&Text)),
         may("error", Maybe(&Of(&TOOL_ERROR))),
     ],
     others: None,
 };
 
-static PART: Record = Record {
+const PART: Shape = Deferred(&Of(&ANY_PART), &OneOf(&PARTS));
+
+static ANY_PART: Record = Record {
     what: "a part",
     fields: &[need(
         "type",
@@ -108,6 +111,41 @@ static PART: Record = Record {
     )],
     others: None,
 };
+
+/// Parts by their type.
+static PARTS: Variants = Variants {
+    common: Record {
+        what: "a part",
+        fields: &[may("internal", Any)],
+        others: None,
+    },
+    of: &[
+        (Tag::Is("type", &["text"]), &part("a text part", &[need("text", Text)])),
+        (
+            Tag::Is("type", &["reasoning"]),
+            &part(
+                "a part of reasoning",
+                &[need("reasoning", Text), may("signature", Maybe(&Text)), may("redacted", Flag)],
+            ),
+        ),
+        (Tag::Is("type", &["image"]), &part("an image", &[need("image", Text)])),
+        (
+            Tag::Is("type", &["audio"]),
+            &part("a sound", &[need("audio", Text), need("format", Text)]),
+        ),
+        (Tag::Is("type", &["data"]), &part("a part of data", &[need("data", Object)])),
+        // Parts that other writers use.
+        (Tag::Is("type", &["video", "tool_use", "document"]), &part("another part", &[])),
+    ],
+};
+
+const fn part(what: &'static str, fields: &'static [Field]) -> Record {
+    Record {
+        what,
+        fields,
+        others: None,
+    }
+}
 
 static CALL: Record = Record {
     what: "a tool call",
@@ -206,6 +244,7 @@ static EVENTS: Variants = Variants {
                     need("tool_choice", TOOL_CHOICE),
                     need("config", Object),
                     need("output", Of(&OUTPUT)),
+                    may("working_time", Maybe(&Number)),
                     may("error", Maybe(&Text)),
                 ],
                 others: None,
@@ -219,6 +258,10 @@ static EVENTS: Variants = Variants {
                     need("id", Text),
                     need("function", Text),
                     need("arguments", Object),
+                    may("result", RESULT),
+                    may("working_time", Maybe(&Number)),
+                    may("message_id", Maybe(&Text)),
+                    may("agent", Maybe(&Text)),
                     may("error", Maybe(&Of(&TOOL_ERROR))),
                     may("failed", Maybe(&Flag)),
                     may("agent_span_id", Maybe(&Text)),
@@ -259,7 +302,7 @@ static EVENTS: Variants = Variants {
             Tag::Is("event", &["score"]),
             &Record {
                 what: "a score event",
-                fields: &[need("score", Object), may("intermediate", Flag)],
+                fields: &[need("score", Object), may("scorer", Maybe(&Text)), may("intermediate", Flag)],
                 others: None,
             },
         ),
@@ -308,6 +351,9 @@ static TOOL: Record = Record {
     fields: &[need("name", Text), need("description", Text), may("parameters", Object)],
     others: None,
 };
+
+/// What a tool gave: a value, or parts.
+const RESULT: Shape = Either(&[Text, Number, Flag, PART, List(&PART)]);
 
 const TOOL_CHOICE: Shape = Either(&[Text, Object]);
 

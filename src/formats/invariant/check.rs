@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::offered;
-use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
+use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Open, Text, Word};
 use crate::document::shape::{Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
@@ -15,7 +15,8 @@ static MESSAGE: Record = Record {
         need("role", Text),
         may("content", Maybe(&CONTENT)),
         may("tool_calls", Maybe(&List(&Of(&CALL)))),
-        may("metadata", Of(&METADATA)),
+        may("timestamp", Maybe(&Text)),
+        may("metadata", Open(&METADATA)),
         may("server", Maybe(&Text)),
     ],
     others: None,
@@ -74,7 +75,8 @@ static OUTPUT: Record = Record {
         need("role", Text),
         need("content", Maybe(&CONTENT)),
         may("tool_call_id", Maybe(&Text)),
-        may("metadata", Of(&METADATA)),
+        may("timestamp", Maybe(&Text)),
+        may("metadata", Open(&METADATA)),
         may("server", Maybe(&Text)),
     ],
     others: None,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Text};
+use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Open, Text};
 use crate::document::shape::{Field, Record, Tag, Variants, may, need, shown};
 use crate::document::violations::{JsonPath, Violations};
 
@@ -16,9 +16,9 @@ static TOOL: Record = Record {
     what: "an offered tool",
     fields: &[
         need("name", Text),
-        need("inputSchema", Of(&INPUT)),
+        need("inputSchema", Open(&INPUT)),
         may("description", Any),
-        may("metadata", Of(&METADATA)),
+        may("metadata", Open(&METADATA)),
     ],
     others: None,
 };

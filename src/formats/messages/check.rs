@@ -47,14 +47,21 @@ static MESSAGE: Record = Record {
     fields: &[
         need("role", Word(&["system", "user", "assistant", "tool"])),
         need("content", Text),
+        may("reasoning_content", Maybe(&Text)),
         may("tool_calls", List(&Of(&CALL))),
+        may("tool_call_id", Maybe(&Text)),
+        may("name", Maybe(&Text)),
+        // Marks of one trainer each, which the others leave unread.
+        may("weight", Any),
+        may("training", Any),
+        may("trainable", Any),
     ],
     others: None,
 };
 
 static CALL: Record = Record {
     what: "a tool call",
-    fields: &[need("id", Text), need("function", Of(&FUNCTION))],
+    fields: &[need("id", Text), may("type", Maybe(&Text)), need("function", Of(&FUNCTION))],
     others: None,
 };
 

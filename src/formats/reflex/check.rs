@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Open, Text, Word};
 use crate::document::shape::{Record, cycles, may, need, repeated};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::seconds as time_of_seconds;
@@ -37,7 +37,7 @@ static NODE: Record = Record {
         may("started_at", Maybe(&Number)),
         may("ended_at", Maybe(&Number)),
         may("error", Maybe(&Text)),
-        may("metadata", Deferred(&Object, &Of(&METADATA))),
+        may("metadata", Deferred(&Object, &Open(&METADATA))),
     ],
     others: Some(REFUSED),
 };

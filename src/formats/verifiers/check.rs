@@ -36,6 +36,7 @@ static TRACE: Record = Record {
     fields: &[
         may("version", Int),
         may("id", Text),
+        may("verifiers", Object),
         need("task", Of(&TASK)),
         need("agent", Of(&AGENT)),
         may("tools", List(&Of(&TOOL))),
