@@ -69,7 +69,7 @@ use projects::Projects;
 use tls::Tls;
 
 /// How often to look for renewed certificates.
-const POLL_INTERVAL: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long requests in progress may take after a shutdown is requested.
 const GRACE: Duration = Duration::from_secs(5);

@@ -94,14 +94,20 @@ fn a_head_that_does_not_come_is_not_waited_for() {
     );
     bridge.wait_for("reason=\"slow_head\"");
     // Half of what HTTP/2 begins with, and all of it without the frame that must follow.
-    for begun in ["PRI * HTTP/2.0\r\n\r\nS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
-        for port in [bridge.http, bridge.grpc, bridge.api] {
-            let begin = Instant::now();
-            let mut slow = connect(port);
+    let begun = ["PRI * HTTP/2.0\r\n\r\nS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"];
+    let ports = [bridge.http, bridge.grpc, bridge.api];
+    let begin = Instant::now();
+    let all = begun.iter().flat_map(|begun| ports.map(|port| (begun, connect(port))));
+    let all: Vec<_> = all
+        .map(|(begun, mut slow)| {
             slow.write_all(begun.as_bytes()).expect("sent");
-            let _ = slow.read_to_end(&mut Vec::new());
-            assert!(begin.elapsed() < Duration::from_secs(20), "{begun:?} keeps a connection");
-        }
+            (begun, slow)
+        })
+        .collect();
+    // All of them wait at one time.
+    for (begun, mut slow) in all {
+        let _ = slow.read_to_end(&mut Vec::new());
+        assert!(begin.elapsed() < Duration::from_secs(20), "{begun:?} keeps a connection");
     }
     // A connection whose requests come whole may rest between them.
     let mut kept = connect(bridge.api);
