@@ -30,6 +30,7 @@ mod keys;
 mod list;
 mod mark;
 mod merged;
+mod on_cores;
 mod open;
 mod ownership;
 mod place;

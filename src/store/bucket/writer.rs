@@ -1,18 +1,16 @@
 //! The writer of a database. One task takes what waits, leaves out what is there already, and writes the rest as one batch; another
 //! answers once batches are durable, in their order. The engine writes what came within its flush interval as one object.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use slatedb::Db;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::task::spawn_blocking;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::deletions::Deletions;
+use super::on_cores::OnCores;
 use super::ownership::Ownership;
 use super::prepare::Prepared;
 use super::recent::Recent;
@@ -50,8 +48,7 @@ pub(super) struct Writer {
     state: Arc<State>,
     jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
-    /// Compressing has as many threads as there are cores, each with memory of its own.
-    turns: Arc<Semaphore>,
+    on_cores: OnCores,
     pub(super) deletions: Arc<Deletions>,
 }
 
@@ -103,7 +100,7 @@ impl Writer {
             state,
             jobs: Mutex::new(Some(jobs)),
             ended: Mutex::new(Some(ended)),
-            turns: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
+            on_cores: OnCores::default(),
             deletions,
         })
     }
@@ -164,15 +161,10 @@ impl Writer {
         };
         let (level, state) = (self.how.level, Arc::clone(&self.state));
         let until = Instant::now() + PATIENCE;
-        let turns = Arc::clone(&self.turns);
-        handle.spawn(async move {
-            let _turn = turns.acquire().await;
-            let prepare = move || chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
+        self.on_cores.run(&handle, move || {
+            let chunks = chunks.iter().map(|chunk| Prepared::of(chunk, level)).collect();
             let asker = Asker { bytes, until, done };
-            match spawn_blocking(prepare).await {
-                Ok(chunks) => send(&sender, &state, Job { chunks, asker }),
-                Err(_) => refuse(&state, asker),
-            }
+            send(&sender, &state, Job { chunks, asker });
         });
     }
 
@@ -258,11 +250,8 @@ impl Drop for Writer {
 
 fn send(sender: &mpsc::UnboundedSender<Job>, state: &State, job: Job) {
     if let Err(refused) = sender.send(job) {
-        refuse(state, refused.0.asker);
+        let Asker { bytes, done, .. } = refused.0.asker;
+        state.waiting.fetch_sub(bytes, Ordering::AcqRel);
+        done(Err(Error::Closed));
     }
-}
-
-fn refuse(state: &State, Asker { bytes, done, .. }: Asker) {
-    state.waiting.fetch_sub(bytes, Ordering::AcqRel);
-    done(Err(Error::Closed));
 }
