@@ -1,9 +1,9 @@
 //! The types of documents as JSON Schema (draft 2020-12), from the tables that [`check`](crate::formats::check) compares them with.
 //!
 //! A schema has what those tables have: which fields an object needs and may have, and of which type they are. An object whose
-//! keys are data has no `properties`, or says so with `additionalProperties`. One with `properties` alone may have further fields,
-//! which its readers leave unread, and no document of ours has. Rules about several fields are not in it. It is wider in two places: JSON Schema does not distinguish 12 from 12.0, and validators need
-//! not compare `format`.
+//! keys are data has no `properties`, or has `additionalProperties`. One with `properties` alone may have further fields, which its
+//! readers ignore; documents that are written here have none. Rules about several fields are not in it. It is wider in two places:
+//! JSON Schema does not distinguish 12 from 12.0, and validators need not compare `format`.
 
 use serde_json::{Map, Value, json};
 
