@@ -156,9 +156,10 @@ impl<'a> PooledThread<'a> {
         Some(message::of_node(run, &self.thread, node, self.id(run, at)))
     }
 
-    /// The id of the message with the result of a call.
+    /// The id of the message with the result of a call; `None`: there is none, or a compaction took it before a model read it.
     pub(super) fn result_id(&self, run: &Run, item: usize, call: usize) -> Option<Text<'a>> {
-        self.results.get(&(item, call)).map(|at| self.id(run, *at))
+        let at = self.results.get(&(item, call)).filter(|at| !self.is_unwritten(**at, true));
+        at.map(|at| self.id(run, *at))
     }
 
     /// The messages up to this one, as ranges of places.
