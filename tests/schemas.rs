@@ -34,11 +34,11 @@ fn takes_objects(schema: &Value) -> bool {
     }
 }
 
-/// Notes the fields that no schema of their object has. An object whose keys are data may have any: it has no `properties`, or it
-/// says so.
+/// Notes the fields that no schema of their object has. An object whose keys are data may have any: its schema has no `properties`,
+/// or `additionalProperties`.
 fn unlisted(root: &Value, schemas: &[&Value], value: &Value, at: &str, out: &mut BTreeSet<String>) {
     let schemas = opened(root, schemas);
-    // Of the items of a list nothing is said: they may be anything.
+    // A list without a schema of its items may have anything.
     if schemas.is_empty() {
         return;
     }

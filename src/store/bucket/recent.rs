@@ -53,12 +53,12 @@ impl Recent {
 
     /// Whether the database may have a chunk already. From now on it may.
     pub(super) fn may_be_there(&mut self, chunk: &Prepared, now: u64) -> bool {
-        let since = self.full.as_ref().unwrap_or(&self.filling).since;
         // Any part of a digest is a hash.
         let hash = chunk.digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         if self.filling.noted >= GENERATION {
             self.full = Some(std::mem::replace(&mut self.filling, Generation::new(now)));
         }
+        let since = self.full.as_ref().unwrap_or(&self.filling).since;
         let is_noted = self.full.as_ref().is_some_and(|full| full.filter.contains_hash(hash)) | self.filling.filter.insert_hash(hash);
         self.filling.noted += 1;
         // Of a chunk with a claim it is asked by which one it was stored.
@@ -101,10 +101,11 @@ mod tests {
     fn two_generations_are_known_and_nothing_that_ended_before_them_is_new() {
         let mut recent = Recent::new(0);
         let generation = GENERATION as u64;
-        for number in 0..2 * generation + 1 {
+        for number in 0..2 * generation {
             recent.may_be_there(&chunk(number, 2 * AHEAD), number);
         }
-        // The first generation is forgotten; the second one began at the time `generation`.
+        // With this one the first generation is forgotten; the second one began at the time `generation`.
+        assert!(recent.may_be_there(&chunk(2 * generation, generation + AHEAD), 2 * generation));
         assert_eq!(recent.full.as_ref().expect("is full").since, generation);
         assert!(recent.may_be_there(&chunk(0, generation + AHEAD), 0));
         for number in [generation, 2 * generation] {
