@@ -2,17 +2,17 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+use crate::failing_disk::{Failing, Faults};
 use crate::spans;
 use crate::store_suite;
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use spanbridge::span::Span;
-use spanbridge::store::disk::{Directory, Disk, DiskFile};
+use spanbridge::store::disk::Directory;
 use spanbridge::store::{Administer as _, Append as _, Error, Filter, Local, OpenOptions, Opened, Read as _, Receipt, acknowledge};
 use spans::{KEYS, chunks, span, trace};
 
@@ -440,75 +440,6 @@ fn a_segment_of_a_later_version_is_not_touched() {
         "segment 1 has version 9, and this program reads versions up to 2; use a newer spanbridge"
     );
     assert_eq!(fs::read(&segment).expect("reads"), bytes);
-}
-
-/// A directory whose disk fails when told to.
-#[derive(Debug)]
-struct Failing {
-    inner: Directory,
-    faults: Arc<Faults>,
-}
-
-#[derive(Debug, Default)]
-struct Faults {
-    sync: AtomicBool,
-    full: AtomicBool,
-    syncs: AtomicUsize,
-    left_cache: AtomicUsize,
-}
-
-#[derive(Debug)]
-struct FailingFile(Box<dyn DiskFile>, Arc<Faults>);
-
-impl Disk for Failing {
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.inner.list()
-    }
-    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(FailingFile(self.inner.create(name)?, Arc::clone(&self.faults))))
-    }
-    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(FailingFile(self.inner.open(name)?, Arc::clone(&self.faults))))
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
-    }
-    fn sync_names(&self) -> io::Result<()> {
-        self.inner.sync_names()
-    }
-}
-
-impl DiskFile for FailingFile {
-    fn size(&self) -> io::Result<u64> {
-        self.0.size()
-    }
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.0.read_exact_at(buffer, offset)
-    }
-    fn write_all_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {
-        if self.1.full.load(Ordering::SeqCst) {
-            self.0.write_all_at(&pieces[..pieces.len() / 2], offset)?;
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        }
-        self.0.write_all_at(pieces, offset)
-    }
-    fn sync(&self) -> io::Result<()> {
-        self.1.syncs.fetch_add(1, Ordering::SeqCst);
-        if self.1.sync.load(Ordering::SeqCst) {
-            return Err(io::Error::other("the medium is gone"));
-        }
-        self.0.sync()
-    }
-    fn truncate(&self, size: u64) -> io::Result<()> {
-        self.0.truncate(size)
-    }
-    fn leave_cache(&self) {
-        self.1.left_cache.fetch_add(1, Ordering::SeqCst);
-        self.0.leave_cache();
-    }
 }
 
 fn open_failing(directory: &Path) -> (Local, Arc<Faults>) {

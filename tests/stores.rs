@@ -1,5 +1,7 @@
 //! The store: its laws, its files after a crash, retention, and records of requests.
 
+#[path = "support/failing_disk.rs"]
+mod failing_disk;
 #[path = "support/local.rs"]
 mod local;
 #[path = "support/long_form.rs"]
@@ -17,5 +19,6 @@ mod store;
 mod store_crash;
 mod store_deletion;
 mod store_maintenance;
+mod store_overlap;
 mod store_packed;
 mod store_shared;

@@ -2,16 +2,27 @@
 
 use std::fmt;
 
+use memchr::memmem;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The text or number at a JSON pointer (RFC 6901), as text; the empty pointer is the value itself. `None`: there is none,
 /// or this is no JSON.
 pub(super) fn text_at(json: &[u8], pointer: &str) -> Option<String> {
     let path: Vec<&str> = pointer.split('/').skip(1).collect();
+    if path.iter().any(|name| cannot_have(json, name)) {
+        return None;
+    }
     let mut reader = serde_json::Deserializer::from_slice(json);
     let found = Member(&path).deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     found.filter(|text| !text.is_empty())
+}
+
+/// Whether a JSON text has no member of this name, seen without parsing it. Letters of a name may be written as `\u0061`; then
+/// and where the name may be an item's number, this is unknown.
+fn cannot_have(json: &[u8], name: &str) -> bool {
+    let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic()) && !name.contains(['\\', '"', '/']);
+    is_word && memmem::find(json, name.as_bytes()).is_none() && memmem::find(json, b"\\u").is_none()
 }
 
 struct Member<'p>(&'p [&'p str]);
@@ -111,6 +122,11 @@ mod tests {
         ] {
             assert_eq!(text_at(json, pointer).as_deref(), found, "{pointer}");
         }
+        // A name may be escaped, and its letters may be elsewhere.
+        for json in [r#"{"s\u0065ssion_id": "s"}"#, r#"{"a": "session_id", "session_id": "s"}"#] {
+            assert_eq!(text_at(json.as_bytes(), "/session_id").as_deref(), Some("s"), "{json}");
+        }
+        assert_eq!(text_at(br#"{"a": "session_id"}"#, "/session_id"), None);
         assert_eq!(text_at(br#""quoted""#, "").as_deref(), Some("quoted"));
         for none in ["plain", "{\"session_id\": \"s\"", "\"\"", ""] {
             assert_eq!(text_at(none.as_bytes(), ""), None, "{none}");

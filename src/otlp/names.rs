@@ -143,7 +143,8 @@ impl<'a> SessionKeys<'a> {
 /// Whether a text is a client's word for a name that it does not know.
 fn is_no_name(text: &str) -> bool {
     let words = ["unknown", "none", "null", "undefined", "n/a"];
-    words.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+    let text = text.trim();
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 fn length(key: &[u8]) -> usize {

@@ -1,34 +1,25 @@
-//! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction.
+//! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction. While the disk syncs,
+//! what came meanwhile is written.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use super::chunk::Chunk;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Select, TryRecvError};
+
+use super::batch::{Batch, Job, NotWritten};
 use super::clock::now;
-use super::deletion::Deletions;
 use super::disk::Disk;
 use super::error::Error;
 use super::index::{self, IndexTransaction};
 use super::log::Log;
 use super::maintain::Sealed;
 use super::options::{OpenOptions, Retention};
-use super::repetition::Repetition;
 use super::replay::open_and_replay;
 use super::segments::Segments;
 use super::state::State;
-use super::traits::{OnAppended, Receipt};
-use crate::span::TraceId;
-
-/// Chunks that wait to be stored, and who wants to know.
-pub(super) struct Job {
-    pub(super) chunks: Vec<Chunk>,
-    /// Of the trace of its one chunk, which is stored at this revision alone.
-    pub(super) revision: Option<u64>,
-    pub(super) done: OnAppended<Receipt>,
-}
+use super::traits::Receipt;
 
 /// What the writing thread is asked for.
 pub(super) enum Order {
@@ -48,6 +39,55 @@ const QUIET: Duration = Duration::from_secs(30);
 
 /// After this long without a request, the ids of new traces are sorted into the index.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Requests from the first on, as many as go into one commit with so many bytes; and who waits for a seal behind them.
+fn waiting(first: Job, bytes: usize, orders: &Receiver<Order>) -> (Vec<Job>, Option<(u64, Sealer)>) {
+    let mut bytes = bytes + first.bytes();
+    let mut jobs = vec![first];
+    while bytes < COMMIT_BYTES
+        && let Ok(order) = orders.try_recv()
+    {
+        match order {
+            Order::Store(job) => {
+                bytes += job.bytes();
+                jobs.push(job);
+            }
+            Order::Seal(segment, sealer) => return (jobs, Some((segment, sealer))),
+        }
+    }
+    (jobs, None)
+}
+
+/// The next order, if it comes before the sync is over.
+fn before_sync(log: &Log, orders: &Receiver<Order>) -> Option<Order> {
+    let mut either = Select::new();
+    let order = either.recv(orders);
+    either.recv(log.synced());
+    while either.ready() == order {
+        match orders.try_recv() {
+            Ok(order) => return Some(order),
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    None
+}
+
+/// What is left to do after some commits.
+#[derive(Default)]
+struct Left {
+    /// Another segment is written to.
+    is_sealed: bool,
+    seal: Option<(u64, Sealer)>,
+    /// Of which nothing was written.
+    not_written: Option<NotWritten>,
+}
+
+impl Left {
+    fn may_go_on(&self) -> bool {
+        self.seal.is_none() && self.not_written.is_none()
+    }
+}
 
 /// What the writing thread owns.
 pub(super) struct Commits {
@@ -88,7 +128,7 @@ impl Commits {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let _ = self.log.seal_if_due(now());
-                    let _ = self.note_sealed();
+                    let _ = note_sealed(&self.log, &self.state, &self.sealed);
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -97,29 +137,11 @@ impl Commits {
                 }
             };
             put_in_order = false;
-            let mut batch = vec![first];
-            let mut bytes = batch.iter().map(Job::bytes).sum::<usize>();
-            let mut seal = None;
-            while bytes < COMMIT_BYTES
-                && seal.is_none()
-                && let Ok(order) = orders.try_recv()
-            {
-                match order {
-                    Order::Store(job) => {
-                        bytes += job.bytes();
-                        batch.push(job);
-                    }
-                    Order::Seal(segment, sealer) => seal = Some((segment, sealer)),
-                }
-            }
-            let results = self.commit(&batch);
-            self.state.note(results.iter().filter_map(|result| result.as_ref().err()));
-            self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
-            let is_sealed = self.note_sealed();
-            for (job, result) in batch.into_iter().zip(results) {
-                (job.done)(result);
-            }
-            if is_sealed && self.options.retention.bytes.is_some() {
+            let (jobs, seal) = waiting(first, 0, orders);
+            let mut left = self.commit(jobs, seal.is_none().then_some(orders));
+            let seal = seal.or(left.seal.take());
+            left.is_sealed |= left.not_written.take().is_some_and(|not_written| self.commit_apart(not_written));
+            if left.is_sealed && self.options.retention.bytes.is_some() {
                 let segment = self.log.end().segment;
                 self.state.room.wait(segment.saturating_sub(1), self.options.segment_size);
             }
@@ -135,114 +157,117 @@ impl Commits {
             true => self.log.seal(),
             false => Ok(()),
         };
-        let _ = self.note_sealed();
+        let _ = note_sealed(&self.log, &self.state, &self.sealed);
         let _ = sealer.send(sealed);
     }
 
-    /// Whether another segment is written to than before; then maintenance has work.
-    fn note_sealed(&self) -> bool {
-        let segment = self.log.end().segment;
-        let is_new = self.state.segment.swap(segment, Ordering::AcqRel) != segment;
-        if is_new {
-            self.sealed.notify();
+    /// Nothing of these requests was written. The fault may be that of one: then the others get their own try. Returns whether a
+    /// segment was sealed.
+    fn commit_apart(&mut self, NotWritten { jobs, error }: NotWritten) -> bool {
+        if jobs.len() < 2 || !matches!(error, Error::TooLarge { .. } | Error::Full { .. }) {
+            answer(&self.state, jobs.into_iter().map(|job| (job, Err(error.clone()))));
+            return false;
         }
-        is_new
+        let commit = |job| {
+            let left = self.commit(vec![job], None);
+            left.is_sealed | left.not_written.is_some_and(|not_written| self.commit_apart(not_written))
+        };
+        jobs.into_iter().map(commit).fold(false, |all, one| all | one)
     }
 
-    fn commit(&mut self, batch: &[Job]) -> Vec<Result<Receipt, Error>> {
-        match self.try_commit(batch) {
-            Ok(results) => results,
+    /// Commits requests, and then those that come from `orders` while the disk has work with the ones before.
+    fn commit(&mut self, jobs: Vec<Job>, orders: Option<&Receiver<Order>>) -> Left {
+        let mut left = Left::default();
+        if let Err(error) = self.be_ready() {
+            left.not_written = Some(NotWritten { jobs, error });
+            return left;
+        }
+        let (log, state) = (&mut self.log, &*self.state);
+        // Nobody else writes to the index before all is in it that was compared with it.
+        let _turn = state.turns.take();
+        let mut transaction = match IndexTransaction::begin(&mut self.index) {
+            Ok(transaction) => transaction,
             Err(error) => {
-                if let [_, _, ..] = batch
-                    && matches!(error, Error::TooLarge { .. } | Error::Full { .. })
+                left.not_written = Some(NotWritten { jobs, error });
+                return left;
+            }
+        };
+        let stored = (&*self.segments, state);
+        let mut batch = Batch::default();
+        if let Err(not_written) = batch.write(jobs, &mut transaction, log, stored) {
+            left.not_written = Some(not_written);
+            return left;
+        }
+        if batch.is_new() {
+            log.begin_sync();
+        }
+        while !batch.is_empty() {
+            // While the disk works. The rows count once the transaction is committed.
+            let indexed = transaction.go_on().and_then(|()| batch.add_to(&mut transaction));
+            let mut next = Batch::default();
+            if let Some(orders) = orders
+                && batch.is_new()
+                && indexed.is_ok()
+            {
+                while left.may_go_on()
+                    && next.bytes() < COMMIT_BYTES
+                    && !state.turns.are_wanted()
+                    && log.takes_more(now())
+                    && let Some(order) = before_sync(log, orders)
                 {
-                    // The fault may be that of one request: the others get their own try.
-                    return batch.chunks(1).flat_map(|job| self.commit(job)).collect();
+                    match order {
+                        Order::Seal(segment, sealer) => left.seal = Some((segment, sealer)),
+                        Order::Store(first) => {
+                            let (jobs, seal) = waiting(first, next.bytes(), orders);
+                            left.seal = seal;
+                            left.not_written = next.write(jobs, &mut transaction, log, stored).err();
+                        }
+                    }
                 }
-                batch.iter().map(|_| Err(error.clone())).collect()
+            }
+            let mut result = Ok(());
+            if batch.is_new() {
+                result = log.finish();
+                let end = log.end();
+                if next.is_new() {
+                    log.begin_sync();
+                }
+                if result.is_ok() {
+                    state.bytes.fetch_add(batch.bytes() as u64, Ordering::Relaxed);
+                    result = indexed.and_then(|()| transaction.commit_so_far(end));
+                    self.behind = result.is_err();
+                }
+                if result.is_ok() {
+                    // Not before the index knows it: who reads what is new asks the index about its traces.
+                    state.end.send_replace(end);
+                }
+                left.is_sealed |= note_sealed(log, state, &self.sealed);
+            }
+            match result {
+                Ok(()) => {
+                    answer(state, batch.answers());
+                    batch = next;
+                }
+                Err(error) => {
+                    // What is written behind it is on the disk at best, and not in the index.
+                    let _ = log.finish();
+                    for batch in [batch, std::mem::take(&mut next)] {
+                        answer(state, batch.answers().map(|(job, _)| (job, Err(error.clone()))));
+                    }
+                    break;
+                }
             }
         }
+        left
     }
 
-    fn try_commit(&mut self, batch: &[Job]) -> Result<Vec<Result<Receipt, Error>>, Error> {
+    /// That the log takes more, and the index has all of it.
+    fn be_ready(&mut self) -> Result<(), Error> {
         self.log.check()?;
-        if self.behind {
-            self.catch_up()?;
+        match self.behind {
+            true => self.catch_up(),
+            false => Ok(()),
         }
-        let _turn = self.state.turns.take();
-        let mut transaction = IndexTransaction::begin(&mut self.index)?;
-        let mut results = Vec::with_capacity(batch.len());
-        let mut fresh: Vec<&Chunk> = Vec::new();
-        // Traces of those, if anybody depends on a revision.
-        let mut touched = HashSet::new();
-        let depends = batch.iter().any(|job| job.revision.is_some());
-        let mut repetition = Repetition::new(&self.segments);
-        let deleted = self.state.deletions();
-        // A request has each trace once: only another one brings the same chunk again.
-        let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
-        let mut requests = batch.iter().flat_map(|job| &job.chunks).map(Chunk::request);
-        let first = requests.next();
-        let is_alone = requests.all(|request| Some(request) == first);
-        for job in batch {
-            if let Some(trace_id) = job.depends_on_deleted(deleted.as_deref()) {
-                results.push(Err(Error::Deleted { trace_id }));
-                continue;
-            }
-            if let Some(changed) = job.changed(&mut transaction, &touched)? {
-                results.push(Err(changed));
-                continue;
-            }
-            let mut receipt = Receipt::default();
-            for chunk in &job.chunks {
-                let items = chunk.part().items;
-                if is_deleted(deleted.as_deref(), chunk) {
-                    receipt.deleted += items;
-                    continue;
-                }
-                let mut alike = match is_alone {
-                    true => None,
-                    false => Some(seen.entry((chunk.checksum(), chunk.kind(), &chunk.part().key)).or_default()),
-                };
-                let again = alike
-                    .iter()
-                    .flat_map(|alike| alike.iter())
-                    .any(|other| repetition.same(other, chunk));
-                if again || repetition.is_stored(&mut transaction, chunk)? {
-                    receipt.duplicates += items;
-                } else {
-                    receipt.stored += items;
-                    fresh.push(chunk);
-                    if depends {
-                        touched.extend(chunk.trace_id());
-                    }
-                    if let Some(alike) = alike.as_mut().filter(|alike| alike.len() < index::ALIKE) {
-                        alike.push(chunk);
-                    }
-                }
-            }
-            results.push(Ok(receipt));
-        }
-        drop(deleted);
-        if fresh.is_empty() {
-            return Ok(results);
-        }
-        let places = self.log.write(&fresh, now())?;
-        // While the disk works. The rows count once the transaction is committed.
-        let indexed = fresh
-            .iter()
-            .zip(places)
-            .try_for_each(|(chunk, at)| transaction.add(&chunk.listed(), at));
-        self.log.finish()?;
-        let end = self.log.end();
-        let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
-        self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
-        if let Err(error) = indexed.and_then(|()| transaction.commit(end)) {
-            self.behind = true;
-            return Err(error);
-        }
-        // Not before the index knows it: who reads what is new asks the index about its traces.
-        self.state.end.send_replace(end);
-        Ok(results)
     }
 
     /// Puts the ids of all traces where readers find them at once.
@@ -268,28 +293,21 @@ impl Commits {
     }
 }
 
-/// Whether a chunk is of a trace that was deleted on request.
-fn is_deleted(deleted: Option<&Deletions>, chunk: &Chunk) -> bool {
-    deleted.is_some_and(|deleted| chunk.trace_id().is_some_and(|trace_id| deleted.has(trace_id)))
+/// Whether another segment is written to than before; then maintenance has work.
+fn note_sealed(log: &Log, state: &State, sealed: &Sealed) -> bool {
+    let segment = log.end().segment;
+    let is_new = state.segment.swap(segment, Ordering::AcqRel) != segment;
+    if is_new {
+        sealed.notify();
+    }
+    is_new
 }
 
-impl Job {
-    /// Its trace, if that was deleted and the job depends on its revision.
-    fn depends_on_deleted(&self, deleted: Option<&Deletions>) -> Option<TraceId> {
-        let chunk = self.revision.and(self.chunks.first())?;
-        chunk.trace_id().filter(|_| is_deleted(deleted, chunk))
-    }
-
-    /// That the trace on whose revision it depends has another one, in the index or by chunks that are stored with it.
-    fn changed(&self, transaction: &mut IndexTransaction<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
-        let (Some(expected), Some(trace_id)) = (self.revision, self.chunks.first().and_then(Chunk::trace_id)) else {
-            return Ok(None);
-        };
-        let is_changed = touched.contains(&trace_id) || transaction.revision(trace_id)? != expected;
-        Ok(is_changed.then_some(Error::Changed { trace_id }))
-    }
-
-    fn bytes(&self) -> usize {
-        self.chunks.iter().map(Chunk::own_length).sum()
+fn answer(state: &State, answers: impl Iterator<Item = (Job, Result<Receipt, Error>)>) {
+    let answers: Vec<_> = answers.collect();
+    state.note(answers.iter().filter_map(|(_, result)| result.as_ref().err()));
+    state.waiting.fetch_sub(answers.len(), Ordering::Relaxed);
+    for (job, result) in answers {
+        (job.done)(result);
     }
 }

@@ -4,13 +4,14 @@ mod engine;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use crossbeam_channel::{Sender, unbounded};
 use rusqlite::Connection;
 
-use super::commit::{Commits, Job, Order};
+use super::batch::Job;
+use super::commit::{Commits, Order};
 use super::deletion::Deletions;
 use super::disk::{Directory, Disk};
 use super::error::Error;
@@ -100,7 +101,7 @@ impl Local {
         state.end.send_replace(log.end());
         let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), checked)
             .map_err(io("start the maintaining thread for"))?;
-        let (sender, jobs) = channel();
+        let (sender, jobs) = unbounded();
         let mut commits = Commits {
             log,
             index,

@@ -27,6 +27,7 @@
 //! 64 MiB.
 
 mod arrivals;
+mod batch;
 #[cfg(feature = "bucket")]
 mod bucket;
 pub mod chunk;

@@ -1,13 +1,12 @@
 //! Whether a chunk is stored already, compared byte by byte. What several chunks share is compared once.
 
-use std::collections::HashMap;
-
 use super::chunk::Chunk;
 use super::error::Error;
 use super::index::IndexTransaction;
 use super::log::{Position, RecordKind};
 use super::segments::Segments;
 use super::shared::Shared;
+use crate::hash::HashMap;
 
 /// What was compared while one commit is made.
 pub(super) struct Repetition<'a> {
@@ -26,7 +25,7 @@ impl<'a> Repetition<'a> {
     pub(super) fn new(segments: &'a Segments) -> Self {
         Self {
             segments,
-            envelopes: HashMap::new(),
+            envelopes: HashMap::default(),
         }
     }
 

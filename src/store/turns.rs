@@ -32,6 +32,12 @@ impl Turns {
         Turn(self)
     }
 
+    /// Whether anybody waits for a turn.
+    pub(super) fn are_wanted(&self) -> bool {
+        let tickets = self.tickets();
+        tickets.next > tickets.now + 1
+    }
+
     fn tickets(&self) -> MutexGuard<'_, Tickets> {
         self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,9 @@
 //! One walk over a request: its items, and what a list of traces shows of them.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::hash::HashMap;
 use crate::otlp::layout::{self, Layout, Meter};
 use crate::otlp::names::{ItemNames, Names, SessionKeys};
 use crate::otlp::part::{Key, Part};
@@ -81,7 +81,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
     pub(super) fn new(signal: Signal, session_keys: &'k [&'k str], may: &'m mut dyn FnMut(usize) -> bool) -> Self {
         Self {
             session_keys: SessionKeys::new(session_keys),
-            places: HashMap::new(),
+            places: HashMap::default(),
             scan: Scan {
                 signal,
                 parts: Vec::new(),

@@ -30,7 +30,7 @@ pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
     connection
         .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 16000;
              PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;",
         )
         .map_err(failure("set up"))?;

@@ -1,12 +1,12 @@
 //! The ids of new traces, which are not sorted into the table `ids` yet. The writing thread keeps them in memory, so that it need not
 //! search the file.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
 
 use super::connection::{self, failure};
+use crate::hash::HashMap;
 use crate::span::TraceId;
 use crate::store::error::Error;
 

@@ -1,13 +1,12 @@
 //! Rows of new chunks, in one transaction a commit.
 
-use std::collections::HashMap;
-
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::connection::failure;
 use super::query::{self, position};
 use super::recent_ids::{Index, RecentIds};
 use super::rows::{Rows, time};
+use crate::hash::HashMap;
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
 use crate::store::chunk::Listed;
@@ -29,8 +28,14 @@ pub(in crate::store) struct IndexTransaction<'a> {
     /// Rows that were added.
     added: usize,
     connection: &'a Connection,
-    transaction: Transaction<'a>,
+    /// `None`: it was committed, and the next has not begun.
+    transaction: Option<Transaction<'a>>,
     recent: &'a mut RecentIds,
+}
+
+/// Immediate: a transaction that reads first and then wants to write may find that another wrote in between.
+fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }
 
 /// How many ids are remembered: enough for any commit, but not for a whole log.
@@ -49,8 +54,7 @@ impl<'a> IndexTransaction<'a> {
 
     fn prepare(connection: &'a Connection, recent: &'a mut RecentIds) -> rusqlite::Result<Self> {
         Ok(Self {
-            // Immediate: a transaction that reads first and then wants to write may find that another wrote in between.
-            transaction: Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?,
+            transaction: Some(begin(connection)?),
             sort: connection.prepare_cached("INSERT OR REPLACE INTO ids VALUES (?, ?)")?,
             is_row: connection.prepare_cached("SELECT 1 FROM traces WHERE id = ? AND trace = ?")?,
             find: connection.prepare_cached("SELECT id FROM ids WHERE trace = ?")?,
@@ -58,7 +62,7 @@ impl<'a> IndexTransaction<'a> {
             alike_loose: connection.prepare_cached("SELECT segment, offset FROM loose WHERE session = ? AND checksum = ? LIMIT ?")?,
             add_chunk: connection.prepare_cached("INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?)")?,
             rows: Rows::of(connection)?,
-            ids: HashMap::new(),
+            ids: HashMap::default(),
             added: 0,
             connection,
             recent,
@@ -213,10 +217,24 @@ impl<'a> IndexTransaction<'a> {
             .map_err(failure("write"))
     }
 
+    /// Begins the next transaction, if the one before was committed.
+    pub(in crate::store) fn go_on(&mut self) -> Result<(), Error> {
+        if self.transaction.is_none() {
+            self.transaction = Some(begin(self.connection).map_err(failure("begin"))?);
+        }
+        Ok(())
+    }
+
     /// Commits, with the position of the log that is covered now.
     pub(in crate::store) fn commit(mut self, covered: Position) -> Result<(), Error> {
+        self.commit_so_far(covered)
+    }
+
+    /// As [`IndexTransaction::commit`]; more can be added once the next transaction has begun.
+    pub(in crate::store) fn commit_so_far(&mut self, covered: Position) -> Result<(), Error> {
         // Twice as fast as they come: it is over before as many wait again.
-        self.sort(2 * self.added).map_err(failure("write"))?;
+        let added = std::mem::take(&mut self.added);
+        self.sort(2 * added).map_err(failure("write"))?;
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO ends SELECT segment, offset FROM covered WHERE segment > 0 AND segment < ?")
             .and_then(|mut seal| seal.execute([covered.segment.cast_signed()]))
@@ -225,7 +243,9 @@ impl<'a> IndexTransaction<'a> {
             .prepare_cached("UPDATE covered SET segment = ?, offset = ?")
             .and_then(|mut update| update.execute([covered.segment.cast_signed(), covered.offset.cast_signed()]))
             .map_err(failure("write"))?;
-        self.transaction.commit().map_err(failure("commit"))?;
+        if let Some(transaction) = self.transaction.take() {
+            transaction.commit().map_err(failure("commit"))?;
+        }
         self.recent.committed();
         Ok(())
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::Local;
 use crate::span::{LogRecord, TraceId};
+use crate::store::batch::Job;
 use crate::store::chunk::Chunk;
 use crate::store::chunk::kind::ChunkKind;
-use crate::store::commit::Job;
 use crate::store::deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 use crate::store::error::{Error, of_io};
 use crate::store::index::{self, ChunkLocation};

@@ -1,11 +1,11 @@
 //! Records on their way to the disk: small pieces are put together, large ones are written from where they are.
 
-use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
 use super::packed::packed;
 use super::record::{HEAD, Head, RecordKind};
+use crate::hash::HashMap;
 use crate::otlp::cut::Piece;
 use crate::store::chunk::Chunk;
 use crate::store::disk::DiskFile;
@@ -47,7 +47,8 @@ pub(super) struct Out<'a> {
     written: u64,
     /// Where the next record begins.
     end: u64,
-    small: Vec<u8>,
+    /// Pieces that were put together.
+    small: &'a mut Vec<u8>,
     waiting: Vec<Waiting<'a>>,
     /// Of each request: where its envelopes are.
     envelopes: HashMap<(usize, u64), u64>,
@@ -59,15 +60,17 @@ enum Waiting<'a> {
 }
 
 impl<'a> Out<'a> {
-    pub(super) fn new(file: &'a dyn DiskFile, end: u64, arrival: u64) -> Self {
+    /// What is collected before it is written is collected in `small`, which keeps its memory.
+    pub(super) fn new(file: &'a dyn DiskFile, end: u64, arrival: u64, small: &'a mut Vec<u8>) -> Self {
+        small.clear();
         Self {
             file,
             arrival,
             written: end,
             end,
-            small: Vec::new(),
+            small,
             waiting: Vec::new(),
-            envelopes: HashMap::new(),
+            envelopes: HashMap::default(),
         }
     }
 

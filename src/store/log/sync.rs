@@ -2,22 +2,23 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::store::disk::DiskFile;
 
 /// Syncs one file at a time.
 #[derive(Debug)]
 pub(super) struct Syncer {
-    files: SyncSender<Arc<dyn DiskFile>>,
+    files: Sender<Arc<dyn DiskFile>>,
     results: Receiver<io::Result<()>>,
 }
 
 impl Syncer {
     /// Starts the thread; it ends when this is dropped.
     pub(super) fn start() -> io::Result<Self> {
-        let (files, to_sync) = sync_channel::<Arc<dyn DiskFile>>(1);
-        let (done, results) = sync_channel(1);
+        let (files, to_sync) = bounded::<Arc<dyn DiskFile>>(1);
+        let (done, results) = bounded(1);
         std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
             for file in to_sync {
                 if done.send(file.sync()).is_err() {
@@ -32,6 +33,11 @@ impl Syncer {
     pub(super) fn begin(&self, file: &Arc<dyn DiskFile>) {
         // If the thread is gone, `finish` returns an error.
         let _ = self.files.send(Arc::clone(file));
+    }
+
+    /// Has a message once the sync is over that was begun.
+    pub(super) fn results(&self) -> &Receiver<io::Result<()>> {
+        &self.results
     }
 
     /// Waits for the sync that was begun.

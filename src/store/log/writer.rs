@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crossbeam_channel::Receiver;
+
 use super::files::{SEGMENT_HEAD, VERSION, file_name, segment_head, segments_of};
 use super::form::{Form, form_of};
 use super::out::{Out, Refused};
@@ -27,11 +29,16 @@ pub struct Log {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     file: Arc<dyn DiskFile>,
+    /// Where what is on the disk ends.
     end: Position,
+    /// Where what is written ends.
+    written: Position,
     segment_size: u64,
     /// A segment whose first record came so many nanoseconds ago is followed by the next.
     segment_age: Option<u64>,
     first_arrival: Option<u64>,
+    /// Memory for what is written together.
+    small: Vec<u8>,
     syncer: Syncer,
     /// Where the end is once the sync is over that was begun.
     syncing: Option<Position>,
@@ -134,15 +141,17 @@ impl Log {
             path: path.to_owned(),
             file: file.into(),
             end,
+            written: end,
             segment_size,
             segment_age,
+            small: Vec::new(),
             syncer: Syncer::start()?,
             syncing: None,
             poisoned: None,
         })
     }
 
-    /// The position of the next record.
+    /// The position behind the last record that is on the disk.
     #[must_use]
     pub fn end(&self) -> Position {
         self.end
@@ -162,17 +171,26 @@ impl Log {
         }
     }
 
-    /// Writes chunks behind the end. They are on the disk once [`Log::finish`] has returned; the positions are theirs.
+    /// Whether more can be written before what was written is on the disk: a segment that is to be sealed is synced first.
+    #[must_use]
+    pub fn takes_more(&self, now: u64) -> bool {
+        !self.is_due(now)
+    }
+
+    /// Writes chunks behind those that were written. They are on the disk once the next sync is over that [`Log::begin_sync`] begins;
+    /// the positions are theirs.
     ///
     /// # Errors
     ///
     /// None of them counts as written.
-    pub fn write(&mut self, chunks: &[&Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
-        self.finish()?;
-        self.seal_if_due(arrival)?;
-        let mut out = Out::new(&*self.file, self.end.offset, arrival);
+    pub fn write(&mut self, chunks: &[Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
+        self.check()?;
+        if self.written == self.end {
+            self.seal_if_due(arrival)?;
+        }
+        let mut out = Out::new(&*self.file, self.written.offset, arrival, &mut self.small);
         let mut positions = Vec::with_capacity(chunks.len());
-        let segment = self.end.segment;
+        let segment = self.written.segment;
         for chunk in chunks {
             match out.chunk(chunk) {
                 Ok(offset) => positions.push(Position { segment, offset }),
@@ -187,14 +205,24 @@ impl Log {
             Err(source) => return Err(self.not_written(Refused::Disk(source))),
         };
         self.first_arrival = self.first_arrival.or(Some(arrival));
-        self.syncer.begin(&self.file);
-        self.syncing = Some(Position { segment, offset });
+        self.written = Position { segment, offset };
         Ok(positions)
+    }
+
+    /// Begins to sync what is written. No other sync is going on; [`Log::finish`] waits for this one.
+    pub fn begin_sync(&mut self) {
+        self.syncer.begin(&self.file);
+        self.syncing = Some(self.written);
+    }
+
+    /// Has a message once the sync is over; never, where none was begun.
+    pub fn synced(&self) -> &Receiver<io::Result<()>> {
+        self.syncer.results()
     }
 
     /// What was written is cut off again: the next write begins at a clean end.
     fn not_written(&mut self, refused: Refused) -> Error {
-        if let Err(worse) = self.file.truncate(self.end.offset) {
+        if let Err(worse) = self.file.truncate(self.written.offset) {
             self.poisoned = Some(Arc::new(worse));
         }
         match refused {
@@ -203,14 +231,17 @@ impl Log {
         }
     }
 
-    /// Waits until what was written last is on the disk.
+    /// Waits for the sync that was begun. What it covers is on the disk then.
     ///
     /// # Errors
     ///
-    /// The sync failed, so it is unknown whether the data is on disk. All further calls fail.
+    /// A sync failed, so it is unknown whether the data is on disk. All further calls fail.
     pub fn finish(&mut self) -> Result<(), Error> {
         let Some(end) = self.syncing.take() else { return self.check() };
-        if let Err(source) = self.syncer.finish() {
+        let synced = self.syncer.finish();
+        // After a failure the system may report success for a later sync of what it has lost.
+        self.check()?;
+        if let Err(source) = synced {
             let source = Arc::new(source);
             self.poisoned = Some(Arc::clone(&source));
             return Err(Error::Poisoned { source });
@@ -225,12 +256,16 @@ impl Log {
     ///
     /// The new one cannot be made; this one goes on.
     pub fn seal_if_due(&mut self, now: u64) -> Result<(), Error> {
-        let age = self.first_arrival.map(|first| now.saturating_sub(first));
-        let old = self.segment_age.zip(age).is_some_and(|(most, age)| age > most);
-        if old || self.end.offset >= self.segment_size {
-            self.roll()?;
+        match self.is_due(now) {
+            true => self.roll(),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    fn is_due(&self, now: u64) -> bool {
+        let age = self.first_arrival.map(|first| now.saturating_sub(first));
+        let is_old = self.segment_age.zip(age).is_some_and(|(most, age)| age > most);
+        is_old || self.written.offset >= self.segment_size
     }
 
     /// Begins a new segment, unless nothing is in this one.
@@ -250,7 +285,7 @@ impl Log {
     fn roll(&mut self) -> Result<(), Error> {
         let next = self.end.segment + 1;
         let (file, end) = new_segment(&*self.disk, next).map_err(|source| of_io("make a segment in", &self.path, source))?;
-        (self.file, self.end, self.first_arrival) = (file.into(), end, None);
+        (self.file, self.end, self.written, self.first_arrival) = (file.into(), end, end, None);
         self.leave_cache(next.saturating_sub(1 + CACHED));
         Ok(())
     }
