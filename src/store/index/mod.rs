@@ -4,6 +4,7 @@
 //! gone, never half. Each commit contains the position of the log that it covers; what comes after is replayed on open.
 
 mod check;
+mod checkpoints;
 mod connection;
 mod delete;
 mod former;

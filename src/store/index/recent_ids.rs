@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::checkpoints::Checkpoints;
 use super::connection::{self, failure};
 use crate::hash::HashMap;
 use crate::span::TraceId;
@@ -19,21 +20,29 @@ const TOGETHER: usize = 1 << 13;
 pub(in crate::store) struct Index {
     connection: Connection,
     recent: RecentIds,
+    /// Ends when the connection is closed, so it is dropped after it.
+    _checkpoints: Checkpoints,
 }
 
 impl Index {
     /// Opens the index, and makes it if it is not there.
     pub(in crate::store) fn open(directory: &Path) -> Result<Self, Error> {
-        let connection = connection::open(directory)?;
-        let recent = RecentIds::load(&connection).map_err(failure("read"))?;
-        Ok(Self { connection, recent })
+        let mut connection = connection::open(directory)?;
+        let checkpoints = Checkpoints::of(&mut connection, directory).map_err(failure("set up"))?;
+        Self::of(connection, checkpoints)
     }
 
     /// An empty index that is gone when it is closed.
     pub(in crate::store) fn temporary() -> Result<Self, Error> {
-        let connection = connection::temporary()?;
-        let recent = RecentIds::load(&connection).map_err(failure("read"))?;
-        Ok(Self { connection, recent })
+        Self::of(connection::temporary()?, Checkpoints::default())
+    }
+
+    fn of(connection: Connection, checkpoints: Checkpoints) -> Result<Self, Error> {
+        Ok(Self {
+            recent: RecentIds::load(&connection).map_err(failure("read"))?,
+            connection,
+            _checkpoints: checkpoints,
+        })
     }
 
     /// The connection, to read.
