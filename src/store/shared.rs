@@ -43,9 +43,13 @@ pub(super) enum OfScope<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shared<'a>(pub(super) Vec<Entry<'a>>);
 
+/// Room for the numbers of a message with an item or two.
+const PLACES: usize = 64;
+
 /// Writes the message of a part of a request; envelopes that `is_shared` are replaced by their number.
 pub(super) fn of_part(cuts: &cut::Cuts, part: usize, request: &[u8], is_shared: &dyn Fn(u32) -> bool) -> Vec<u8> {
-    let mut out = Vec::new();
+    // Envelopes that are shared take a few bytes each, so that is enough.
+    let mut out = Vec::with_capacity(cuts.length(part) + PLACES);
     let envelope = |out: &mut Vec<u8>, number: u32| {
         if is_shared(number) {
             return put(out, u64::from(number), true);
@@ -103,7 +107,7 @@ impl<'a> Shared<'a> {
 
     /// Writes it, with other words for where envelopes are.
     pub(super) fn write(&self, place: &dyn Fn(u64) -> u64) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(self.bytes() + PLACES);
         let put_envelope = |out: &mut Vec<u8>, envelope: &Envelope<'_>| match envelope {
             Envelope::Here(bytes) => put_bytes(out, bytes),
             Envelope::At(at) => put(out, place(*at), true),
@@ -128,6 +132,23 @@ impl<'a> Shared<'a> {
             }
         }
         out
+    }
+
+    /// Bytes that are in it and not in an envelope of another record.
+    fn bytes(&self) -> usize {
+        let here = |envelope: &Envelope<'_>| match envelope {
+            Envelope::Here(bytes) => bytes.len(),
+            Envelope::At(_) => 0,
+        };
+        let of_scope = |scope: &OfScope<'_>| match scope {
+            OfScope::Scopes(bytes) => bytes.len(),
+            OfScope::Items { envelope, items } => here(envelope) + items.len(),
+        };
+        let of_entry = |entry: &Entry<'_>| match entry {
+            Entry::Resources(bytes) => bytes.len(),
+            Entry::OfResource { envelope, scopes } => here(envelope) + scopes.iter().map(of_scope).sum::<usize>(),
+        };
+        self.0.iter().map(of_entry).sum()
     }
 
     /// The same bytes wherever the envelopes are.

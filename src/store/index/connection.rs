@@ -31,7 +31,7 @@ pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 16000;
-             PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;",
+             PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000;",
         )
         .map_err(failure("set up"))?;
     schema::ensure(&connection).map_err(failure("set up"))?;

@@ -34,7 +34,8 @@ pub fn run(data: &[u8]) {
         Ok(())
     });
     let (mut log, _) = open.expect("opens");
-    let places = log.write(&divided.chunks.iter().collect::<Vec<_>>(), 7).expect("writes");
+    let places = log.write(&divided.chunks, 7).expect("writes");
+    log.begin_sync();
     log.finish().expect("is on the disk");
     let stored = usize::try_from(log.end().offset - SEGMENT_HEAD).expect("small");
     assert!(

@@ -75,7 +75,8 @@ fn open(disk: &MemoryDisk) -> std::result::Result<(Seen, Recovery), Error> {
     assert!(end.offset >= SEGMENT_HEAD);
     // What was opened takes more; nothing is left behind of it.
     let one = chunk(9, 3);
-    let position = log.write(&[&one], 7)?;
+    let position = log.write(std::slice::from_ref(&one), 7)?;
+    log.begin_sync();
     log.finish()?;
     assert_eq!(position.len(), 1);
     let mut more = Seen::new();
@@ -144,7 +145,8 @@ fn write(disk: &MemoryDisk, u: &mut Unstructured<'_>) -> Result<Seen> {
         if u.ratio(1, 4)? {
             chunk = chunk_with(number, u.arbitrary::<&[u8]>()?.to_vec());
         }
-        let positions = log.write(&[&chunk], u64::from(number)).expect("writes");
+        let positions = log.write(std::slice::from_ref(&chunk), u64::from(number)).expect("writes");
+        log.begin_sync();
         log.finish().expect("syncs");
         let head = Head::of(&chunk, u64::from(number)).expect("small");
         written.extend(positions.into_iter().map(|position| (position, head, bytes_of(&chunk))));
