@@ -14,6 +14,10 @@ pub(super) fn ancestors<I: Id>(from: I, count: usize, parent: impl Fn(I) -> Opti
 /// For each of `count` items the nearest ancestor for which this is true. One walk for all: results for ancestors are reused.
 pub(super) fn nearest_above<I: Id>(count: usize, parent: impl Fn(I) -> Option<I>, is: impl Fn(I) -> bool) -> IdVec<I, Option<I>> {
     let mut known: IdVec<I, Option<Option<I>>> = IdVec::filled(None, count);
+    // Most kinds are in few trees.
+    if !known.ids().any(&is) {
+        return IdVec::filled(None, count);
+    }
     let mut path = Vec::new();
     for id in known.ids() {
         let mut at = id;
@@ -31,7 +35,7 @@ pub(super) fn nearest_above<I: Id>(count: usize, parent: impl Fn(I) -> Option<I>
                 None => break None,
             }
         };
-        for at in path.drain(..) {
+        while let Some(at) = path.pop() {
             known.set(at, Some(found));
         }
     }
