@@ -25,10 +25,15 @@ pub enum Layout {
 /// Letters that JSON allows in a text, and at which readers of lines may end one (Python's `splitlines`).
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
+/// So many bytes of a text are looked at together: most are ASCII, which is found out fastest.
+const LOOKED_AT: usize = 256;
+
 /// Whether a text has one of them. Most texts have none of the bytes with which they begin.
 fn has_line_end(text: &str) -> bool {
     let bytes = text.as_bytes();
-    memchr::memchr2_iter(0xC2, 0xE2, bytes).any(|at| matches!(bytes.get(at..), Some([0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9, ..])))
+    let is_line_end = |at: usize| matches!(bytes.get(at..), Some([0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9, ..]));
+    let mut others = bytes.chunks(LOOKED_AT).enumerate().filter(|(_, chunk)| !chunk.is_ascii());
+    others.any(|(number, chunk)| memchr::memchr2_iter(0xC2, 0xE2, chunk).any(|at| is_line_end(number * LOOKED_AT + at)))
 }
 
 /// The same JSON, on one line for every reader of lines.
@@ -78,5 +83,21 @@ mod tests {
             .expect("is written");
         assert_eq!(written, text.as_bytes());
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+    }
+
+    #[test]
+    fn letters_are_found_wherever_they_stand() {
+        for before in 0..2 * LOOKED_AT {
+            for (letter, has) in [
+                ('\u{85}', true),
+                ('\u{2028}', true),
+                ('\u{2029}', true),
+                ('\u{2026}', false),
+                ('\u{a0}', false),
+            ] {
+                let text = format!("{}{letter}", "x".repeat(before));
+                assert_eq!(has_line_end(&text), has, "{letter:?} after {before} bytes");
+            }
+        }
     }
 }
