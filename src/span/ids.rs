@@ -7,14 +7,18 @@ fn digit(number: u8) -> u8 {
     if number < 10 { b'0' + number } else { b'a' + number - 10 }
 }
 
+/// Writes bytes as two digits each.
+fn write_hex(bytes: &[u8], digits: &mut [u8]) {
+    let (pairs, _) = digits.as_chunks_mut();
+    for (pair, byte) in pairs.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+}
+
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut digits = vec![b'0'; bytes.len() * 2];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        if let [high, low] = pair {
-            (*high, *low) = (digit(byte >> 4), digit(byte & 15));
-        }
-    }
+    write_hex(bytes, &mut digits);
     String::from_utf8(digits).unwrap_or_default()
 }
 
@@ -59,11 +63,7 @@ macro_rules! id {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let mut text = [0u8; $bytes * 2];
-                for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-                    if let [high, low] = pair {
-                        (*high, *low) = (digit(byte >> 4), digit(byte & 15));
-                    }
-                }
+                write_hex(&self.0, &mut text);
                 f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }

@@ -104,7 +104,7 @@ impl UnixNanos {
 
 /// The digits of a number below 100.
 fn two_digits(number: u32) -> [u8; 2] {
-    [number / 10, number % 10].map(|digit| b'0' + digit as u8)
+    [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
 }
 
 /// A unit that some clients write where nanoseconds should be.
