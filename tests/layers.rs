@@ -4,3 +4,4 @@ mod layer_support;
 
 mod layer;
 mod layer_async;
+mod layer_context;

@@ -4,6 +4,7 @@ use tracing::span::Id;
 use tracing::{Dispatch, Span, Subscriber};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::life::Life;
 use super::record::Record;
 
 type With = fn(&Dispatch, &Id, &mut dyn FnMut(&mut Record));
@@ -35,8 +36,8 @@ where
     let Some(span) = dispatch.downcast_ref::<S>().and_then(|subscriber| subscriber.span(id)) else {
         return;
     };
-    if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
-        use_it(record);
+    if let Some(life) = span.extensions_mut().get_mut::<Life>() {
+        use_it(&mut life.record);
     }
 }
 

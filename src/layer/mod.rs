@@ -147,6 +147,7 @@
 //! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the layer writes OpenInference, and leaves keys of other dialects unchanged.
 
 mod access;
+mod begin;
 mod block_log;
 mod call;
 mod collect;
@@ -158,9 +159,12 @@ mod emit;
 mod env;
 mod error;
 mod exit;
+mod flags;
 mod global;
+mod handed;
 mod http;
 mod init;
+mod life;
 mod limits;
 mod mapping;
 mod names;
@@ -170,10 +174,12 @@ mod panics;
 mod parameters;
 mod plan;
 pub mod privacy;
+mod quiet;
 mod record;
 mod role;
 mod run_document;
 mod scope;
+mod shadow;
 mod signal;
 mod sink;
 mod snapshot;

@@ -5,8 +5,6 @@ use std::time::SystemTime;
 
 use opentelemetry::trace::{Event, Status};
 use opentelemetry::{Key, KeyValue, Value};
-use tracing::Metadata;
-use tracing_subscriber::registry::ExtensionsMut;
 
 use super::panics::Panic;
 use super::plan::Plan;
@@ -127,21 +125,6 @@ impl Record {
             more: None,
             opened_in_panic: std::thread::panicking(),
         }
-    }
-
-    /// Nothing is known of the span that would have to be written.
-    pub(super) fn is_idle(&self) -> bool {
-        self.values.is_empty() && self.more.is_none() && !self.opened_in_panic && !self.plan.known_target
-    }
-
-    /// The record of a span, which has none as long as it is idle.
-    pub(super) fn among<'a>(extensions: &'a mut ExtensionsMut<'_>, metadata: &'static Metadata<'static>) -> Option<&'a mut Self> {
-        if extensions.get_mut::<Self>().is_none() {
-            let mut record = Self::new(Plan::get(metadata));
-            record.opened_in_panic = false;
-            extensions.insert(record);
-        }
-        extensions.get_mut()
     }
 
     /// Keeps the value of a declared field; the last one wins.

@@ -33,7 +33,7 @@ fn one(spans: &OpenSpans, subscriber: &Dispatch, id: &Id, privacy: Option<&Arc<P
     let record = spans.record(subscriber, id)?;
     let mut span = LayerSpan::around(Snapshot(data), privacy.cloned());
     emit::write(record, &mut span);
-    Some(span.into_inner().0)
+    span.into_inner().map(|snapshot| snapshot.0)
 }
 
 /// A span that takes what a finished one would, and stays open.

@@ -1,4 +1,4 @@
-//! The [`Layer`], which wraps that of `tracing-opentelemetry`.
+//! The [`Layer`] and how it is set up.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,51 +6,28 @@ use std::sync::Arc;
 
 use opentelemetry::trace::Tracer;
 use tracing::Subscriber;
-use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::access::Access;
+use super::flags::Flags;
 use super::global::GlobalTracer;
 use super::limits::Provider;
 use super::open::OpenSpans;
 use super::privacy::Privacy;
+use super::shadow::{self, Shadowed};
 use super::tracer::LayerTracer;
 
 /// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](super).
 pub struct Layer<S, T = GlobalTracer> {
-    pub(super) inner: OpenTelemetryLayer<S, LayerTracer<T>>,
-    tracer: T,
+    pub(super) tracer: LayerTracer<T>,
+    pub(super) shadowed: Shadowed<S, T>,
+    maker: T,
     privacy: Option<Arc<Privacy>>,
     pub(super) flags: Flags,
     pub(super) access: Access,
     provider: Provider,
     pub(super) open: Option<Arc<OpenSpans>>,
     subscriber: PhantomData<fn(S)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Flags {
-    location: bool,
-    threads: bool,
-    target: bool,
-    level: bool,
-    busy: bool,
-    activate: bool,
-    pub(super) events: bool,
-}
-
-impl Default for Flags {
-    fn default() -> Self {
-        Self {
-            location: false,
-            threads: false,
-            target: false,
-            level: false,
-            busy: false,
-            activate: true,
-            events: true,
-        }
-    }
 }
 
 impl<S, T> fmt::Debug for Layer<S, T> {
@@ -84,17 +61,11 @@ where
     }
 
     fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
-        let inner = tracing_opentelemetry::layer()
-            .with_tracer(LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone()))
-            .with_location(flags.location)
-            .with_threads(flags.threads)
-            .with_target(flags.target)
-            .with_level(flags.level)
-            .with_tracked_inactivity(flags.busy)
-            .with_context_activation(flags.activate);
+        let ours = LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone());
         Self {
-            inner,
-            tracer,
+            shadowed: shadow::shadowed(ours.clone()),
+            tracer: ours,
+            maker: tracer,
             privacy,
             flags,
             access: Access::of::<S>(),
@@ -107,7 +78,7 @@ where
     fn flagged(self, change: impl FnOnce(&mut Flags)) -> Self {
         let mut flags = self.flags;
         change(&mut flags);
-        Self::assemble(self.tracer, self.provider, self.privacy, flags, self.open)
+        Self::assemble(self.maker, self.provider, self.privacy, flags, self.open)
     }
 
     /// Makes spans with this tracer.
@@ -127,7 +98,7 @@ where
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
         let privacy = privacy.limited_as(self.privacy.as_deref());
-        Self::assemble(self.tracer, self.provider, privacy.shared(), self.flags, self.open)
+        Self::assemble(self.maker, self.provider, privacy.shared(), self.flags, self.open)
     }
 
     /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.

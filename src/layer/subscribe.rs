@@ -2,59 +2,25 @@
 
 use std::any::TypeId;
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::time::SystemTime;
 
 use opentelemetry::KeyValue;
-use opentelemetry::trace::{Event as ApiEvent, Tracer};
-use tracing::field::Field;
+use opentelemetry::trace::{Event as ApiEvent, Link, TraceContextExt as _, Tracer};
 use tracing::span::{Attributes, Id, Record as Values};
-use tracing::{Dispatch, Event, Level, Subscriber, Value};
+use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::access::Access;
+use super::life::{Early, Life, Named, Stage, Waiting};
 use super::panics::Panic;
 use super::plan::Plan;
+use super::quiet::{is_quiet, quietly};
 use super::record::Record;
 use super::span_layer::Layer;
+use super::tracer::Closing;
 use super::visit::{EventFields, Fields};
-use super::{panics, tracer};
-
-thread_local! {
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls into tracing-opentelemetry, which may hold locks of a span while the SDK logs: such events are not taken.
-fn quietly(call: impl FnOnce()) {
-    struct Back(bool);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            INSIDE.set(self.0);
-        }
-    }
-    let _back = Back(INSIDE.replace(true));
-    call();
-}
-
-type Slot<'a> = (&'a Field, Option<&'a dyn Value>);
-
-/// Hands `otel.name` and `otel.kind` on, and no other field.
-fn forward<R>(record: &Record, hand: impl FnOnce(&[Slot<'_>; 2]) -> R) -> Option<R> {
-    let first = record.plan.forwarded.first()?;
-    let second = record.plan.forwarded.get(1).unwrap_or(first);
-    let text = |field: &Field| {
-        let slot = record.plan.fields.get(field.index())?.slot;
-        Some(record.values.get(slot)?.as_ref()?.as_str().into_owned())
-    };
-    let (a, b) = (text(first), text(second).filter(|_| second != first));
-    let a = a.as_ref().map(|text| text as &dyn Value);
-    let b = b.as_ref().map(|text| text as &dyn Value);
-    if a.is_none() && b.is_none() {
-        return None;
-    }
-    Some(hand(&[(first, a), (second, b)]))
-}
+use super::{begin, panics, shadow, tracer};
 
 impl<S, T> tracing_subscriber::Layer<S> for Layer<S, T>
 where
@@ -66,32 +32,22 @@ where
         if let Some(open) = &self.open {
             open.registered(subscriber);
         }
-        self.inner.on_register_dispatch(subscriber);
+        self.shadowed.on_register_dispatch(subscriber);
     }
 
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
-        let metadata = attrs.metadata();
-        let mut record = Record::new(Plan::get(metadata));
+        let mut record = Record::new(Plan::get(attrs.metadata()));
         attrs.record(&mut Fields(&mut record));
-        let open = |values: &tracing::field::ValueSet<'_>| {
-            let bare = match (attrs.parent(), attrs.is_root()) {
-                (Some(parent), _) => Attributes::child_of(parent.clone(), metadata, values),
-                (None, true) => Attributes::new_root(metadata, values),
-                (None, false) => Attributes::new(metadata, values),
-            };
-            quietly(|| self.inner.on_new_span(&bare, id, ctx.clone()));
+        let waiting = Waiting::new(self.parent(attrs, &ctx), Early::of(self.flags, &record));
+        let life = Life {
+            record,
+            stage: Stage::Waiting(waiting),
+            left: None,
+            busy: self.flags.busy.then(Box::default),
+            shadowed: false,
         };
-        let forwarded = forward(&record, |slots| open(&metadata.fields().value_set(slots)));
-        if forwarded.is_none() {
-            let none: [Slot<'_>; 0] = [];
-            open(&metadata.fields().value_set(&none));
-        }
-        // A span without fields has a record only when something is recorded on it.
-        if !record.is_idle()
-            && let Some(span) = ctx.span(id)
-        {
-            let _ = span.extensions_mut().replace(record);
-        }
+        let Some(span) = ctx.span(id) else { return };
+        let _ = span.extensions_mut().replace(life);
         if let Some(open) = &self.open {
             open.opened(id);
         }
@@ -102,21 +58,37 @@ where
         // Values format themselves while they are visited, and may use spans meanwhile: no lock is held.
         let mut changes = Record::new(Plan::get(span.metadata()));
         values.record(&mut Fields(&mut changes));
-        let _ = forward(&changes, |slots| {
-            let values = span.metadata().fields().value_set(slots);
-            quietly(|| self.inner.on_record(id, &Values::new(&values), ctx.clone()));
-        });
-        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
-            record.take_changes(changes);
+        let mut renamed = None;
+        if let Some(life) = span.extensions_mut().get_mut::<Life>() {
+            life.record.take_changes(changes);
+            if matches!(life.stage, Stage::Shadow) && !life.record.plan.forwarded.is_empty() {
+                renamed = Some(Named::of(&life.record));
+            }
+        }
+        if let Some(named) = renamed {
+            quietly(|| shadow::rename(&self.shadowed, id, &named));
         }
     }
 
-    fn on_follows_from(&self, span: &Id, follows: &Id, ctx: Context<'_, S>) {
-        quietly(|| self.inner.on_follows_from(span, follows, ctx));
+    fn on_follows_from(&self, id: &Id, follows: &Id, ctx: Context<'_, S>) {
+        let Some(span) = ctx.span(id) else { return };
+        let Some(context) = ctx.span(follows).and_then(|span| self.context_of(&span)) else {
+            return;
+        };
+        let followed = context.span().span_context().clone();
+        if let Some(life) = span.extensions_mut().get_mut::<Life>()
+            && let Stage::Waiting(waiting) = &mut life.stage
+        {
+            let early = waiting.early.get_or_insert_default();
+            return early.links.push(Link::with_context(followed));
+        }
+        if let Some(context) = self.context_of(&span) {
+            quietly(|| context.span().add_link(followed, Vec::new()));
+        }
     }
 
     fn on_event(&self, event: &Event<'_>, ctx: Context<'_, S>) {
-        if INSIDE.get() || event.metadata().target().starts_with("opentelemetry") {
+        if is_quiet() || event.metadata().target().starts_with("opentelemetry") {
             return;
         }
         let parent = event.parent().and_then(|id| ctx.span(id));
@@ -153,7 +125,8 @@ where
         if !(self.flags.events || exception || failed || is_return) {
             return;
         }
-        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
+        if let Some(life) = span.extensions_mut().get_mut::<Life>() {
+            let record = &mut life.record;
             if is_return {
                 record.more().returned = Some(ApiEvent::new(name, SystemTime::now(), attributes, 0));
             } else if self.flags.events || exception {
@@ -166,39 +139,75 @@ where
     }
 
     fn on_enter(&self, id: &Id, ctx: Context<'_, S>) {
-        if panics::seen()
-            && !std::thread::panicking()
-            && let Some(span) = ctx.span(id)
-            && let Some(record) = span.extensions_mut().get_mut::<Record>()
-        {
-            record.entered();
+        let panicked = panics::seen() && !std::thread::panicking();
+        if !(self.flags.activate || self.flags.busy || panicked) {
+            return;
         }
-        quietly(|| self.inner.on_enter(id, ctx));
+        let Some(span) = ctx.span(id) else { return };
+        if (panicked || self.flags.busy)
+            && let Some(life) = span.extensions_mut().get_mut::<Life>()
+        {
+            if panicked {
+                life.record.entered();
+            }
+            if let Some(busy) = &mut life.busy {
+                busy.entered();
+            }
+        }
+        if self.flags.activate
+            && let Some(context) = self.context_of(&span)
+        {
+            begin::enter(id, context);
+        }
     }
 
     fn on_exit(&self, id: &Id, ctx: Context<'_, S>) {
-        if std::thread::panicking() {
-            if let Some(span) = ctx.span(id)
-                && let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata())
-                && !std::mem::replace(&mut record.opened_in_panic, true)
-            {
-                record.panicked(Panic::now());
-            }
-        } else if panics::seen()
-            && let Some(span) = ctx.span(id)
-            && let Some(record) = span.extensions_mut().get_mut::<Record>()
+        if let Some(span) = ctx.span(id)
+            && let Some(life) = span.extensions_mut().get_mut::<Life>()
         {
-            record.exited();
+            if std::thread::panicking() {
+                if !std::mem::replace(&mut life.record.opened_in_panic, true) {
+                    life.record.panicked(Panic::now());
+                }
+            } else if panics::seen() {
+                life.record.exited();
+            }
+            life.left = Some(SystemTime::now());
+            if let Some(busy) = &mut life.busy {
+                busy.left();
+            }
         }
-        quietly(|| self.inner.on_exit(id, ctx));
+        if self.flags.activate {
+            begin::exit(id);
+        }
     }
 
     fn on_close(&self, id: Id, ctx: Context<'_, S>) {
         if let Some(open) = &self.open {
             open.closed(&id);
         }
-        let record = ctx.span(&id).and_then(|span| span.extensions_mut().remove::<Record>());
-        tracer::finish_with(record, || quietly(|| self.inner.on_close(id, ctx)));
+        let Some(span) = ctx.span(&id) else { return };
+        let shadow = matches!(span.extensions().get::<Life>(), Some(Life { stage: Stage::Shadow, .. }));
+        if shadow {
+            // It begins at the latest now.
+            self.context_of(&span);
+        }
+        let Some(life) = span.extensions_mut().remove::<Life>() else {
+            return;
+        };
+        let closing = |record| Closing {
+            record,
+            end: life.left.unwrap_or_else(SystemTime::now),
+            busy: life.busy,
+        };
+        match life.stage {
+            Stage::Begun(context) => quietly(|| tracer::end_within(&context, closing(life.record))),
+            Stage::Waiting(waiting) => quietly(|| {
+                let (builder, parent) = waiting.builder(&Named::of(&life.record));
+                self.tracer.begin(builder, &parent).close(closing(life.record));
+            }),
+            Stage::Beginning | Stage::Shadow => {}
+        }
     }
 
     // SAFETY: the pointers that are given out point into `self` and to the types that are asked for.
@@ -210,7 +219,7 @@ where
         if id == TypeId::of::<Access>() {
             return Some(std::ptr::from_ref(&self.access).cast());
         }
-        // SAFETY: the inner layer answers for its own types, by the same rule.
-        unsafe { self.inner.downcast_raw(id) }
+        // SAFETY: it answers for its own types, by the same rule.
+        unsafe { self.shadowed.downcast_raw(id) }
     }
 }

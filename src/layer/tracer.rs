@@ -1,8 +1,7 @@
-//! The tracer between tracing-opentelemetry and the SDK: spans get their recorded attributes when they end.
+//! The tracer between the Layer and the SDK: spans get their recorded attributes when they end.
 //!
-//! tracing-opentelemetry keeps the OpenTelemetry span to itself. It builds it through the tracer that it was given and
-//! ends it through the span that the tracer made: both are ours, so nothing has to be asked back through the dispatcher,
-//! and what other code sets on the span meets the privacy rules too.
+//! The span of OpenTelemetry is in a context, where only its own methods reach it. It is ours, around the SDK's: it takes what was
+//! recorded when it ends, and what other code sets on it meets the privacy rules too.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,31 +9,42 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, Tracer};
+use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, TraceContextExt as _, Tracer};
 use opentelemetry::{Context, KeyValue};
 
+use super::handed::{self, Handed};
+use super::life::Busy;
 use super::limits::{self, Provider};
 use super::open::{self, OpenSpans};
 use super::privacy::Privacy;
 use super::record::Record;
 use super::{emit, global, undelivered};
 
-thread_local! {
-    /// Without a destructor: spans may close in the destructors of other thread-locals, after this one's would have run.
-    static CLOSING: Cell<Option<ManuallyDrop<Record>>> = const { Cell::new(None) };
+/// What a span that ends gets.
+#[derive(Debug)]
+pub(super) struct Closing {
+    pub(super) record: Record,
+    pub(super) end: SystemTime,
+    pub(super) busy: Option<Box<Busy>>,
 }
 
-/// Ends a span within `close`, which gets what was recorded.
-pub(super) fn finish_with(record: Option<Record>, close: impl FnOnce()) {
+thread_local! {
+    /// Without a destructor: spans may close in the destructors of other thread-locals, after this one's would have run.
+    static CLOSING: Cell<Option<ManuallyDrop<Closing>>> = const { Cell::new(None) };
+}
+
+/// Ends the span in this context, which gets what was recorded.
+pub(super) fn end_within(context: &Context, closing: Closing) {
     /// What an outer span has, which ends meanwhile: a span processor may open and close its own spans.
-    struct Outer(Option<ManuallyDrop<Record>>);
+    struct Outer(Option<ManuallyDrop<Closing>>);
     impl Drop for Outer {
         fn drop(&mut self) {
             drop(CLOSING.replace(self.0.take()).map(ManuallyDrop::into_inner));
         }
     }
-    let _outer = Outer(CLOSING.replace(record.map(ManuallyDrop::new)));
-    close();
+    let end = closing.end;
+    let _outer = Outer(CLOSING.replace(Some(ManuallyDrop::new(closing))));
+    context.span().end_with_timestamp(end);
 }
 
 /// A tracer whose spans are [`LayerSpan`]s. Made by [`Layer::with_tracer`](super::Layer::with_tracer).
@@ -44,6 +54,7 @@ pub struct LayerTracer<T> {
     provider: Provider,
     privacy: Option<Arc<Privacy>>,
     open: Option<Arc<OpenSpans>>,
+    handed: Arc<Handed>,
 }
 
 impl<T> LayerTracer<T> {
@@ -53,18 +64,23 @@ impl<T> LayerTracer<T> {
             provider,
             privacy,
             open,
+            handed: Arc::default(),
         }
+    }
+
+    /// What spans had that tracing-opentelemetry makes.
+    pub(super) fn handed(&self) -> &Handed {
+        &self.handed
     }
 }
 
-impl<T> Tracer for LayerTracer<T>
+impl<T> LayerTracer<T>
 where
     T: Tracer,
     T::Span: 'static,
 {
-    type Span = LayerSpan<T::Span>;
-
-    fn build_with_context(&self, mut builder: SpanBuilder, parent_cx: &Context) -> Self::Span {
+    /// Makes a span.
+    pub(super) fn begin(&self, mut builder: SpanBuilder, parent_cx: &Context) -> LayerSpan<T::Span> {
         if let Some(privacy) = &self.privacy {
             builder.attributes = builder.attributes.map(|list| privacy.attributes(list));
             builder.events = builder.events.map(|list| privacy.events(list));
@@ -81,7 +97,7 @@ where
             open.started(open::started_data(&builder, parent, inner.span_context().clone()));
         }
         LayerSpan {
-            inner,
+            inner: Inner::Made(inner),
             provider: self.provider,
             privacy: self.privacy.clone(),
             open: self.open.clone(),
@@ -89,48 +105,90 @@ where
     }
 }
 
+impl<T> Tracer for LayerTracer<T>
+where
+    T: Tracer,
+    T::Span: 'static,
+{
+    type Span = LayerSpan<T::Span>;
+
+    fn build_with_context(&self, mut builder: SpanBuilder, parent_cx: &Context) -> Self::Span {
+        if let Some(context) = handed::take_shared() {
+            let span_context = context.span().span_context().clone();
+            return LayerSpan {
+                inner: Inner::Shared(context, span_context),
+                provider: self.provider,
+                privacy: None,
+                open: None,
+            };
+        }
+        self.handed.complete(&mut builder);
+        self.begin(builder, parent_cx)
+    }
+}
+
 /// A span of a [`LayerTracer`].
 #[derive(Debug)]
 pub struct LayerSpan<S> {
-    inner: S,
+    inner: Inner<S>,
     provider: Provider,
     privacy: Option<Arc<Privacy>>,
     open: Option<Arc<OpenSpans>>,
+}
+
+#[derive(Debug)]
+enum Inner<S> {
+    Made(S),
+    /// The span of this context, which has begun: what tracing-opentelemetry sets on it reaches that one.
+    Shared(Context, SpanContext),
 }
 
 impl<S: Span + 'static> LayerSpan<S> {
     /// A span of our own under the privacy rules.
     pub(super) fn around(inner: S, privacy: Option<Arc<Privacy>>) -> Self {
         Self {
-            inner,
+            inner: Inner::Made(inner),
             provider: Provider::Ours,
             privacy,
             open: None,
         }
     }
 
-    pub(super) fn into_inner(self) -> S {
-        self.inner
+    pub(super) fn into_inner(self) -> Option<S> {
+        match self.inner {
+            Inner::Made(inner) => Some(inner),
+            Inner::Shared(..) => None,
+        }
+    }
+
+    /// Ends a span that is in no context.
+    pub(super) fn close(&mut self, closing: Closing) {
+        let end = closing.end;
+        self.take_recorded(Some(closing));
+        if let Inner::Made(inner) = &mut self.inner {
+            inner.end_with_timestamp(end);
+        }
     }
 
     /// Takes what was recorded, through the privacy rules where there are any.
-    fn take_recorded(&mut self) {
+    fn take_recorded(&mut self, closing: Option<Closing>) {
         if let Some(open) = &self.open {
-            open.ended(self.inner.span_context());
+            open.ended(self.span_context());
         }
-        let Some(record) = CLOSING.take().map(ManuallyDrop::into_inner) else {
+        let Some(closing) = closing.filter(|_| self.is_recording()) else {
             return;
         };
-        if !self.inner.is_recording() {
-            return;
+        if let Some(busy) = closing.busy {
+            self.set_attributes(busy.attributes());
         }
-        let attributes = if self.privacy.is_some() {
-            emit::write(record, self)
-        } else {
-            emit::write(record, &mut self.inner)
+        let attributes = match (&self.privacy, &mut self.inner) {
+            (None, Inner::Made(inner)) => emit::write(closing.record, inner),
+            _ => emit::write(closing.record, self),
         };
-        if attributes > limits::SDK_DEFAULT {
-            limits::check(self.provider, &self.inner, attributes);
+        if let Inner::Made(inner) = &self.inner
+            && attributes > limits::SDK_DEFAULT
+        {
+            limits::check(self.provider, inner, attributes);
         }
     }
 }
@@ -140,67 +198,78 @@ impl<S: Span + 'static> Span for LayerSpan<S> {
     where
         T: Into<Cow<'static, str>>,
     {
-        match &self.privacy {
-            Some(privacy) => {
+        match (&self.privacy, &mut self.inner) {
+            (Some(privacy), Inner::Made(inner)) => {
                 let event = privacy.event(Event::new(name, timestamp, attributes, 0));
-                self.inner.add_event_with_timestamp(event.name, timestamp, event.attributes);
+                inner.add_event_with_timestamp(event.name, timestamp, event.attributes);
             }
-            None => self.inner.add_event_with_timestamp(name, timestamp, attributes),
+            (None, Inner::Made(inner)) => inner.add_event_with_timestamp(name, timestamp, attributes),
+            (_, Inner::Shared(context, _)) => context.span().add_event_with_timestamp(name, timestamp, attributes),
         }
     }
 
     fn span_context(&self) -> &SpanContext {
-        self.inner.span_context()
+        match &self.inner {
+            Inner::Made(inner) => inner.span_context(),
+            Inner::Shared(_, span_context) => span_context,
+        }
     }
 
     fn is_recording(&self) -> bool {
-        self.inner.is_recording()
+        match &self.inner {
+            Inner::Made(inner) => inner.is_recording(),
+            Inner::Shared(context, _) => context.span().is_recording(),
+        }
     }
 
     fn set_attribute(&mut self, attribute: KeyValue) {
-        match &self.privacy {
-            Some(privacy) => {
+        match (&self.privacy, &mut self.inner) {
+            (Some(privacy), Inner::Made(inner)) => {
                 if let Some(attribute) = privacy.attribute(attribute) {
-                    self.inner.set_attribute(attribute);
+                    inner.set_attribute(attribute);
                 }
             }
-            None => self.inner.set_attribute(attribute),
+            (None, Inner::Made(inner)) => inner.set_attribute(attribute),
+            (_, Inner::Shared(context, _)) => context.span().set_attribute(attribute),
         }
     }
 
     fn set_status(&mut self, status: Status) {
-        let status = match &self.privacy {
-            Some(privacy) => privacy.status(status),
-            None => status,
-        };
-        self.inner.set_status(status);
+        match (&self.privacy, &mut self.inner) {
+            (Some(privacy), Inner::Made(inner)) => inner.set_status(privacy.status(status)),
+            (None, Inner::Made(inner)) => inner.set_status(status),
+            // tracing-opentelemetry sets this one on every span that it makes.
+            (_, Inner::Shared(..)) if status == Status::Unset => {}
+            (_, Inner::Shared(context, _)) => context.span().set_status(status),
+        }
     }
 
     fn update_name<T>(&mut self, new_name: T)
     where
         T: Into<Cow<'static, str>>,
     {
-        match &self.privacy {
-            Some(privacy) => self.inner.update_name(privacy.name(new_name.into())),
-            None => self.inner.update_name(new_name),
+        match (&self.privacy, &mut self.inner) {
+            (Some(privacy), Inner::Made(inner)) => inner.update_name(privacy.name(new_name.into())),
+            (None, Inner::Made(inner)) => inner.update_name(new_name),
+            (_, Inner::Shared(context, _)) => context.span().update_name(new_name),
         }
     }
 
     fn add_link(&mut self, span_context: SpanContext, attributes: Vec<KeyValue>) {
-        let attributes = match &self.privacy {
-            Some(privacy) => privacy.attributes(attributes),
-            None => attributes,
-        };
-        self.inner.add_link(span_context, attributes);
+        match (&self.privacy, &mut self.inner) {
+            (Some(privacy), Inner::Made(inner)) => inner.add_link(span_context, privacy.attributes(attributes)),
+            (None, Inner::Made(inner)) => inner.add_link(span_context, attributes),
+            (_, Inner::Shared(context, _)) => context.span().add_link(span_context, attributes),
+        }
     }
 
     fn end_with_timestamp(&mut self, timestamp: SystemTime) {
-        self.take_recorded();
-        self.inner.end_with_timestamp(timestamp);
-    }
-
-    fn end(&mut self) {
-        self.take_recorded();
-        self.inner.end();
+        if let Inner::Shared(context, _) = &self.inner {
+            return context.span().end_with_timestamp(timestamp);
+        }
+        self.take_recorded(CLOSING.take().map(ManuallyDrop::into_inner));
+        if let Inner::Made(inner) = &mut self.inner {
+            inner.end_with_timestamp(timestamp);
+        }
     }
 }

@@ -1,0 +1,231 @@
+//! What the Layer keeps of a span while it is open: the one entry among the span's extensions.
+
+use std::borrow::Cow;
+use std::time::{Instant, SystemTime};
+
+use opentelemetry::trace::{Link, SpanBuilder, SpanKind};
+use opentelemetry::{Context, KeyValue};
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
+
+use super::flags::Flags;
+use super::record::Record;
+
+/// A span from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) record: Record,
+    pub(super) stage: Stage,
+    /// When it was left last.
+    pub(super) left: Option<SystemTime>,
+    /// How long it was entered, where that is asked for.
+    pub(super) busy: Option<Box<Busy>>,
+    /// tracing-opentelemetry has it too.
+    pub(super) shadowed: bool,
+}
+
+/// How far the span of OpenTelemetry is. It is made as late as can be, so that its parent can still be set.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// There is none yet.
+    Waiting(Waiting),
+    /// A thread makes it.
+    Beginning,
+    /// It is in this context.
+    Begun(Context),
+    /// tracing-opentelemetry makes it.
+    Shadow,
+}
+
+/// What is known of a span of OpenTelemetry before it begins.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) start: SystemTime,
+    pub(super) parent: Context,
+    pub(super) early: Option<Box<Early>>,
+}
+
+/// What samplers see.
+#[derive(Debug, Default)]
+pub(super) struct Early {
+    pub(super) attributes: Vec<KeyValue>,
+    pub(super) links: Vec<Link>,
+}
+
+impl Waiting {
+    pub(super) fn new(parent: Context, early: Option<Box<Early>>) -> Self {
+        let start = SystemTime::now();
+        Self { start, parent, early }
+    }
+
+    /// What makes the span, and its parent.
+    pub(super) fn builder(self, record: &Named) -> (SpanBuilder, Context) {
+        let mut builder = SpanBuilder::from_name(record.name.clone());
+        builder.start_time = Some(self.start);
+        builder.span_kind.clone_from(&record.kind);
+        let Early { mut attributes, links } = self.early.map_or_else(Early::default, |early| *early);
+        attributes.reserve_exact(record.attributes);
+        builder.attributes = Some(attributes);
+        builder.links = (!links.is_empty()).then_some(links);
+        (builder, self.parent)
+    }
+}
+
+/// What a record tells of a span that begins.
+pub(super) struct Named {
+    pub(super) name: Cow<'static, str>,
+    pub(super) kind: Option<SpanKind>,
+    /// So many attributes are expected.
+    attributes: usize,
+}
+
+impl Named {
+    pub(super) fn of(record: &Record) -> Self {
+        let plan = record.plan;
+        let mut named = Self {
+            name: plan.metadata.name().into(),
+            kind: None,
+            // A kind may become two.
+            attributes: if record.values.is_empty() {
+                0
+            } else {
+                plan.fields.len() + plan.kinds.len()
+            },
+        };
+        for field in &plan.forwarded {
+            let slot = plan.fields.get(field.index()).map(|plan| plan.slot);
+            let Some(Some(value)) = slot.and_then(|slot| record.values.get(slot)) else {
+                continue;
+            };
+            match field.name() {
+                "otel.name" => named.name = value.as_str().into_owned().into(),
+                _ => named.kind = kind(&value.as_str()).or(named.kind),
+            }
+        }
+        named
+    }
+}
+
+/// A word for the role of a span between processes.
+fn kind(word: &str) -> Option<SpanKind> {
+    let kinds = [
+        ("server", SpanKind::Server),
+        ("client", SpanKind::Client),
+        ("producer", SpanKind::Producer),
+        ("consumer", SpanKind::Consumer),
+        ("internal", SpanKind::Internal),
+    ];
+    kinds
+        .into_iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name))
+        .map(|(_, kind)| kind)
+}
+
+impl Early {
+    /// What a layer with these flags adds to a span that opens.
+    pub(super) fn of(flags: Flags, record: &Record) -> Option<Box<Self>> {
+        if !(flags.location || flags.threads || flags.level || flags.target) {
+            return None;
+        }
+        let metadata = record.plan.metadata;
+        let mut attributes = Vec::new();
+        if flags.location {
+            attributes.extend(metadata.file().map(|file| KeyValue::new("code.file.path", file)));
+            attributes.extend(metadata.module_path().map(|module| KeyValue::new("code.module.name", module)));
+            attributes.extend(metadata.line().map(|line| KeyValue::new("code.line.number", i64::from(line))));
+        }
+        if flags.threads {
+            let thread = std::thread::current();
+            attributes.extend(thread_number(thread.id()).map(|number| KeyValue::new("thread.id", number)));
+            attributes.extend(thread.name().map(|name| KeyValue::new("thread.name", name.to_owned())));
+        }
+        if flags.level {
+            attributes.push(KeyValue::new("level", metadata.level().as_str()));
+        }
+        if flags.target {
+            attributes.push(KeyValue::new("target", metadata.target()));
+        }
+        let links = Vec::new();
+        Some(Box::new(Self { attributes, links }))
+    }
+}
+
+/// The number of a thread, which the standard library only formats.
+fn thread_number(id: std::thread::ThreadId) -> Option<i64> {
+    let form = format!("{id:?}");
+    form.trim_start_matches(|c: char| !c.is_ascii_digit())
+        .trim_end_matches(')')
+        .parse()
+        .ok()
+}
+
+/// How long a span was entered, and how long it was not.
+#[derive(Debug, Clone)]
+pub(super) struct Busy {
+    entered: usize,
+    changed: Instant,
+    idle: i64,
+    busy: i64,
+}
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self {
+            entered: 0,
+            changed: Instant::now(),
+            idle: 0,
+            busy: 0,
+        }
+    }
+}
+
+impl Busy {
+    fn lap(&mut self) -> i64 {
+        let now = Instant::now();
+        let passed = now.saturating_duration_since(std::mem::replace(&mut self.changed, now));
+        i64::try_from(passed.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn entered(&mut self) {
+        if self.entered == 0 {
+            self.idle = self.lap().saturating_add(self.idle);
+        }
+        self.entered = self.entered.saturating_add(1);
+    }
+
+    pub(super) fn left(&mut self) {
+        self.entered = self.entered.saturating_sub(1);
+        if self.entered == 0 {
+            self.busy = self.lap().saturating_add(self.busy);
+        }
+    }
+
+    pub(super) fn attributes(&self) -> [KeyValue; 2] {
+        [KeyValue::new("busy_ns", self.busy), KeyValue::new("idle_ns", self.idle)]
+    }
+}
+
+/// Puts a span that is [`Stage::Beginning`] into the next stage, however that ends: others wait for it.
+pub(super) struct Beginning<'a, 'r, R: LookupSpan<'r>> {
+    span: &'a SpanRef<'r, R>,
+    next: Option<Stage>,
+}
+
+impl<'a, 'r, R: LookupSpan<'r>> Beginning<'a, 'r, R> {
+    /// If the making of the span panics, there is none.
+    pub(super) fn new(span: &'a SpanRef<'r, R>) -> Self {
+        let next = Some(Stage::Begun(Context::new()));
+        Self { span, next }
+    }
+
+    pub(super) fn becomes(mut self, stage: Stage) {
+        self.next = Some(stage);
+    }
+}
+
+impl<'r, R: LookupSpan<'r>> Drop for Beginning<'_, 'r, R> {
+    fn drop(&mut self) {
+        if let (Some(life), Some(next)) = (self.span.extensions_mut().get_mut::<Life>(), self.next.take()) {
+            life.stage = next;
+        }
+    }
+}
