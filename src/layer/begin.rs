@@ -7,9 +7,10 @@ use opentelemetry::{Context, ContextGuard};
 use tracing::Subscriber;
 use tracing::span::{Attributes, Id};
 use tracing_subscriber::layer;
-use tracing_subscriber::registry::{LookupSpan, SpanRef};
+use tracing_subscriber::registry::LookupSpan;
 
-use super::life::{Beginning, Life, Named, Stage};
+use super::life::{Named, Stage, Waiting};
+use super::lives::Beginning;
 use super::quiet::quietly;
 use super::shadow;
 use super::span_layer::Layer;
@@ -45,7 +46,7 @@ where
     pub(super) fn parent(&self, attrs: &Attributes<'_>, ctx: &layer::Context<'_, S>) -> Context {
         // A filter may have kept the parent from this layer: then the span has none.
         if let Some(parent) = attrs.parent() {
-            return ctx.span(parent).and_then(|span| self.context_of(&span)).unwrap_or_default();
+            return self.context_of(parent).unwrap_or_default();
         }
         if attrs.is_root() {
             return Context::new();
@@ -53,41 +54,46 @@ where
         if self.flags.activate {
             return Context::current();
         }
-        let current = ctx.lookup_current().and_then(|span| self.context_of(&span));
+        let current = ctx.lookup_current().and_then(|span| self.context_of(&span.id()));
         current.unwrap_or_else(Context::current)
     }
 
-    /// The context of a span, which begins if it has not yet.
-    pub(super) fn context_of(&self, span: &SpanRef<'_, S>) -> Option<Context> {
+    /// The context of a span, which begins if it has not yet; `None` if this layer does not see it.
+    pub(super) fn context_of(&self, id: &Id) -> Option<Context> {
+        let lives = &self.access.0;
         let (waiting, named) = loop {
-            {
-                let mut extensions = span.extensions_mut();
-                let life = extensions.get_mut::<Life>()?;
-                match &life.stage {
-                    Stage::Begun(context) => return Some(context.clone()),
-                    Stage::Shadow => break (None, None),
-                    Stage::Beginning => {}
-                    Stage::Waiting(_) => match std::mem::replace(&mut life.stage, Stage::Beginning) {
-                        Stage::Waiting(waiting) => break (Some(waiting), Some(Named::of(&life.record))),
-                        stage => life.stage = stage,
-                    },
+            match lives.with(id, |life| match &life.stage {
+                Stage::Begun(context) => Found::Context(context.clone()),
+                Stage::Shadow => Found::Shadow,
+                Stage::Beginning => Found::Nothing,
+                Stage::Waiting(_) => match std::mem::replace(&mut life.stage, Stage::Beginning) {
+                    Stage::Waiting(waiting) => Found::Waiting(waiting, Named::of(&life.record)),
+                    _ => Found::Nothing,
+                },
+            })? {
+                Found::Context(context) => return Some(context),
+                Found::Shadow => {
+                    let context = shadow::context_of(&self.shadowed, id);
+                    lives.with(id, |life| life.stage = Stage::Begun(context.clone()));
+                    return Some(context);
                 }
+                Found::Waiting(waiting, named) => break (waiting, named),
+                // Another thread makes the span.
+                Found::Nothing => std::thread::yield_now(),
             }
-            // Another thread makes the span.
-            std::thread::yield_now();
         };
         // No lock is held: samplers and processors may look at the span.
-        let (Some(waiting), Some(named)) = (waiting, named) else {
-            let context = shadow::context_of(&self.shadowed, &span.id());
-            if let Some(life) = span.extensions_mut().get_mut::<Life>() {
-                life.stage = Stage::Begun(context.clone());
-            }
-            return Some(context);
-        };
-        let beginning = Beginning::new(span);
+        let beginning = Beginning::new(lives, id);
         let (builder, parent) = waiting.builder(&named);
         let context = quietly(|| parent.with_span(self.tracer.begin(builder, &parent)));
         beginning.becomes(Stage::Begun(context.clone()));
         Some(context)
     }
+}
+
+enum Found {
+    Context(Context),
+    Shadow,
+    Waiting(Waiting, Named),
+    Nothing,
 }

@@ -16,6 +16,9 @@ use crate::operation::Kind;
 
 /// Writes what was recorded on a span that ends; returns how many attributes that were.
 pub(super) fn write(mut record: Record, span: &mut impl Span) -> usize {
+    if record.is_idle() {
+        return 0;
+    }
     let mut count = 0;
     let give = |attribute| {
         count += 1;

@@ -18,7 +18,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::access::Access;
 use super::documents::{Documents, DocumentsError};
 use super::env::{Env, bad};
 use super::error::InitError;
@@ -412,7 +411,7 @@ impl Guard {
             let none = SdkTracerProvider::builder().with_sampler(opentelemetry_sdk::trace::Sampler::AlwaysOff);
             none.build()
         });
-        let open = self.exit.as_ref().and_then(|exit| exit.watch(|| OpenSpans::new(Access::of::<S>())));
+        let open = self.exit.as_ref().and_then(|exit| exit.watch(OpenSpans::default));
         let tracer = provider.tracer_with_scope(own_scope());
         Layer::ours(tracer, self.privacy.clone().shared(), open)
     }

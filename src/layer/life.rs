@@ -1,11 +1,10 @@
-//! What the Layer keeps of a span while it is open: the one entry among the span's extensions.
+//! What the Layer keeps of a span while it is open.
 
 use std::borrow::Cow;
 use std::time::{Instant, SystemTime};
 
 use opentelemetry::trace::{Link, SpanBuilder, SpanKind};
 use opentelemetry::{Context, KeyValue};
-use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use super::flags::Flags;
 use super::record::Record;
@@ -62,10 +61,12 @@ impl Waiting {
         let mut builder = SpanBuilder::from_name(record.name.clone());
         builder.start_time = Some(self.start);
         builder.span_kind.clone_from(&record.kind);
-        let Early { mut attributes, links } = self.early.map_or_else(Early::default, |early| *early);
-        attributes.reserve_exact(record.attributes);
+        let mut attributes = Vec::with_capacity(record.attributes);
+        if let Some(early) = self.early {
+            attributes.extend(early.attributes);
+            builder.links = Some(early.links);
+        }
         builder.attributes = Some(attributes);
-        builder.links = (!links.is_empty()).then_some(links);
         (builder, self.parent)
     }
 }
@@ -201,31 +202,5 @@ impl Busy {
 
     pub(super) fn attributes(&self) -> [KeyValue; 2] {
         [KeyValue::new("busy_ns", self.busy), KeyValue::new("idle_ns", self.idle)]
-    }
-}
-
-/// Puts a span that is [`Stage::Beginning`] into the next stage, however that ends: others wait for it.
-pub(super) struct Beginning<'a, 'r, R: LookupSpan<'r>> {
-    span: &'a SpanRef<'r, R>,
-    next: Option<Stage>,
-}
-
-impl<'a, 'r, R: LookupSpan<'r>> Beginning<'a, 'r, R> {
-    /// If the making of the span panics, there is none.
-    pub(super) fn new(span: &'a SpanRef<'r, R>) -> Self {
-        let next = Some(Stage::Begun(Context::new()));
-        Self { span, next }
-    }
-
-    pub(super) fn becomes(mut self, stage: Stage) {
-        self.next = Some(stage);
-    }
-}
-
-impl<'r, R: LookupSpan<'r>> Drop for Beginning<'_, 'r, R> {
-    fn drop(&mut self) {
-        if let (Some(life), Some(next)) = (self.span.extensions_mut().get_mut::<Life>(), self.next.take()) {
-            life.stage = next;
-        }
     }
 }

@@ -31,8 +31,10 @@ pub(super) enum Target {
     Nothing,
     /// An attribute of this key, as it is.
     Attribute(&'static str),
-    /// The attribute of a short word.
-    Short(&'static str, Codec),
+    /// An attribute of this key, in the type of the key.
+    Typed(&'static str, Codec),
+    /// An attribute of the first key. The second one says that it is JSON, where it is.
+    MayBeJson(&'static str, &'static str),
 }
 
 impl Mapping {
@@ -72,11 +74,8 @@ impl Mapping {
                 // The value of a second field of this name is kept in the first one's slot.
                 _ if field.slot != place => {}
                 Target::Nothing => {}
-                Target::Attribute(key) => keys.push(key),
-                Target::Short(key, codec) => {
-                    keys.extend(mime_type(key, *codec));
-                    keys.push(key);
-                }
+                Target::Attribute(key) | Target::Typed(key, _) => keys.push(key),
+                Target::MayBeJson(key, mime) => keys.extend([*key, *mime]),
             }
         }
         let all = keys.len();
@@ -110,7 +109,11 @@ fn short(name: &'static str, meanings: &[Meaning], kind: Kind) -> Option<Target>
             }
             _ => {
                 if let Some(key) = meaning.key(kind) {
-                    return Some(Target::Short(key, meaning.codec));
+                    return Some(match (mime_type(key, meaning.codec), meaning.codec) {
+                        (Some(mime), _) => Target::MayBeJson(key, mime),
+                        (None, codec @ (Codec::Int | Codec::Float | Codec::Text)) => Target::Typed(key, codec),
+                        (None, _) => Target::Attribute(key),
+                    });
                 }
             }
         }
@@ -124,14 +127,11 @@ impl Target {
         match self {
             Self::Nothing => {}
             Self::Attribute(key) => give(KeyValue::new(key, value)),
-            Self::Short(key, codec) => {
-                if let Some(mime) = mime_type(key, codec).filter(|_| is_json(&value)) {
+            Self::Typed(key, codec) => give(KeyValue::new(key, typed(value, codec))),
+            Self::MayBeJson(key, mime) => {
+                if is_json(&value) {
                     give(KeyValue::new(mime, "application/json"));
                 }
-                let value = match codec {
-                    Codec::Int | Codec::Float | Codec::Text => typed(value, codec),
-                    _ => value,
-                };
                 give(KeyValue::new(key, value));
             }
         }

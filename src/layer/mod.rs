@@ -22,7 +22,7 @@
 //!
 //! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`]
 //! creates the provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It
-//! replaces the layer of `tracing-opentelemetry`, which it contains.
+//! replaces the layer of `tracing-opentelemetry`: its `OpenTelemetrySpanExt` and `get_otel_context` find the spans of this one.
 //!
 //! ```
 //! use spanbridge::layer::Setup;
@@ -166,6 +166,7 @@ mod http;
 mod init;
 mod life;
 mod limits;
+mod lives;
 mod mapping;
 mod names;
 mod open;

@@ -22,9 +22,8 @@ use super::scope::own_scope;
 const KEPT: usize = 65_536;
 
 /// The open spans of one layer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenSpans {
-    access: Access,
     subscriber: OnceLock<WeakDispatch>,
     ids: Mutex<HashSet<Id>>,
     started: Mutex<HashMap<SpanId, SpanData>>,
@@ -35,15 +34,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl OpenSpans {
-    pub(super) fn new(access: Access) -> Self {
-        Self {
-            access,
-            subscriber: OnceLock::new(),
-            ids: Mutex::default(),
-            started: Mutex::default(),
-        }
-    }
-
     /// The subscriber that the layer is a part of.
     pub(super) fn registered(&self, subscriber: &Dispatch) {
         let _ = self.subscriber.set(subscriber.downgrade());
@@ -84,10 +74,8 @@ impl OpenSpans {
     }
 
     /// What was recorded on a span so far.
-    pub(super) fn record(&self, subscriber: &Dispatch, id: &Id) -> Option<Record> {
-        let mut record = None;
-        self.access.with(subscriber, id, &mut |found| record = Some(found.clone()));
-        record
+    pub(super) fn record(subscriber: &Dispatch, id: &Id) -> Option<Record> {
+        subscriber.downcast_ref::<Access>()?.with(id, |record| record.clone())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::operation::Kind;
 pub(super) struct Plan {
     pub(super) metadata: &'static Metadata<'static>,
     pub(super) fields: Vec<FieldPlan>,
-    /// Fields that tracing-opentelemetry takes.
+    /// `otel.name` and `otel.kind`, which a span has from its beginning.
     pub(super) forwarded: Vec<Field>,
     /// A dialect recognises its spans by this target.
     pub(super) known_target: bool,

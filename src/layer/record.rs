@@ -127,18 +127,31 @@ impl Record {
         }
     }
 
+    /// Nothing is known of the span that would have to be written.
+    pub(super) fn is_idle(&self) -> bool {
+        self.values.is_empty() && self.more.is_none() && !self.plan.known_target
+    }
+
     /// Keeps the value of a declared field; the last one wins.
     pub(super) fn set(&mut self, field: usize, value: Value) {
-        let Some(field) = self.plan.fields.get(field) else { return };
+        if let Some(field) = self.plan.fields.get(field) {
+            self.keep(field.slot, value);
+        }
+    }
+
+    /// Keeps the value of this slot.
+    pub(super) fn keep(&mut self, slot: usize, value: Value) {
         if self.values.is_empty() {
             self.values = spare::take();
             self.values.resize_with(self.plan.fields.len(), || None);
         }
-        let bit = bit_of(field.slot);
+        let bit = bit_of(slot);
         self.present |= bit;
         self.debug &= !bit;
-        if let Some(place) = self.values.get_mut(field.slot) {
-            *place = Some(value);
+        match self.values.get_mut(slot) {
+            Some(Some(before)) => *before = value,
+            Some(place @ None) => *place = Some(value),
+            None => {}
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) enum Role {
     StepType,
     /// Of a dialect that is translated.
     Foreign,
-    /// `otel.name` and `otel.kind`, which tracing-opentelemetry takes.
+    /// `otel.name` and `otel.kind`, which a span has from its beginning.
     Forwarded,
     /// `otel.status_code`.
     StatusCode,

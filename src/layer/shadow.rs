@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use opentelemetry::Context;
@@ -23,8 +24,10 @@ use tracing_subscriber::Layer as _;
 use tracing_subscriber::layer::Layered;
 use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanData};
 
+use super::access::Access;
 use super::handed::{self, NUMBER};
-use super::life::{Beginning, Life, Named, Stage, Waiting};
+use super::life::{Named, Stage, Waiting};
+use super::lives::Beginning;
 use super::tracer::LayerTracer;
 
 /// The layer of tracing-opentelemetry on the shadow of a subscriber.
@@ -33,6 +36,7 @@ pub(super) type Shadowed<S, T> = Layered<OpenTelemetryLayer<Shadow<S, T>, LayerT
 /// A subscriber whose spans are those of another.
 pub(super) struct Shadow<S, T> {
     of: OnceLock<WeakDispatch>,
+    access: Access,
     tracer: LayerTracer<T>,
     subscriber: PhantomData<fn() -> S>,
 }
@@ -42,7 +46,7 @@ thread_local! {
     static HANDING: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-pub(super) fn shadowed<S, T>(tracer: LayerTracer<T>) -> Shadowed<S, T>
+pub(super) fn shadowed<S, T>(tracer: LayerTracer<T>, access: Access) -> Shadowed<S, T>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     T: Tracer + Clone + 'static,
@@ -50,6 +54,7 @@ where
 {
     let shadow = Shadow {
         of: OnceLock::new(),
+        access,
         tracer: tracer.clone(),
         subscriber: PhantomData,
     };
@@ -98,37 +103,36 @@ where
     T::Span: Send + Sync + 'static,
 {
     /// Hands a span over, if that has not been done.
-    fn hand(&self, dispatch: &Dispatch, subscriber: &S, id: &Id) {
-        let (Some(shadowed), Some(span)) = (dispatch.downcast_ref::<Shadowed<S, T>>(), subscriber.span(id)) else {
-            return;
-        };
-        let (stage, named) = loop {
-            {
-                let mut extensions = span.extensions_mut();
-                let Some(life) = extensions.get_mut::<Life>() else { return };
-                match &life.stage {
-                    Stage::Beginning => {}
-                    _ if life.shadowed => return,
-                    _ => {
-                        life.shadowed = true;
-                        break (std::mem::replace(&mut life.stage, Stage::Beginning), Named::of(&life.record));
-                    }
+    fn hand(&self, shadowed: &Shadowed<S, T>, id: &Id) {
+        let lives = &self.access.0;
+        let (stage, named, metadata) = loop {
+            let found = lives.with(id, |life| match &life.stage {
+                Stage::Beginning => ControlFlow::Continue(()),
+                _ if life.shadowed => ControlFlow::Break(None),
+                _ => {
+                    life.shadowed = true;
+                    let stage = std::mem::replace(&mut life.stage, Stage::Beginning);
+                    ControlFlow::Break(Some((stage, Named::of(&life.record), life.record.plan.metadata)))
                 }
+            });
+            match found {
+                Some(ControlFlow::Break(Some(found))) => break found,
+                None | Some(ControlFlow::Break(None)) => return,
+                // Another thread makes the span or hands it over.
+                Some(ControlFlow::Continue(())) => std::thread::yield_now(),
             }
-            // Another thread makes the span or hands it over.
-            std::thread::yield_now();
         };
-        let beginning = Beginning::new(&span);
+        let beginning = Beginning::new(lives, id);
         let outer = HANDING.replace(Some(id.into_u64()));
         match stage {
             Stage::Waiting(waiting) => {
-                self.hand_waiting(shadowed, span.metadata(), id, waiting, &named);
+                self.hand_waiting(shadowed, metadata, id, waiting, &named);
                 beginning.becomes(Stage::Shadow);
             }
             Stage::Begun(context) => {
                 handed::sharing(context.clone(), || {
                     let _current = context.clone().attach();
-                    open(shadowed, span.metadata());
+                    open(shadowed, metadata);
                     context_of(shadowed, id);
                 });
                 beginning.becomes(Stage::Begun(context));
@@ -228,8 +232,10 @@ where
         let subscriber: *const S = dispatch.downcast_ref::<S>()?;
         // SAFETY: the subscriber is behind a pointer of `dispatch`, which is kept for as long as the span and dropped after it.
         let subscriber: &'a S = unsafe { &*subscriber };
-        if HANDING.get() != Some(id.into_u64()) {
-            self.hand(&dispatch, subscriber, id);
+        if HANDING.get() != Some(id.into_u64())
+            && let Some(shadowed) = dispatch.downcast_ref::<Shadowed<S, T>>()
+        {
+            self.hand(shadowed, id);
         }
         let data = subscriber.span_data(id)?;
         Some(Held {

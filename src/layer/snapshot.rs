@@ -30,7 +30,7 @@ fn one(spans: &OpenSpans, subscriber: &Dispatch, id: &Id, privacy: Option<&Arc<P
     // Begins a span that nobody has entered yet.
     let context = tracing_opentelemetry::get_otel_context(id, subscriber)?;
     let data = spans.started_as(context.span().span_context().span_id())?;
-    let record = spans.record(subscriber, id)?;
+    let record = OpenSpans::record(subscriber, id)?;
     let mut span = LayerSpan::around(Snapshot(data), privacy.cloned());
     emit::write(record, &mut span);
     span.into_inner().map(|snapshot| snapshot.0)

@@ -61,14 +61,15 @@ where
     }
 
     fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
+        let access = Access::default();
         let ours = LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone());
         Self {
-            shadowed: shadow::shadowed(ours.clone()),
+            shadowed: shadow::shadowed(ours.clone(), access.clone()),
             tracer: ours,
             maker: tracer,
             privacy,
             flags,
-            access: Access::of::<S>(),
+            access,
             provider,
             open,
             subscriber: PhantomData,

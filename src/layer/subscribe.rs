@@ -46,43 +46,44 @@ where
             busy: self.flags.busy.then(Box::default),
             shadowed: false,
         };
-        let Some(span) = ctx.span(id) else { return };
-        let _ = span.extensions_mut().replace(life);
+        self.access.0.insert(id, life);
         if let Some(open) = &self.open {
             open.opened(id);
         }
     }
 
-    fn on_record(&self, id: &Id, values: &Values<'_>, ctx: Context<'_, S>) {
-        let Some(span) = ctx.span(id) else { return };
+    fn on_record(&self, id: &Id, values: &Values<'_>, _: Context<'_, S>) {
+        let lives = &self.access.0;
+        let Some(plan) = lives.with(id, |life| life.record.plan) else {
+            return;
+        };
         // Values format themselves while they are visited, and may use spans meanwhile: no lock is held.
-        let mut changes = Record::new(Plan::get(span.metadata()));
+        let mut changes = Record::new(plan);
         values.record(&mut Fields(&mut changes));
-        let mut renamed = None;
-        if let Some(life) = span.extensions_mut().get_mut::<Life>() {
+        let renamed = lives.with(id, |life| {
             life.record.take_changes(changes);
-            if matches!(life.stage, Stage::Shadow) && !life.record.plan.forwarded.is_empty() {
-                renamed = Some(Named::of(&life.record));
-            }
-        }
-        if let Some(named) = renamed {
+            let renamed = matches!(life.stage, Stage::Shadow) && !plan.forwarded.is_empty();
+            renamed.then(|| Named::of(&life.record))
+        });
+        if let Some(named) = renamed.flatten() {
             quietly(|| shadow::rename(&self.shadowed, id, &named));
         }
     }
 
-    fn on_follows_from(&self, id: &Id, follows: &Id, ctx: Context<'_, S>) {
-        let Some(span) = ctx.span(id) else { return };
-        let Some(context) = ctx.span(follows).and_then(|span| self.context_of(&span)) else {
-            return;
-        };
+    fn on_follows_from(&self, id: &Id, follows: &Id, _: Context<'_, S>) {
+        let Some(context) = self.context_of(follows) else { return };
         let followed = context.span().span_context().clone();
-        if let Some(life) = span.extensions_mut().get_mut::<Life>()
-            && let Stage::Waiting(waiting) = &mut life.stage
+        let waiting = self.access.0.with(id, |life| match &mut life.stage {
+            Stage::Waiting(waiting) => {
+                let early = waiting.early.get_or_insert_default();
+                early.links.push(Link::with_context(followed.clone()));
+                true
+            }
+            _ => false,
+        });
+        if waiting == Some(false)
+            && let Some(context) = self.context_of(id)
         {
-            let early = waiting.early.get_or_insert_default();
-            return early.links.push(Link::with_context(followed));
-        }
-        if let Some(context) = self.context_of(&span) {
             quietly(|| context.span().add_link(followed, Vec::new()));
         }
     }
@@ -125,8 +126,7 @@ where
         if !(self.flags.events || exception || failed || is_return) {
             return;
         }
-        if let Some(life) = span.extensions_mut().get_mut::<Life>() {
-            let record = &mut life.record;
+        self.access.with(&span.id(), |record| {
             if is_return {
                 record.more().returned = Some(ApiEvent::new(name, SystemTime::now(), attributes, 0));
             } else if self.flags.events || exception {
@@ -135,36 +135,30 @@ where
             if exception || failed {
                 record.more().outcome.fail(error.or(message).unwrap_or_default());
             }
-        }
+        });
     }
 
-    fn on_enter(&self, id: &Id, ctx: Context<'_, S>) {
+    fn on_enter(&self, id: &Id, _: Context<'_, S>) {
         let panicked = panics::seen() && !std::thread::panicking();
-        if !(self.flags.activate || self.flags.busy || panicked) {
-            return;
-        }
-        let Some(span) = ctx.span(id) else { return };
-        if (panicked || self.flags.busy)
-            && let Some(life) = span.extensions_mut().get_mut::<Life>()
-        {
-            if panicked {
-                life.record.entered();
-            }
-            if let Some(busy) = &mut life.busy {
-                busy.entered();
-            }
+        if panicked || self.flags.busy {
+            self.access.0.with(id, |life| {
+                if panicked {
+                    life.record.entered();
+                }
+                if let Some(busy) = &mut life.busy {
+                    busy.entered();
+                }
+            });
         }
         if self.flags.activate
-            && let Some(context) = self.context_of(&span)
+            && let Some(context) = self.context_of(id)
         {
             begin::enter(id, context);
         }
     }
 
-    fn on_exit(&self, id: &Id, ctx: Context<'_, S>) {
-        if let Some(span) = ctx.span(id)
-            && let Some(life) = span.extensions_mut().get_mut::<Life>()
-        {
+    fn on_exit(&self, id: &Id, _: Context<'_, S>) {
+        self.access.0.with(id, |life| {
             if std::thread::panicking() {
                 if !std::mem::replace(&mut life.record.opened_in_panic, true) {
                     life.record.panicked(Panic::now());
@@ -176,38 +170,35 @@ where
             if let Some(busy) = &mut life.busy {
                 busy.left();
             }
-        }
+        });
         if self.flags.activate {
             begin::exit(id);
         }
     }
 
-    fn on_close(&self, id: Id, ctx: Context<'_, S>) {
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
         if let Some(open) = &self.open {
             open.closed(&id);
         }
-        let Some(span) = ctx.span(&id) else { return };
-        let shadow = matches!(span.extensions().get::<Life>(), Some(Life { stage: Stage::Shadow, .. }));
-        if shadow {
-            // It begins at the latest now.
-            self.context_of(&span);
-        }
-        let Some(life) = span.extensions_mut().remove::<Life>() else {
-            return;
-        };
-        let closing = |record| Closing {
-            record,
+        let Some(life) = self.access.0.remove(&id) else { return };
+        let named = matches!(life.stage, Stage::Waiting(_)).then(|| Named::of(&life.record));
+        let closing = Closing {
+            record: life.record,
             end: life.left.unwrap_or_else(SystemTime::now),
             busy: life.busy,
         };
-        match life.stage {
-            Stage::Begun(context) => quietly(|| tracer::end_within(&context, closing(life.record))),
-            Stage::Waiting(waiting) => quietly(|| {
-                let (builder, parent) = waiting.builder(&Named::of(&life.record));
-                self.tracer.begin(builder, &parent).close(closing(life.record));
-            }),
-            Stage::Beginning | Stage::Shadow => {}
-        }
+        quietly(|| match life.stage {
+            Stage::Begun(context) => tracer::end_within(&context, closing),
+            Stage::Waiting(waiting) => {
+                if let Some(named) = named {
+                    let (builder, parent) = waiting.builder(&named);
+                    self.tracer.begin(builder, &parent).close(closing);
+                }
+            }
+            // It begins at the latest now.
+            Stage::Shadow => tracer::end_within(&shadow::context_of(&self.shadowed, &id), closing),
+            Stage::Beginning => {}
+        });
     }
 
     // SAFETY: the pointers that are given out point into `self` and to the types that are asked for.

@@ -94,7 +94,8 @@ impl Visit for Fields<'_> {
             None if plan.names => names::shared(value).into(),
             None => value.to_owned().into(),
         };
-        self.0.set(field.index(), value);
+        let slot = plan.slot;
+        self.0.keep(slot, value);
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {

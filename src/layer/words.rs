@@ -169,17 +169,12 @@ impl Words {
 
 /// The kind behind a word of `step_type` or `openinference.span.kind`, in any case.
 pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
-    // As OpenInference writes them; that is nearly every span.
+    // As OpenInference writes them, as we keep them meanwhile, and as ContextForge does; that is nearly every span.
     match word {
-        "LLM" => return Some(Kind::Llm),
-        "TOOL" => return Some(Kind::Tool),
-        "AGENT" => return Some(Kind::Agent),
-        "CHAIN" => return Some(Kind::Chain),
-        // As we keep them meanwhile.
-        "llm" => return Some(Kind::Llm),
-        "tool" => return Some(Kind::Tool),
-        "agent" => return Some(Kind::Agent),
-        "chain" => return Some(Kind::Chain),
+        "LLM" | "llm" | "llm_call" => return Some(Kind::Llm),
+        "TOOL" | "tool" | "tool_call" => return Some(Kind::Tool),
+        "AGENT" | "agent" => return Some(Kind::Agent),
+        "CHAIN" | "chain" => return Some(Kind::Chain),
         _ => {}
     }
     let mut lower = [0_u8; 16];
