@@ -5,3 +5,4 @@ mod layer_support;
 mod layer;
 mod layer_async;
 mod layer_context;
+mod layer_random;

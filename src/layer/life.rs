@@ -5,6 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use opentelemetry::trace::{Link, SpanBuilder, SpanKind};
 use opentelemetry::{Context, KeyValue};
+use tracing::span::Id;
 
 use super::flags::Flags;
 use super::record::Record;
@@ -18,8 +19,8 @@ pub(super) struct Life {
     pub(super) left: Option<SystemTime>,
     /// How long it was entered, where that is asked for.
     pub(super) busy: Option<Box<Busy>>,
-    /// tracing-opentelemetry has it too.
-    pub(super) shadowed: bool,
+    /// The span that tracing-opentelemetry has for it.
+    pub(super) shadow: Option<Id>,
 }
 
 /// How far the span of OpenTelemetry is. It is made as late as can be, so that its parent can still be set.
@@ -28,11 +29,36 @@ pub(super) enum Stage {
     /// There is none yet.
     Waiting(Waiting),
     /// A thread makes it.
-    Beginning,
+    Beginning(Thread),
     /// It is in this context.
     Begun(Context),
     /// tracing-opentelemetry makes it.
     Shadow,
+}
+
+impl Stage {
+    /// This thread makes the span from now on; what it was before.
+    pub(super) fn begin(&mut self) -> Self {
+        std::mem::replace(self, Self::Beginning(Thread::current()))
+    }
+
+    /// Whether another thread makes the span.
+    pub(super) fn is_made_elsewhere(&self) -> bool {
+        matches!(self, Self::Beginning(thread) if *thread != Thread::current())
+    }
+}
+
+/// A thread, for as long as it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Thread(usize);
+
+impl Thread {
+    pub(super) fn current() -> Self {
+        thread_local! {
+            static HERE: u8 = const { 0 };
+        }
+        Self(HERE.with(|here| std::ptr::from_ref(here).addr()))
+    }
 }
 
 /// What is known of a span of OpenTelemetry before it begins.

@@ -3,6 +3,7 @@
 //! The extensions of a span would hold them too, but behind a search for the span, a lock and a search by type, in memory that is
 //! allocated for each span.
 
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,36 +53,57 @@ impl Lives {
         self.shard(id)?.get_mut(&id).map(use_it)
     }
 
-    /// A span closes.
+    /// A span closes. If another thread makes it, which knows its id and has no handle of it, that comes first.
     pub(super) fn remove(&self, id: &Id) -> Option<Life> {
         let id = id.into_u64();
-        self.shard(id)?.remove(&id)
+        loop {
+            match self.shard(id)?.entry(id) {
+                Entry::Vacant(_) => return None,
+                Entry::Occupied(life) if !life.get().stage.is_made_elsewhere() => return Some(life.remove()),
+                Entry::Occupied(_) => {}
+            }
+            std::thread::yield_now();
+        }
     }
 }
 
-/// Puts a span that is [`Stage::Beginning`] into the next stage, however that ends: others wait for it.
+/// Puts a span that is [`Stage::Beginning`] into the next stage, however that ends: other threads wait for it.
 pub(super) struct Beginning<'a> {
     lives: &'a Lives,
     id: &'a Id,
     next: Option<Stage>,
+    shadow: Option<Id>,
 }
 
 impl<'a> Beginning<'a> {
     /// If the making of the span panics, there is none.
     pub(super) fn new(lives: &'a Lives, id: &'a Id) -> Self {
         let next = Some(Stage::Begun(Context::new()));
-        Self { lives, id, next }
+        Self {
+            lives,
+            id,
+            next,
+            shadow: None,
+        }
     }
 
-    pub(super) fn becomes(mut self, stage: Stage) {
+    /// The next stage, and the shadow that the span has got, if any.
+    pub(super) fn becomes(mut self, stage: Stage, shadow: Option<Id>) -> Option<Id> {
         self.next = Some(stage);
+        self.shadow.clone_from(&shadow);
+        shadow
     }
 }
 
 impl Drop for Beginning<'_> {
     fn drop(&mut self) {
         if let Some(next) = self.next.take() {
-            self.lives.with(self.id, |life| life.stage = next);
+            self.lives.with(self.id, |life| {
+                life.stage = next;
+                if self.shadow.is_some() {
+                    life.shadow = self.shadow.take();
+                }
+            });
         }
     }
 }

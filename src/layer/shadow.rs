@@ -1,63 +1,71 @@
 //! Spans as tracing-opentelemetry has them, for those who ask it about one: `OpenTelemetrySpanExt` and `get_otel_context`.
 //!
 //! It finds its data among the extensions of a span, and its types are its own. Few spans are ever asked about, so they get these
-//! data when they are: the questions come to its layer in ours, whose subscriber is a [`Shadow`] of the real one. It looks up
-//! the real spans, and hands each over first. A span that has not begun is then made by tracing-opentelemetry, through our tracer,
-//! with the parent that was set meanwhile; of one that has begun it gets a second handle.
+//! data when they are: there is a registry for them that nobody else uses, with a layer of tracing-opentelemetry on it. The
+//! questions come to another such layer, whose subscriber is [`Shadows`]. It gives each span that is looked up one in that
+//! registry, its shadow. A span that has not begun is then made by tracing-opentelemetry, through our tracer, with the parent that
+//! was set meanwhile; of one that has begun it gets a second handle.
 
-use std::cell::Cell;
-use std::marker::PhantomData;
+use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use opentelemetry::Context;
-use opentelemetry::trace::Tracer;
+use opentelemetry::trace::{TraceContextExt as _, Tracer};
 use tracing::callsite::{Callsite, Identifier};
-use tracing::dispatcher::WeakDispatch;
 use tracing::field::{FieldSet, Value};
 use tracing::metadata::Kind;
 use tracing::span::{Attributes, Id, Record as Values};
 use tracing::subscriber::Interest;
-use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_opentelemetry::OpenTelemetryLayer;
-use tracing_subscriber::Layer as _;
 use tracing_subscriber::layer::Layered;
-use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanData};
+use tracing_subscriber::registry::{Data, LookupSpan};
+use tracing_subscriber::{Layer as _, Registry};
 
 use super::access::Access;
-use super::handed::{self, NUMBER};
-use super::life::{Named, Stage, Waiting};
+use super::handed::{Kept, NUMBER};
+use super::life::{Named, Stage};
 use super::lives::Beginning;
 use super::tracer::LayerTracer;
 
-/// The layer of tracing-opentelemetry on the shadow of a subscriber.
-pub(super) type Shadowed<S, T> = Layered<OpenTelemetryLayer<Shadow<S, T>, LayerTracer<T>>, Shadow<S, T>>;
+/// The layer of tracing-opentelemetry that is asked.
+pub(super) type Asked<T> = Layered<OpenTelemetryLayer<Shadows<T>, LayerTracer<T>>, Shadows<T>>;
 
-/// A subscriber whose spans are those of another.
-pub(super) struct Shadow<S, T> {
-    of: OnceLock<WeakDispatch>,
+/// The one that has the shadows.
+type Having<T> = Layered<OpenTelemetryLayer<Places, LayerTracer<T>>, Places>;
+
+/// A subscriber whose spans are the shadows of those of another.
+pub(super) struct Shadows<T>(Arc<Inner<T>>);
+
+struct Inner<T> {
     access: Access,
     tracer: LayerTracer<T>,
-    subscriber: PhantomData<fn() -> S>,
+    having: OnceLock<Having<T>>,
+    spare: Spare,
 }
 
-thread_local! {
-    /// The span that this thread hands over.
-    static HANDING: Cell<Option<u64>> = const { Cell::new(None) };
+/// The shadows of spans that have closed, for others.
+type Spare = Arc<Mutex<Vec<Id>>>;
+
+impl<T> Clone for Shadows<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
 }
 
-pub(super) fn shadowed<S, T>(tracer: LayerTracer<T>, access: Access) -> Shadowed<S, T>
+impl<T> fmt::Debug for Shadows<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shadows").finish_non_exhaustive()
+    }
+}
+
+fn on<S, T>(subscriber: S, tracer: LayerTracer<T>) -> Layered<OpenTelemetryLayer<S, LayerTracer<T>>, S>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
-    T: Tracer + Clone + 'static,
+    T: Tracer + 'static,
     T::Span: Send + Sync + 'static,
 {
-    let shadow = Shadow {
-        of: OnceLock::new(),
-        access,
-        tracer: tracer.clone(),
-        subscriber: PhantomData,
-    };
     tracing_opentelemetry::layer()
         .with_tracer(tracer)
         .with_location(false)
@@ -65,99 +73,124 @@ where
         .with_target(false)
         .with_level(false)
         .with_tracked_inactivity(false)
-        .with_subscriber(shadow)
+        .with_subscriber(subscriber)
 }
 
-/// The context of a span that tracing-opentelemetry makes. It has begun then.
-pub(super) fn context_of<S, T>(shadowed: &Shadowed<S, T>, id: &Id) -> Context
+impl<T> Shadows<T>
 where
-    Shadowed<S, T>: Subscriber,
-{
-    shadowed.enter(id);
-    let context = Context::current();
-    shadowed.exit(id);
-    context
-}
-
-/// Tells tracing-opentelemetry what was recorded in `otel.name` and `otel.kind`.
-pub(super) fn rename<S, T>(shadowed: &Shadowed<S, T>, id: &Id, named: &Named)
-where
-    Shadowed<S, T>: Subscriber,
-{
-    let fields = OWN.fields();
-    let (Some(name), Some(kind)) = (fields.field("otel.name"), fields.field("otel.kind")) else {
-        return;
-    };
-    let word = named.kind.as_ref().map(|kind| format!("{kind:?}"));
-    let values = [
-        (&name, Some(&&*named.name as &dyn Value)),
-        (&kind, word.as_ref().map(|word| word as &dyn Value)),
-    ];
-    shadowed.record(id, &Values::new(&fields.value_set(&values)));
-}
-
-impl<S, T> Shadow<S, T>
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
-    /// Hands a span over, if that has not been done.
-    fn hand(&self, shadowed: &Shadowed<S, T>, id: &Id) {
-        let lives = &self.access.0;
+    pub(super) fn new(tracer: LayerTracer<T>, access: Access) -> Self {
+        Self(Arc::new(Inner {
+            access,
+            tracer,
+            having: OnceLock::new(),
+            spare: Spare::default(),
+        }))
+    }
+
+    pub(super) fn asked(&self) -> Asked<T> {
+        on(self.clone(), self.0.tracer.clone())
+    }
+
+    fn having(&self) -> &Having<T> {
+        self.0.having.get_or_init(|| {
+            let places = Places::new(Arc::clone(&self.0.spare));
+            on(places, self.0.tracer.clone())
+        })
+    }
+
+    /// The context of a shadow. Its span has begun then.
+    pub(super) fn context_of(&self, shadow: &Id) -> Option<Context> {
+        let _none = Context::new().attach();
+        let having = self.having();
+        having.enter(shadow);
+        let context = Context::current();
+        having.exit(shadow);
+        context.has_active_span().then_some(context)
+    }
+
+    /// Tells tracing-opentelemetry what was recorded in `otel.name` and `otel.kind`.
+    pub(super) fn rename(&self, shadow: &Id, named: &Named) {
+        let fields = OWN.fields();
+        let (Some(name), Some(kind)) = (fields.field("otel.name"), fields.field("otel.kind")) else {
+            return;
+        };
+        let word = named.kind.as_ref().map(|kind| format!("{kind:?}"));
+        let values = [
+            (&name, Some(&&*named.name as &dyn Value)),
+            (&kind, word.as_ref().map(|word| word as &dyn Value)),
+        ];
+        self.having().record(shadow, &Values::new(&fields.value_set(&values)));
+    }
+
+    /// A link to a span that has begun, for one that has not.
+    pub(super) fn follow(&self, shadow: &Id, follows: &Id) {
+        if let Some(follows) = self.shadow_of(follows) {
+            self.having().record_follows_from(shadow, &follows);
+        }
+    }
+
+    /// The span of a shadow has ended.
+    pub(super) fn close(&self, shadow: Id) {
+        self.having().try_close(shadow.clone());
+        self.0.spare.lock().unwrap_or_else(PoisonError::into_inner).push(shadow);
+    }
+
+    /// The shadow of a span, which gets one if it has none; `None` if the layer does not see the span, or if this thread is making
+    /// it: then a sampler or a processor asks.
+    fn shadow_of(&self, id: &Id) -> Option<Id> {
+        let lives = &self.0.access.0;
         let (stage, named, metadata) = loop {
             let found = lives.with(id, |life| match &life.stage {
-                Stage::Beginning => ControlFlow::Continue(()),
-                _ if life.shadowed => ControlFlow::Break(None),
+                stage @ Stage::Beginning(_) if stage.is_made_elsewhere() => ControlFlow::Continue(()),
+                Stage::Beginning(_) => ControlFlow::Break(Err(None)),
+                _ if life.shadow.is_some() => ControlFlow::Break(Err(life.shadow.clone())),
                 _ => {
-                    life.shadowed = true;
-                    let stage = std::mem::replace(&mut life.stage, Stage::Beginning);
-                    ControlFlow::Break(Some((stage, Named::of(&life.record), life.record.plan.metadata)))
+                    let stage = life.stage.begin();
+                    ControlFlow::Break(Ok((stage, Named::of(&life.record), life.record.plan.metadata)))
                 }
             });
-            match found {
-                Some(ControlFlow::Break(Some(found))) => break found,
-                None | Some(ControlFlow::Break(None)) => return,
-                // Another thread makes the span or hands it over.
-                Some(ControlFlow::Continue(())) => std::thread::yield_now(),
+            match found? {
+                ControlFlow::Break(Ok(found)) => break found,
+                ControlFlow::Break(Err(shadow)) => return shadow,
+                // Another thread makes the span or its shadow.
+                ControlFlow::Continue(()) => std::thread::yield_now(),
             }
         };
         let beginning = Beginning::new(lives, id);
-        let outer = HANDING.replace(Some(id.into_u64()));
-        match stage {
+        let (shadow, stage) = match stage {
             Stage::Waiting(waiting) => {
-                self.hand_waiting(shadowed, metadata, id, waiting, &named);
-                beginning.becomes(Stage::Shadow);
+                let shadow = self.open(metadata, waiting.parent, Kept::Waiting(waiting.start, waiting.early));
+                self.rename(&shadow, &named);
+                (shadow, Stage::Shadow)
             }
             Stage::Begun(context) => {
-                handed::sharing(context.clone(), || {
-                    let _current = context.clone().attach();
-                    open(shadowed, metadata);
-                    context_of(shadowed, id);
-                });
-                beginning.becomes(Stage::Begun(context));
+                let shadow = self.open(metadata, context.clone(), Kept::Begun(context.clone()));
+                self.context_of(&shadow);
+                (shadow, Stage::Begun(context))
             }
-            stage => beginning.becomes(stage),
-        }
-        HANDING.set(outer);
+            stage => return beginning.becomes(stage, None),
+        };
+        beginning.becomes(stage, Some(shadow))
     }
 
-    fn hand_waiting(&self, shadowed: &Shadowed<S, T>, metadata: &'static Metadata<'static>, id: &Id, waiting: Waiting, named: &Named) {
-        let _current = waiting.parent.clone().attach();
-        open(shadowed, metadata);
+    /// A shadow opens in this context.
+    fn open(&self, metadata: &'static Metadata<'static>, parent: Context, kept: Kept) -> Id {
+        let _current = parent.attach();
+        let none: [(&tracing::field::Field, Option<&dyn Value>); 0] = [];
+        let shadow = self
+            .having()
+            .new_span(&Attributes::new(metadata, &metadata.fields().value_set(&none)));
         let fields = OWN.fields();
         if let Some(field) = fields.field(NUMBER) {
-            let number = self.tracer.handed().keep(waiting);
-            shadowed.record(id, &Values::new(&fields.value_set(&[(&field, Some(&number as &dyn Value))])));
+            let number = self.0.tracer.handed().keep(kept);
+            let values = [(&field, Some(&number as &dyn Value))];
+            self.having().record(&shadow, &Values::new(&fields.value_set(&values)));
         }
-        rename(shadowed, id, named);
+        shadow
     }
-}
-
-/// The span that is handed over opens for tracing-opentelemetry, with the current context as its parent.
-fn open(shadowed: &impl Subscriber, metadata: &'static Metadata<'static>) {
-    let none: [(&tracing::field::Field, Option<&dyn Value>); 0] = [];
-    shadowed.new_span(&Attributes::new(metadata, &metadata.fields().value_set(&none)));
 }
 
 /// The fields that we record there.
@@ -183,21 +216,70 @@ impl Callsite for Own {
     }
 }
 
-impl<S, T> Subscriber for Shadow<S, T>
-where
-    S: 'static,
-    T: 'static,
-{
-    fn on_register_dispatch(&self, subscriber: &Dispatch) {
-        let _ = self.of.set(subscriber.downgrade());
+/// The registry of the shadows. None of its spans is ever removed: it would count our removals among those of the real registry,
+/// in which a span is being removed meanwhile. They are used again.
+struct Places {
+    registry: Registry,
+    spare: Spare,
+    /// One without data, for whoever asks about a span that has no shadow.
+    nobody: Id,
+}
+
+impl Places {
+    fn new(spare: Spare) -> Self {
+        let mut registry = Registry::default();
+        // A span may get its shadow while a filter of the real registry looks at another one: this one has filters too.
+        registry.register_filter();
+        let nobody = Self::place(&registry);
+        Self { registry, spare, nobody }
     }
 
+    fn place(registry: &Registry) -> Id {
+        let none: [(&tracing::field::Field, Option<&dyn Value>); 0] = [];
+        registry.new_span(&Attributes::new_root(&OWN, &OWN.fields().value_set(&none)))
+    }
+}
+
+impl Subscriber for Places {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(HANDING.get().unwrap_or(u64::MAX))
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| Self::place(&self.registry))
+    }
+
+    fn record(&self, _: &Id, _: &Values<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+
+    fn try_close(&self, _: Id) -> bool {
+        true
+    }
+}
+
+impl<'a> LookupSpan<'a> for Places {
+    type Data = Data<'a>;
+
+    fn span_data(&'a self, id: &Id) -> Option<Self::Data> {
+        self.registry.span_data(id)
+    }
+}
+
+impl<T: 'static> Subscriber for Shadows<T> {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(u64::MAX)
     }
 
     fn record(&self, _: &Id, _: &Values<'_>) {}
@@ -211,58 +293,17 @@ where
     fn exit(&self, _: &Id) {}
 }
 
-/// A span of the real subscriber, which lives as long.
-pub(super) struct Held<D> {
-    data: D,
-    // After the span: fields are dropped in this order.
-    _subscriber: Dispatch,
-}
-
-impl<'a, S, T> LookupSpan<'a> for Shadow<S, T>
+impl<'a, T> LookupSpan<'a> for Shadows<T>
 where
-    S: Subscriber + for<'span> LookupSpan<'span>,
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
-    type Data = Held<<S as LookupSpan<'a>>::Data>;
+    type Data = Data<'a>;
 
-    #[expect(unsafe_code, reason = "the span borrows from a subscriber that is kept beside it")]
+    /// It is asked about a span of the real subscriber, and answers with its shadow.
     fn span_data(&'a self, id: &Id) -> Option<Self::Data> {
-        let dispatch = self.of.get()?.upgrade()?;
-        let subscriber: *const S = dispatch.downcast_ref::<S>()?;
-        // SAFETY: the subscriber is behind a pointer of `dispatch`, which is kept for as long as the span and dropped after it.
-        let subscriber: &'a S = unsafe { &*subscriber };
-        if HANDING.get() != Some(id.into_u64())
-            && let Some(shadowed) = dispatch.downcast_ref::<Shadowed<S, T>>()
-        {
-            self.hand(shadowed, id);
-        }
-        let data = subscriber.span_data(id)?;
-        Some(Held {
-            data,
-            _subscriber: dispatch,
-        })
-    }
-}
-
-impl<'a, D: SpanData<'a>> SpanData<'a> for Held<D> {
-    fn id(&self) -> Id {
-        self.data.id()
-    }
-
-    fn metadata(&self) -> &'static Metadata<'static> {
-        self.data.metadata()
-    }
-
-    fn parent(&self) -> Option<&Id> {
-        self.data.parent()
-    }
-
-    fn extensions(&self) -> Extensions<'_> {
-        self.data.extensions()
-    }
-
-    fn extensions_mut(&self) -> ExtensionsMut<'_> {
-        self.data.extensions_mut()
+        let shadow = self.shadow_of(id);
+        let places: &Places = self.having().downcast_ref()?;
+        places.span_data(shadow.as_ref().unwrap_or(&places.nobody))
     }
 }

@@ -14,13 +14,14 @@ use super::global::GlobalTracer;
 use super::limits::Provider;
 use super::open::OpenSpans;
 use super::privacy::Privacy;
-use super::shadow::{self, Shadowed};
+use super::shadow::{Asked, Shadows};
 use super::tracer::LayerTracer;
 
 /// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](super).
 pub struct Layer<S, T = GlobalTracer> {
     pub(super) tracer: LayerTracer<T>,
-    pub(super) shadowed: Shadowed<S, T>,
+    pub(super) shadows: Shadows<T>,
+    pub(super) asked: Asked<T>,
     maker: T,
     privacy: Option<Arc<Privacy>>,
     pub(super) flags: Flags,
@@ -63,8 +64,10 @@ where
     fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
         let access = Access::default();
         let ours = LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone());
+        let shadows = Shadows::new(ours.clone(), access.clone());
         Self {
-            shadowed: shadow::shadowed(ours.clone(), access.clone()),
+            asked: shadows.asked(),
+            shadows,
             tracer: ours,
             maker: tracer,
             privacy,

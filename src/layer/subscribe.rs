@@ -20,7 +20,7 @@ use super::record::Record;
 use super::span_layer::Layer;
 use super::tracer::Closing;
 use super::visit::{EventFields, Fields};
-use super::{begin, panics, shadow, tracer};
+use super::{begin, panics, tracer};
 
 impl<S, T> tracing_subscriber::Layer<S> for Layer<S, T>
 where
@@ -32,7 +32,6 @@ where
         if let Some(open) = &self.open {
             open.registered(subscriber);
         }
-        self.shadowed.on_register_dispatch(subscriber);
     }
 
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
@@ -44,7 +43,7 @@ where
             stage: Stage::Waiting(waiting),
             left: None,
             busy: self.flags.busy.then(Box::default),
-            shadowed: false,
+            shadow: None,
         };
         self.access.0.insert(id, life);
         if let Some(open) = &self.open {
@@ -62,29 +61,37 @@ where
         values.record(&mut Fields(&mut changes));
         let renamed = lives.with(id, |life| {
             life.record.take_changes(changes);
-            let renamed = matches!(life.stage, Stage::Shadow) && !plan.forwarded.is_empty();
-            renamed.then(|| Named::of(&life.record))
+            if plan.forwarded.is_empty() || !matches!(life.stage, Stage::Shadow) {
+                return None;
+            }
+            Some((life.shadow.clone()?, Named::of(&life.record)))
         });
-        if let Some(named) = renamed.flatten() {
-            quietly(|| shadow::rename(&self.shadowed, id, &named));
+        if let Some((shadow, named)) = renamed.flatten() {
+            quietly(|| self.shadows.rename(&shadow, &named));
         }
     }
 
     fn on_follows_from(&self, id: &Id, follows: &Id, _: Context<'_, S>) {
         let Some(context) = self.context_of(follows) else { return };
         let followed = context.span().span_context().clone();
-        let waiting = self.access.0.with(id, |life| match &mut life.stage {
+        let shadow = self.access.0.with(id, |life| match &mut life.stage {
             Stage::Waiting(waiting) => {
                 let early = waiting.early.get_or_insert_default();
                 early.links.push(Link::with_context(followed.clone()));
-                true
+                None
             }
-            _ => false,
+            // It does not begin by this: its parent may still be set.
+            Stage::Shadow => Some(life.shadow.clone()),
+            Stage::Begun(_) | Stage::Beginning(_) => Some(None),
         });
-        if waiting == Some(false)
-            && let Some(context) = self.context_of(id)
-        {
-            quietly(|| context.span().add_link(followed, Vec::new()));
+        match shadow.flatten() {
+            Some(Some(shadow)) => quietly(|| self.shadows.follow(&shadow, follows)),
+            Some(None) => {
+                if let Some(context) = self.context_of(id) {
+                    quietly(|| context.span().add_link(followed, Vec::new()));
+                }
+            }
+            None => {}
         }
     }
 
@@ -153,7 +160,7 @@ where
         if self.flags.activate
             && let Some(context) = self.context_of(id)
         {
-            begin::enter(id, context);
+            begin::enter(&self.access.0, id, context);
         }
     }
 
@@ -172,7 +179,7 @@ where
             }
         });
         if self.flags.activate {
-            begin::exit(id);
+            begin::exit(&self.access.0, id);
         }
     }
 
@@ -187,17 +194,28 @@ where
             end: life.left.unwrap_or_else(SystemTime::now),
             busy: life.busy,
         };
-        quietly(|| match life.stage {
-            Stage::Begun(context) => tracer::end_within(&context, closing),
-            Stage::Waiting(waiting) => {
-                if let Some(named) = named {
-                    let (builder, parent) = waiting.builder(&named);
-                    self.tracer.begin(builder, &parent).close(closing);
+        let shadow = life.shadow;
+        quietly(|| {
+            match life.stage {
+                Stage::Begun(context) => tracer::end_within(&context, closing),
+                Stage::Waiting(waiting) => {
+                    if let Some(named) = named {
+                        let (builder, parent) = waiting.builder(&named);
+                        self.tracer.begin(builder, &parent).close(closing);
+                    }
                 }
+                // It begins at the latest now.
+                Stage::Shadow => {
+                    if let Some(context) = shadow.as_ref().and_then(|shadow| self.shadows.context_of(shadow)) {
+                        tracer::end_within(&context, closing);
+                    }
+                }
+                // This thread makes it, and then nobody has it.
+                Stage::Beginning(_) => {}
             }
-            // It begins at the latest now.
-            Stage::Shadow => tracer::end_within(&shadow::context_of(&self.shadowed, &id), closing),
-            Stage::Beginning => {}
+            if let Some(shadow) = shadow {
+                self.shadows.close(shadow);
+            }
         });
     }
 
@@ -211,6 +229,6 @@ where
             return Some(std::ptr::from_ref(&self.access).cast());
         }
         // SAFETY: it answers for its own types, by the same rule.
-        unsafe { self.shadowed.downcast_raw(id) }
+        unsafe { self.asked.downcast_raw(id) }
     }
 }

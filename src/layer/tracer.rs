@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, TraceContextExt as _, Tracer};
 use opentelemetry::{Context, KeyValue};
 
-use super::handed::{self, Handed};
+use super::handed::Handed;
 use super::life::Busy;
 use super::limits::{self, Provider};
 use super::open::{self, OpenSpans};
@@ -68,7 +68,7 @@ impl<T> LayerTracer<T> {
         }
     }
 
-    /// What spans had that tracing-opentelemetry makes.
+    /// What spans had that tracing-opentelemetry is asked about.
     pub(super) fn handed(&self) -> &Handed {
         &self.handed
     }
@@ -113,7 +113,7 @@ where
     type Span = LayerSpan<T::Span>;
 
     fn build_with_context(&self, mut builder: SpanBuilder, parent_cx: &Context) -> Self::Span {
-        if let Some(context) = handed::take_shared() {
+        if let Some(context) = self.handed.complete(&mut builder) {
             let span_context = context.span().span_context().clone();
             return LayerSpan {
                 inner: Inner::Shared(context, span_context),
@@ -122,7 +122,6 @@ where
                 open: None,
             };
         }
-        self.handed.complete(&mut builder);
         self.begin(builder, parent_cx)
     }
 }
