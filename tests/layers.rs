@@ -6,3 +6,4 @@ mod layer;
 mod layer_async;
 mod layer_context;
 mod layer_random;
+mod layer_reentry;
