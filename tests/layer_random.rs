@@ -36,15 +36,7 @@ impl Numbers {
 struct ByName;
 
 impl ShouldSample for ByName {
-    fn should_sample(
-        &self,
-        parent: Option<&Context>,
-        _: TraceId,
-        name: &str,
-        _: &SpanKind,
-        _: &[KeyValue],
-        _: &[Link],
-    ) -> SamplingResult {
+    fn should_sample(&self, parent: Option<&Context>, _: TraceId, name: &str, _: &SpanKind, _: &[KeyValue], _: &[Link]) -> SamplingResult {
         let dropped = name == "dropped";
         SamplingResult {
             decision: if dropped {
@@ -220,7 +212,9 @@ fn in_turns(dispatch: &Dispatch, seed: u64, steps: usize) -> Vec<State> {
             assert!(from.recv().is_err());
         }
     });
-    let Ok(state) = Arc::try_unwrap(state) else { panic!("a thread lives") };
+    let Ok(state) = Arc::try_unwrap(state) else {
+        panic!("a thread lives")
+    };
     vec![state.into_inner().unwrap()]
 }
 
@@ -316,9 +310,7 @@ fn outcome(run: fn(&Dispatch, u64, usize) -> Vec<State>, seed: u64, steps: usize
             .boxed()
     };
     let layer = if filtered {
-        layer
-            .with_filter(filter::filter_fn(|metadata| metadata.name() != "hidden"))
-            .boxed()
+        layer.with_filter(filter::filter_fn(|metadata| metadata.name() != "hidden")).boxed()
     } else {
         layer
     };

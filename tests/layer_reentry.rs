@@ -104,7 +104,6 @@ fn a_processor_that_panics_keeps_nobody_waiting() {
     });
     // The SDK ends its own span by itself.
     assert_eq!(names(&kept), ["bad", "child"]);
-
 }
 
 #[test]
@@ -192,9 +191,16 @@ fn a_layer_of_tracing_opentelemetry_beside_ours_keeps_its_spans() {
     });
     for kept in [&theirs, &ours] {
         assert_eq!(names(kept), ["inner", "never entered", "outer"]);
-        assert_eq!(["outer", "inner", "never entered"].map(|name| kept.span(name).int("number")), [1, 2, 3]);
+        assert_eq!(
+            ["outer", "inner", "never entered"].map(|name| kept.span(name).int("number")),
+            [1, 2, 3]
+        );
         let outer = kept.span("outer").0.span_context.span_id();
-        assert!(["inner", "never entered"].iter().all(|name| kept.span(name).0.parent_span_id == outer));
+        assert!(
+            ["inner", "never entered"]
+                .iter()
+                .all(|name| kept.span(name).0.parent_span_id == outer)
+        );
     }
     assert_eq!(ours.span("outer").int("set"), 1);
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use opentelemetry::Context;
 use tracing::Span;
 use tracing::span::Id;
 
+use super::life::Stage;
 use super::lives::Lives;
 use super::record::Record;
 
@@ -16,6 +18,15 @@ impl Access {
     /// Uses the record of a span. A lock is held: no code of others may be called.
     pub(super) fn with<R>(&self, id: &Id, use_it: impl FnOnce(&mut Record) -> R) -> Option<R> {
         self.0.with(id, |life| use_it(&mut life.record))
+    }
+
+    /// The context of a span that has begun.
+    pub(super) fn begun(&self, id: &Id) -> Option<Context> {
+        let found = self.0.with(id, |life| match &life.stage {
+            Stage::Begun(context) => Some(context.clone()),
+            Stage::Waiting(_) | Stage::Beginning(_) | Stage::Shadow => None,
+        });
+        found.flatten()
     }
 }
 

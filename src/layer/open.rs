@@ -73,6 +73,11 @@ impl OpenSpans {
         lock(&self.started).get(&id).cloned()
     }
 
+    /// The context of a span that has begun.
+    pub(super) fn begun(subscriber: &Dispatch, id: &Id) -> Option<Context> {
+        subscriber.downcast_ref::<Access>()?.begun(id)
+    }
+
     /// What was recorded on a span so far.
     pub(super) fn record(subscriber: &Dispatch, id: &Id) -> Option<Record> {
         subscriber.downcast_ref::<Access>()?.with(id, |record| record.clone())

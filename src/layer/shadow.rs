@@ -216,8 +216,8 @@ impl Callsite for Own {
     }
 }
 
-/// The registry of the shadows. None of its spans is ever removed: it would count our removals among those of the real registry,
-/// in which a span is being removed meanwhile. They are used again.
+/// The registry of the shadows. No registry removes a span while another one is being removed on the thread, and shadows are closed
+/// while the real registry removes their span. So none is removed here; they are used again.
 struct Places {
     registry: Registry,
     spare: Spare,

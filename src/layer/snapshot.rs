@@ -27,8 +27,9 @@ pub(super) fn of_open(spans: &OpenSpans, privacy: Option<&Arc<Privacy>>) -> Vec<
 }
 
 fn one(spans: &OpenSpans, subscriber: &Dispatch, id: &Id, privacy: Option<&Arc<Privacy>>) -> Option<SpanData> {
+    let begun = OpenSpans::begun(subscriber, id);
     // Begins a span that nobody has entered yet.
-    let context = tracing_opentelemetry::get_otel_context(id, subscriber)?;
+    let context = begun.or_else(|| tracing_opentelemetry::get_otel_context(id, subscriber))?;
     let data = spans.started_as(context.span().span_context().span_id())?;
     let record = OpenSpans::record(subscriber, id)?;
     let mut span = LayerSpan::around(Snapshot(data), privacy.cloned());

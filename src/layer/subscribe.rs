@@ -74,24 +74,21 @@ where
     fn on_follows_from(&self, id: &Id, follows: &Id, _: Context<'_, S>) {
         let Some(context) = self.context_of(follows) else { return };
         let followed = context.span().span_context().clone();
-        let shadow = self.access.0.with(id, |life| match &mut life.stage {
+        let late = self.access.0.with(id, |life| match &mut life.stage {
             Stage::Waiting(waiting) => {
                 let early = waiting.early.get_or_insert_default();
                 early.links.push(Link::with_context(followed.clone()));
                 None
             }
-            // It does not begin by this: its parent may still be set.
             Stage::Shadow => Some(life.shadow.clone()),
             Stage::Begun(_) | Stage::Beginning(_) => Some(None),
         });
-        match shadow.flatten() {
-            Some(Some(shadow)) => quietly(|| self.shadows.follow(&shadow, follows)),
-            Some(None) => {
-                if let Some(context) = self.context_of(id) {
-                    quietly(|| context.span().add_link(followed, Vec::new()));
-                }
-            }
-            None => {}
+        let Some(Some(shadow)) = late else { return };
+        if let Some(shadow) = shadow {
+            // It does not begin by this: its parent may still be set.
+            quietly(|| self.shadows.follow(&shadow, follows));
+        } else if let Some(context) = self.context_of(id) {
+            quietly(|| context.span().add_link(followed, Vec::new()));
         }
     }
 
