@@ -12,7 +12,7 @@ use opentelemetry::trace::{
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SamplingDecision, SamplingResult, SdkTracerProvider, ShouldSample, SpanData};
 use tracing::span::EnteredSpan;
-use tracing::{Dispatch, Span, dispatcher, info, info_span};
+use tracing::{Dispatch, Span, Subscriber, dispatcher, info, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::{Registry, filter};
@@ -49,6 +49,11 @@ impl ShouldSample for ByName {
         }
     }
 }
+
+/// Sees all spans: those that a filter hides from the other layer are there in every run, whatever other subscribers want.
+struct Everything;
+
+impl<S: Subscriber> Layer<S> for Everything {}
 
 fn remote(number: usize) -> Context {
     let number = u8::try_from(number + 1).unwrap();
@@ -314,7 +319,7 @@ fn outcome(run: fn(&Dispatch, u64, usize) -> Vec<State>, seed: u64, steps: usize
     } else {
         layer
     };
-    let dispatch = Dispatch::new(Registry::default().with(layer));
+    let dispatch = Dispatch::new(Registry::default().with(layer).with(Everything));
     let mut states = run(&dispatch, seed, steps);
     // In the subscriber, where the parents of spans close.
     dispatcher::with_default(&dispatch, || states.iter_mut().for_each(|state| state.spans.clear()));
