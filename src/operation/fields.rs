@@ -401,6 +401,7 @@ impl TokenCount {
     }
 
     /// Adds other counts; what neither has stays unknown.
+    #[cfg(feature = "server")]
     pub(crate) fn add(&mut self, more: &Self) {
         for (sum, more) in [
             (&mut self.input, more.input),
