@@ -53,6 +53,15 @@ impl Lives {
         self.shard(id)?.get_mut(&id).map(use_it)
     }
 
+    /// The spans that are open.
+    pub(super) fn ids(&self) -> Vec<Id> {
+        let shards = self.0.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner));
+        shards
+            .flat_map(|shard| shard.keys().copied().collect::<Vec<_>>())
+            .map(Id::from_u64)
+            .collect()
+    }
+
     /// A span closes. If another thread makes it, which knows its id and has no handle of it, that comes first.
     pub(super) fn remove(&self, id: &Id) -> Option<Life> {
         let id = id.into_u64();

@@ -22,7 +22,8 @@
 //!
 //! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`]
 //! creates the provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It
-//! replaces the layer of `tracing-opentelemetry`: its `OpenTelemetrySpanExt` and `get_otel_context` find the spans of this one.
+//! replaces the layer of `tracing-opentelemetry`: its `OpenTelemetrySpanExt` and `get_otel_context` find the spans of this one. Replace it
+//! by `reload` only while no span is open: what was recorded on open spans is lost.
 //!
 //! ```
 //! use spanbridge::layer::Setup;

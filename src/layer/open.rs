@@ -1,9 +1,9 @@
-//! The list of spans that are still open.
+//! Spans that are still open, for documents.
 //!
 //! OTLP has no open spans, documents do: a run whose root never ended is unfinished, and the root's fields so far are a
-//! part of it. Only layers of a [`Setup`](super::Setup) with documents keep this list.
+//! part of it. Only layers of a [`Setup`](super::Setup) with documents keep how their spans began.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,20 +12,18 @@ use opentelemetry::{Context, SpanId};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use tracing::Dispatch;
 use tracing::dispatcher::WeakDispatch;
-use tracing::span::Id;
 
 use super::access::Access;
-use super::record::Record;
 use super::scope::own_scope;
 
-/// Spans beyond this are not on the list: unfinished runs then lack them.
+/// Of more spans it is not kept how they began: unfinished runs then lack them.
 const KEPT: usize = 65_536;
 
 /// The open spans of one layer.
 #[derive(Debug, Default)]
 pub(super) struct OpenSpans {
+    pub(super) access: Access,
     subscriber: OnceLock<WeakDispatch>,
-    ids: Mutex<HashSet<Id>>,
     started: Mutex<HashMap<SpanId, SpanData>>,
 }
 
@@ -39,17 +37,6 @@ impl OpenSpans {
         let _ = self.subscriber.set(subscriber.downgrade());
     }
 
-    pub(super) fn opened(&self, id: &Id) {
-        let mut ids = lock(&self.ids);
-        if ids.len() < KEPT {
-            ids.insert(id.clone());
-        }
-    }
-
-    pub(super) fn closed(&self, id: &Id) {
-        lock(&self.ids).remove(id);
-    }
-
     pub(super) fn started(&self, data: SpanData) {
         let mut started = lock(&self.started);
         if started.len() < KEPT {
@@ -61,26 +48,14 @@ impl OpenSpans {
         lock(&self.started).remove(&context.span_id());
     }
 
-    /// The subscriber, if it still lives, and the ids of the spans that are open in it.
-    pub(super) fn open_ids(&self) -> Option<(Dispatch, Vec<Id>)> {
-        let subscriber = self.subscriber.get().and_then(WeakDispatch::upgrade)?;
-        let ids = lock(&self.ids).iter().cloned().collect();
-        Some((subscriber, ids))
+    /// The subscriber that the layer is a part of, if it is known and lives.
+    pub(super) fn subscriber(&self) -> Option<Dispatch> {
+        self.subscriber.get().and_then(WeakDispatch::upgrade)
     }
 
     /// What was known of a span when it began.
     pub(super) fn started_as(&self, id: SpanId) -> Option<SpanData> {
         lock(&self.started).get(&id).cloned()
-    }
-
-    /// The context of a span that has begun.
-    pub(super) fn begun(subscriber: &Dispatch, id: &Id) -> Option<Context> {
-        subscriber.downcast_ref::<Access>()?.begun(id)
-    }
-
-    /// What was recorded on a span so far.
-    pub(super) fn record(subscriber: &Dispatch, id: &Id) -> Option<Record> {
-        subscriber.downcast_ref::<Access>()?.with(id, |record| record.clone())
     }
 }
 

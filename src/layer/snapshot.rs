@@ -17,21 +17,20 @@ use super::tracer::LayerSpan;
 
 /// The open spans of a layer, through the privacy rules. They have no end yet: it is 0.
 pub(super) fn of_open(spans: &OpenSpans, privacy: Option<&Arc<Privacy>>) -> Vec<SpanData> {
-    let Some((subscriber, ids)) = spans.open_ids() else {
-        return Vec::new();
-    };
+    let subscriber = spans.subscriber();
     // What happens here is about spans and makes none.
     dispatcher::with_default(&Dispatch::none(), || {
-        ids.iter().filter_map(|id| one(spans, &subscriber, id, privacy)).collect()
+        let ids = spans.access.0.ids();
+        ids.iter().filter_map(|id| one(spans, subscriber.as_ref(), id, privacy)).collect()
     })
 }
 
-fn one(spans: &OpenSpans, subscriber: &Dispatch, id: &Id, privacy: Option<&Arc<Privacy>>) -> Option<SpanData> {
-    let begun = OpenSpans::begun(subscriber, id);
+fn one(spans: &OpenSpans, subscriber: Option<&Dispatch>, id: &Id, privacy: Option<&Arc<Privacy>>) -> Option<SpanData> {
+    let begun = spans.access.begun(id);
     // Begins a span that nobody has entered yet.
-    let context = begun.or_else(|| tracing_opentelemetry::get_otel_context(id, subscriber))?;
+    let context = begun.or_else(|| tracing_opentelemetry::get_otel_context(id, subscriber?))?;
     let data = spans.started_as(context.span().span_context().span_id())?;
-    let record = OpenSpans::record(subscriber, id)?;
+    let record = spans.access.with(id, |record| record.clone())?;
     let mut span = LayerSpan::around(Snapshot(data), privacy.cloned());
     emit::write(record, &mut span);
     span.into_inner().map(|snapshot| snapshot.0)

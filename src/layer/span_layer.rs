@@ -62,7 +62,7 @@ where
     }
 
     fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
-        let access = Access::default();
+        let access = open.as_ref().map_or_else(Access::default, |open| open.access.clone());
         let ours = LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone());
         let shadows = Shadows::new(ours.clone(), access.clone());
         Self {

@@ -46,9 +46,6 @@ where
             shadow: None,
         };
         self.access.0.insert(id, life);
-        if let Some(open) = &self.open {
-            open.opened(id);
-        }
     }
 
     fn on_record(&self, id: &Id, values: &Values<'_>, _: Context<'_, S>) {
@@ -181,9 +178,6 @@ where
     }
 
     fn on_close(&self, id: Id, _: Context<'_, S>) {
-        if let Some(open) = &self.open {
-            open.closed(&id);
-        }
         let Some(life) = self.access.0.remove(&id) else { return };
         let named = matches!(life.stage, Stage::Waiting(_)).then(|| Named::of(&life.record));
         let closing = Closing {

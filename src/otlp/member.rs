@@ -18,8 +18,8 @@ pub(super) fn text_at(json: &[u8], pointer: &str) -> Option<String> {
     found.filter(|text| !text.is_empty())
 }
 
-/// Whether a JSON text has no member of this name, seen without parsing it. Letters of a name may be written as `\u0061`; then
-/// and where the name may be an item's number, this is unknown.
+/// Whether it is certain, without parsing, that a JSON text has no member of this name. It is not where the text has letters as
+/// `\u0061`, or where the name may be an item's number.
 fn cannot_have(json: &[u8], name: &str) -> bool {
     let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic()) && !name.contains(['\\', '"', '/']);
     is_word && memmem::find(json, name.as_bytes()).is_none() && memmem::find(json, b"\\u").is_none()

@@ -212,7 +212,7 @@ impl Commits {
                 while left.may_go_on()
                     && next.bytes() < COMMIT_BYTES
                     && !state.turns.are_wanted()
-                    && log.takes_more(now())
+                    && !log.is_due(now())
                     && let Some(order) = before_sync(log, orders)
                 {
                     match order {

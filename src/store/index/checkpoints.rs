@@ -1,7 +1,7 @@
 //! Checkpoints beside the thread that commits: what SQLite's journal has goes into the file. That syncs both, for longer than a commit
 //! may take.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,43 +9,48 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::connection::open_beside;
+use super::connection::{MOST_PAGES, open_beside};
 
 /// After so many pages of the journal (of 4 KiB) a checkpoint begins beside the commits.
 const PAGES: i32 = 4_000;
-/// The journal begins anew only when a checkpoint finds that nothing was added meanwhile. Where commits never pause, one of them
-/// makes the checkpoint after so many pages.
-const MOST_PAGES: i32 = 16_000;
 
-/// The thread that makes checkpoints, once there is one. Dropping this waits until it has ended; the connection that asks it is
-/// closed before.
+/// Makes the checkpoints of a connection, from the first one that is wanted on. This is dropped before the connection: which then
+/// is the last one, and leaves no journal behind.
 #[derive(Debug, Default)]
-pub(super) struct Checkpoints(Arc<Mutex<Option<JoinHandle<()>>>>);
+pub(super) struct Checkpoints(Arc<Mutex<Option<Thread>>>);
+
+/// It ends when nobody can ask it any more.
+#[derive(Debug)]
+struct Thread {
+    asked: SyncSender<()>,
+    handle: JoinHandle<()>,
+}
 
 impl Checkpoints {
-    /// Makes the checkpoints of what this connection commits.
     pub(super) fn of(connection: &mut Connection, directory: &Path) -> rusqlite::Result<Self> {
+        Self::after(connection, directory, PAGES, MOST_PAGES)
+    }
+
+    fn after(connection: &mut Connection, directory: &Path, begin: i32, most: i32) -> rusqlite::Result<Self> {
         let checkpoints = Self::default();
         let (thread, directory) = (Arc::clone(&checkpoints.0), directory.to_owned());
-        let (mut last, mut asked) = (0, None);
+        let mut last = 0;
         connection.wal_hook(Some(move |wal: &mut Wal, pages: i32| {
             if pages < last {
                 last = 0;
             }
-            if pages - last < PAGES {
+            if pages - last < begin {
                 return Ok(());
             }
             last = pages;
-            if asked.is_none()
-                && let Some((sender, handle)) = start(directory.clone())
-            {
-                asked = Some(sender);
-                *thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+            let mut thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+            if thread.is_none() {
+                *thread = Thread::start(&directory);
             }
-            match &asked {
-                Some(asked) if pages < MOST_PAGES => {
+            match &*thread {
+                Some(thread) if pages < most => {
                     // One that is asked for already finds these pages, too.
-                    let _ = asked.try_send(());
+                    let _ = thread.asked.try_send(());
                 }
                 // It fails while one is being made beside it, and the next commit tries again.
                 _ => last = wal.checkpoint().map_or(0, |()| pages),
@@ -56,25 +61,60 @@ impl Checkpoints {
     }
 }
 
-/// Starts the thread; it ends when the sender is dropped.
-fn start(directory: PathBuf) -> Option<(SyncSender<()>, JoinHandle<()>)> {
-    let connection = open_beside(&directory).ok()?;
-    let (sender, asked) = sync_channel(1);
-    let make = move || {
-        for () in asked {
-            // If it fails, the journal grows until the next one.
-            let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        }
-    };
-    let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(make).ok()?;
-    Some((sender, thread))
+impl Thread {
+    fn start(directory: &Path) -> Option<Self> {
+        let connection = open_beside(directory).ok()?;
+        let (asked, orders) = sync_channel(1);
+        let make = move || {
+            for () in orders {
+                // If it fails, the journal grows until the next one.
+                let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            }
+        };
+        let handle = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(make).ok()?;
+        Some(Self { asked, handle })
+    }
 }
 
 impl Drop for Checkpoints {
     fn drop(&mut self) {
         let thread = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
+        if let Some(Thread { asked, handle }) = thread {
+            drop(asked);
+            let _ = handle.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connection;
+    use super::*;
+
+    const PAGE: u64 = 4_096;
+
+    /// Commits that never pause, of 25 pages each: the journal stays short, the file gets what it has, and nothing is left of it
+    /// when the connection is closed.
+    #[test]
+    fn the_journal_of_commits_that_never_pause_stays_short() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut connection = connection::open(directory.path()).expect("opens");
+        let checkpoints = Checkpoints::after(&mut connection, directory.path(), 100, 400).expect("sets up");
+        let size = |name: &str| std::fs::metadata(directory.path().join(name)).map_or(0, |file| file.len());
+        connection.execute_batch("CREATE TABLE filled (bytes BLOB)").expect("makes");
+        for _ in 0..200 {
+            connection
+                .execute("INSERT INTO filled VALUES (zeroblob(100000))", [])
+                .expect("writes");
+        }
+        assert!(checkpoints.0.lock().expect("a lock").is_some(), "a thread makes them");
+        let journal = size("index.sqlite-wal");
+        // 400 pages, and those that came while the thread made the checkpoints that it was asked for before.
+        assert!(journal < 2_000 * PAGE, "{journal} bytes of 5,000 pages");
+        let file = size(connection::FILE);
+        assert!(file > 4_000 * PAGE, "{file} bytes of 5,000 pages");
+        drop(checkpoints);
+        drop(connection);
+        assert_eq!(size("index.sqlite-wal"), 0, "the last connection is closed");
     }
 }

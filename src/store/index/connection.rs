@@ -13,6 +13,10 @@ use crate::store::log::Position;
 /// The file's name in the data directory.
 pub const FILE: &str = "index.sqlite";
 
+/// The journal begins anew only when a checkpoint finds that nothing was added meanwhile. Where commits never pause, one of them
+/// makes the checkpoint after so many pages.
+pub(super) const MOST_PAGES: i32 = 16_000;
+
 pub(in crate::store) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error {
     move |source| {
         // Rebuilding the index would not help: it takes the same room.
@@ -29,10 +33,10 @@ pub(in crate::store) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error)
 pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
     connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 16000;
-             PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000;",
-        )
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {MOST_PAGES};
+             PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000;"
+        ))
         .map_err(failure("set up"))?;
     schema::ensure(&connection).map_err(failure("set up"))?;
     keep_plans(&connection)?;

@@ -18,10 +18,10 @@ const TOGETHER: usize = 1 << 13;
 /// The index, for the one thread that adds to it.
 #[derive(Debug)]
 pub(in crate::store) struct Index {
+    /// Before the connection: it is dropped first.
+    _checkpoints: Checkpoints,
     connection: Connection,
     recent: RecentIds,
-    /// Ends when the connection is closed, so it is dropped after it.
-    _checkpoints: Checkpoints,
 }
 
 impl Index {
@@ -39,9 +39,9 @@ impl Index {
 
     fn of(connection: Connection, checkpoints: Checkpoints) -> Result<Self, Error> {
         Ok(Self {
+            _checkpoints: checkpoints,
             recent: RecentIds::load(&connection).map_err(failure("read"))?,
             connection,
-            _checkpoints: checkpoints,
         })
     }
 

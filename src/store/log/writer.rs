@@ -171,12 +171,6 @@ impl Log {
         }
     }
 
-    /// Whether more can be written before what was written is on the disk: a segment that is to be sealed is synced first.
-    #[must_use]
-    pub fn takes_more(&self, now: u64) -> bool {
-        !self.is_due(now)
-    }
-
     /// Writes chunks behind those that were written. They are on the disk once the next sync is over that [`Log::begin_sync`] begins;
     /// the positions are theirs.
     ///
@@ -262,7 +256,9 @@ impl Log {
         }
     }
 
-    fn is_due(&self, now: u64) -> bool {
+    /// Whether this segment is large or old enough to be sealed. It is synced before.
+    #[must_use]
+    pub fn is_due(&self, now: u64) -> bool {
         let age = self.first_arrival.map(|first| now.saturating_sub(first));
         let is_old = self.segment_age.zip(age).is_some_and(|(most, age)| age > most);
         is_old || self.written.offset >= self.segment_size
