@@ -98,8 +98,8 @@ fn is_longer(bytes: &[u8], encoding: Encoding, limit: usize) -> bool {
         io::copy(&mut reader.take(most), &mut io::sink()).is_ok_and(|counted| counted == most)
     };
     match encoding {
-        Encoding::Gzip => count(&mut flate2::read::MultiGzDecoder::new(bytes)),
+        Encoding::Gzip => count(&mut flate2::bufread::MultiGzDecoder::new(bytes)),
         Encoding::Zstd => zstd::stream::read::Decoder::new(bytes).is_ok_and(|mut reader| count(&mut reader)),
-        Encoding::Deflate => count(&mut flate2::read::ZlibDecoder::new(bytes)),
+        Encoding::Deflate => count(&mut flate2::bufread::ZlibDecoder::new(bytes)),
     }
 }

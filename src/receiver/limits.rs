@@ -133,7 +133,7 @@ pub(super) fn inflate_with<E>(
 ) -> Result<Result<Vec<u8>, E>, InflateError> {
     let broken = |source| InflateError::Broken { encoding, source };
     let mut reader: Box<dyn Read + '_> = match encoding {
-        Encoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        Encoding::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
         Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };

@@ -124,7 +124,7 @@ impl Text<'_, '_> {
         let broken = |reason: &dyn std::fmt::Display| UnpackError::broken(name, reason);
         let mut reader: Box<dyn Read + '_> = match file.method {
             CompressionMethod::STORE => Box::new(file.bytes),
-            CompressionMethod::DEFLATE => Box::new(flate2::read::DeflateDecoder::new(file.bytes)),
+            CompressionMethod::DEFLATE => Box::new(flate2::bufread::DeflateDecoder::new(file.bytes)),
             CompressionMethod::ZSTD => Box::new(zstd::stream::read::Decoder::new(file.bytes).map_err(|error| broken(&error))?),
             other => return Err(broken(&format!("compressed as {other:?}: it is read stored, deflated or as zstd"))),
         };
