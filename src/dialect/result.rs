@@ -47,14 +47,15 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         Value::Object(map) => object(map, facts),
         // What Python prints of LangChain's tool message.
         Value::String(text) if text.contains("tool_call_id=") => match python::read(text)? {
-            Value::Object(map) if map.has("content") => object(&map, facts),
+            Value::Object(map) if map.has("content") || is_command(&map) => object(&map, facts),
             _ => None,
         },
-        Value::String(text) if is_printed_result(text) => {
-            let Value::Object(map) = python::read(text)? else { return None };
-            facts.is_error |= map.member("isError").or_else(|| map.member("is_error")).and_then(Value::as_bool) == Some(true);
-            map.member("content").filter(|content| content.is_array()).cloned()
-        }
+        Value::String(text) if is_printed_result(text) => match python::read(text)? {
+            Value::Object(map) => printed_result(&map, facts),
+            // MCP's content alone.
+            Value::Array(blocks) => blocks.iter().all(Value::is_object).then_some(Value::Array(blocks)),
+            _ => None,
+        },
         Value::Array(items) => {
             if let Some(value) = messages::json_block(items) {
                 return Some(value.clone());
@@ -73,10 +74,33 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
     }
 }
 
-/// What Python prints of a tool's result that has blocks of content: MCP's, AgentScope's.
+/// Whether Python printed a tool's result: MCP's, AgentScope's or Agno's, by its class or as the fields of a pydantic model, or MCP's
+/// content alone.
 fn is_printed_result(text: &str) -> bool {
-    let is_class = text.starts_with("CallToolResult(") || text.starts_with("ToolResponse(");
-    is_class && text.ends_with(')') && text.contains("content=[")
+    const CLASSES: [&str; 5] = ["CallToolResult(", "ToolResponse(", "ToolResult(", "TextContent(", "[TextContent("];
+    let is_class = || CLASSES.iter().any(|class| text.starts_with(class)) && text.ends_with([')', ']']);
+    let is_model =
+        || (text.starts_with("meta=") || text.starts_with("content=[")) && (text.contains(" isError=") || text.contains(" is_error="));
+    is_class() || is_model()
+}
+
+/// What such a result has for the model.
+fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
+    let flag = ["isError", "is_error"]
+        .iter()
+        .find_map(|key| map.member(key).and_then(Value::as_bool));
+    match map.member("content") {
+        Some(content @ Value::Array(_)) => {
+            facts.is_error |= flag == Some(true);
+            Some(content.clone())
+        }
+        // Agno's, if there is nothing beside its words.
+        Some(content @ Value::String(_)) => {
+            let is_nothing = |(key, value): (&String, &Value)| matches!(key.as_str(), "content" | "type") || value.is_null();
+            map.iter().all(is_nothing).then(|| content.clone())
+        }
+        _ => text_block(&Value::Object(map.clone())).map(Value::from),
+    }
 }
 
 /// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
@@ -94,6 +118,22 @@ fn text_block(item: &Value) -> Option<&str> {
     } else {
         None
     }
+}
+
+/// Whether there is nothing beside the blocks of a result: MCP's data has the same in another form, AgentScope's members are the state of
+/// a stream.
+fn is_all_content(map: &Map<String, Value>) -> bool {
+    let is_streamed = map.has("is_last");
+    map.iter().all(|(key, value)| match key.as_str() {
+        "content" | "structuredContent" => true,
+        "stream" | "is_last" | "is_interrupted" | "id" => is_streamed,
+        _ => value.is_null(),
+    })
+}
+
+/// What Python prints of LangGraph's Command, without the members that it has not.
+fn is_command(map: &Map<String, Value>) -> bool {
+    map.member("type").is_some_and(|class| class == "Command") && map.has("update")
 }
 
 fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
@@ -117,13 +157,19 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
         return inner.member("content").cloned();
     }
+    // What LangChain's dump has of an object that it cannot dump.
+    if let Some(Value::String(printed)) = map.member("repr").filter(|_| map.has("lc"))
+        && printed.contains("tool_call_id=")
+    {
+        return Some(Value::String(printed.clone()));
+    }
     // LlamaIndex's ToolOutput.
     if let (Some(blocks @ Value::Array(_)), Some(Value::String(_))) = (map.member("blocks"), map.member("tool_name")) {
         facts.is_error |= map.member("is_error").and_then(Value::as_bool) == Some(true);
         return Some(blocks.clone());
     }
     // LangGraph's Command: the model gets the last message of its update.
-    if inner.has("graph")
+    if (inner.has("graph") || is_command(inner))
         && let Some(Value::Array(list)) = inner.member("update").and_then(|update| update.member("messages"))
         && let Some(Value::Object(last)) = list.last()
     {
@@ -150,7 +196,9 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         && map.keys().all(|key| matches!(key.as_str(), "output" | "kwargs"))
     {
         let is_message = match output {
-            Value::Object(message) => ["tool_call_id", "kwargs", "graph"].iter().any(|key| message.contains_key(*key)),
+            Value::Object(message) => ["tool_call_id", "kwargs", "graph", "repr"]
+                .iter()
+                .any(|key| message.contains_key(*key)),
             Value::String(text) => map.len() > 1 || text.contains("tool_call_id="),
             _ => false,
         };
@@ -167,9 +215,9 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
             .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
-    // The same without its flag (LangSmith on the Claude Agent SDK).
+    // The same without its flag (LangSmith on the Claude Agent SDK), AgentScope's.
     if let Some(content @ Value::Array(blocks)) = map.member("content")
-        && map.len() == 1
+        && is_all_content(map)
         && !blocks.is_empty()
         && blocks
             .iter()
@@ -233,6 +281,29 @@ mod tests {
         assert_eq!((printed.value, printed.is_error), (Value::from("18C"), false));
         let printed = unwrap("CallToolResult(meta=None, content=[TextContent(type='text', text='no', annotations=None, meta=None)], structuredContent=None, isError=True)".into());
         assert_eq!((printed.value, printed.is_error), (Value::from("no"), true));
+        let model = |flag: &str| {
+            format!(
+                "meta=None content=[TextContent(type='text', text='18C', annotations=None, meta=None)] structuredContent=None isError={flag}"
+            )
+        };
+        for (text, is_error) in [
+            (model("False"), false),
+            (model("True"), true),
+            ("[TextContent(type='text', text='18C', annotations=None)]".to_owned(), false),
+            ("TextContent(type='text', text='18C', annotations=None)".to_owned(), false),
+            ("ToolResult(content='18C', images=None, videos=None)".to_owned(), false),
+        ] {
+            let out = unwrap(text.clone().into());
+            assert_eq!((out.value, out.is_error), (Value::from("18C"), is_error), "{text}");
+        }
+        let kept = "ToolResult(content='18C', images=['a.png'])";
+        assert_eq!(unwrap(kept.into()).value, Value::from(kept), "nothing is lost");
+        let said = "meta=1 and content=[a] are no isError=True";
+        assert_eq!(unwrap(said.into()).value, Value::from(said), "words");
+        let dump = serde_json::json!({"content": [{"type": "text", "text": "18C"}], "metadata": null, "stream": false, "is_last": true, "id": "7"});
+        assert_eq!(unwrap(dump).value, Value::from("18C"));
+        let own = serde_json::json!({"content": [{"type": "text", "text": "18C"}], "metadata": {"station": 7}});
+        assert_eq!(unwrap(own.clone()).value, own, "a tool's own data");
         assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
         let output = serde_json::json!({"blocks": [{"block_type": "text", "text": "18C"}], "tool_name": "get_weather", "is_error": false});
         assert_eq!(unwrap(output).value, Value::from("18C"));
@@ -254,6 +325,16 @@ mod tests {
             unwrap(serde_json::json!({"output": "18C", "kwargs": beside})).value,
             Value::from("18C")
         );
+        let printed = "Command(update={'messages': [ToolMessage(content='18C', name='get_weather', tool_call_id='c1')]}, goto='bob')";
+        let dump = serde_json::json!({"lc": 1, "type": "not_implemented", "id": ["langgraph", "types", "Command"], "repr": printed});
+        for value in [
+            printed.into(),
+            serde_json::json!({"output": printed}),
+            serde_json::json!({"output": dump}),
+        ] {
+            let out = unwrap(value);
+            assert_eq!((out.value, out.call_id.as_deref()), (Value::from("18C"), Some("c1")));
+        }
         let own = serde_json::json!({"output": "18C", "kwargs": {"city": "Oslo"}});
         assert_eq!(unwrap(own.clone()).value, own, "a tool's own words");
         let response = serde_json::json!({"id": "adk-1", "name": "get_time", "response": {"result": "12:00"}});
