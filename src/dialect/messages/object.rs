@@ -109,11 +109,15 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
         return Some(direction.role());
     }
     let typed = map.has("type");
-    (!typed
-        && map
-            .member("content")
-            .is_some_and(|content| content.is_string() || content.is_array()))
-    .then(|| direction.role())
+    let says = |content: &Value| content.is_string() || content.is_array();
+    let is_said = map.member("content").is_some_and(says) || direction == Direction::Output && is_completion(map);
+    (!typed && is_said).then(|| direction.role())
+}
+
+/// An answer whose words are its `completion`, a thought or calls beside them (OpenRouter).
+fn is_completion(map: &Map<String, Value>) -> bool {
+    let is_text = |value: &Value| value.is_string() || value.is_null();
+    map.member("completion").is_some_and(is_text) && map.member("reasoning").is_some_and(is_text)
 }
 
 fn role_of_type(word: &str) -> Option<Role> {
@@ -244,6 +248,8 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     }
     if let Some(content) = first(map, &["contents", "parts", "content", "blocks", "_content", "text"], is_something) {
         builder.content(content);
+    } else if let Some(words) = text(map, &["completion"]).filter(|_| builder.message.role == Role::Assistant) {
+        builder.text(&words);
     }
     if let Some(list) = first(map, &["tool_calls", "toolCalls", "function_calls"], is_something) {
         calls::each(list, |call| builder.call(call));
