@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::empty::is_empty;
+use crate::dialect::flat;
 use crate::dialect::mend;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
@@ -10,7 +11,7 @@ use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
 use crate::hash::{HashMap, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
-use crate::span::AnyValue;
+use crate::span::{AnyValue, Attributes};
 
 /// Puts a result after the message that asks for it, as far as ids name it: Azure's clients list results first.
 pub(super) fn results_after_calls(messages: Vec<Message>) -> Vec<Message> {
@@ -44,7 +45,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
             Some(Value::Object(body)) => body,
             _ => Map::from_iter([("content".to_owned(), Value::String(text))]),
         },
-        _ => event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
+        _ => members_of_event(event.attributes),
     };
     open_members(&mut map);
     // Azure's clients write what others write as the event's body in one attribute.
@@ -86,6 +87,20 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         message.choice = choice;
     }
     messages
+}
+
+/// The attributes of an event. A client may flatten what is in them: `message.tool_calls.0.function.name` (Kibana).
+fn members_of_event(attributes: &Attributes) -> Map<String, Value> {
+    let is_flat = |key: &str| ["message.", "tool_calls."].iter().any(|prefix| key.starts_with(prefix));
+    let whole = attributes.iter().filter(|(key, _)| !is_flat(key));
+    let mut map: Map<String, Value> = whole.map(|(key, value)| (key.clone(), value.to_json())).collect();
+    let flattened = attributes.iter().filter(|(key, _)| is_flat(key));
+    if let Value::Object(members) = flat::tree(flattened.map(|(key, value)| (0, key.as_str(), value))).value {
+        for (key, value) in members {
+            let _ = map.entry(key).or_insert(value);
+        }
+    }
+    map
 }
 
 /// One result of several: `{type, id, output}`.
