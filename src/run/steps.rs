@@ -217,6 +217,7 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
             below.entry(up).or_default().push(scope);
         }
     }
+    let told_after = told_after(steps);
     for (id, conversation) in conversations.enumerate() {
         let mut agents: Vec<ScopeId> = conversation
             .scopes
@@ -250,8 +251,11 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
             if agent.is_none() && draft.result.is_none() {
                 continue;
             }
-            let step = step_from_messages(steps, draft, (by, caller), agent.and_then(agent_step));
+            let next = told_after.get(&by).copied();
+            let next_at = next.and_then(|next| steps.list.get(next)).map(|next| next.started_at);
+            let step = step_from_messages(steps, draft, (by, caller, next_at), agent.and_then(agent_step));
             let at = steps.list.push(step);
+            steps.read_by.extend(next.map(|next| (at, next)));
             let conversation = id;
             steps.of_call.insert(CallRef { conversation, call }, at);
             if let Some(scope) = agent {
@@ -261,9 +265,25 @@ fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut Dra
     }
 }
 
-fn step_from_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId, &Step), agent: Option<&Step>) -> Step {
+/// For each turn that only an agent's messages tell, the one after it: the tools between them ran in between, whoever tells the results.
+fn told_after(steps: &DraftSteps) -> HashMap<StepId, StepId> {
+    let mut last: HashMap<StepId, StepId> = HashMap::default();
+    let told = steps
+        .list
+        .enumerate()
+        .filter(|(_, step)| step.operation.kind == Kind::Llm && step.observed == Observed::Messages);
+    told.filter_map(|(id, step)| Some((last.insert(step.parent?, id)?, id))).collect()
+}
+
+/// A call's execution: by which step it was asked for, and when the turn after that one began, if only messages tell it.
+fn step_from_messages(
+    steps: &DraftSteps,
+    draft: &DraftCall,
+    (by, caller, next_at): (StepId, &Step, Option<UnixNanos>),
+    agent: Option<&Step>,
+) -> Step {
     let seen = draft.result.as_ref();
-    let seen_at = seen.and_then(|seen| steps.step_of(seen.node)).map(|(_, reader)| reader.started_at);
+    let seen_at = next_at.or_else(|| seen.and_then(|seen| steps.step_of(seen.node)).map(|(_, reader)| reader.started_at));
     let after = caller.end_or_start();
     let time = match agent {
         Some(agent) => (agent.started_at, agent.ended_at),
