@@ -400,6 +400,7 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
             match named {
                 Some(Value::String(text)) if !text.trim().is_empty() => Some(Value::String(text.clone())),
                 Some(inner @ (Value::Object(_) | Value::Array(_))) => in_value(inner, direction).or_else(|| Some(value.clone())),
+                _ if direction == Direction::Input && own_words::is_setup(map) => None,
                 _ => (!map.is_empty()).then(|| value.clone()),
             }
         }

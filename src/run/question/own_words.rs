@@ -125,6 +125,17 @@ impl OwnWords {
     }
 }
 
+/// Whether an input says what the agent is made of, and not what it was asked: `{"agent", "tool_count", "tools": [..]}` (n8n).
+pub(super) fn is_setup(map: &Map<String, Value>) -> bool {
+    let of_setup = |key: &String| {
+        matches!(
+            key.as_str(),
+            "agent" | "agent_name" | "name" | "model" | "description" | "tool_count" | "tools"
+        )
+    };
+    map.get("tools").is_some_and(Value::is_array) && map.keys().all(of_setup)
+}
+
 /// The answer of a CrewAI crew or task: its text, beside what it was made of.
 pub(super) fn raw_answer(map: &Map<String, Value>) -> Option<&str> {
     let is_crew = map.contains_key("tasks_output") || map.contains_key("expected_output") || map.contains_key("output_format");
