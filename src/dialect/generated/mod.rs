@@ -35,6 +35,8 @@ mod braintrust;
 #[rustfmt::skip]
 mod claude_code;
 #[rustfmt::skip]
+mod cloudflare_agents;
+#[rustfmt::skip]
 mod codex;
 #[rustfmt::skip]
 mod copilot;
@@ -42,6 +44,10 @@ mod copilot;
 mod effect;
 #[rustfmt::skip]
 mod eino;
+#[rustfmt::skip]
+mod embabel;
+#[rustfmt::skip]
+mod eve;
 #[rustfmt::skip]
 mod gemini_cli;
 #[rustfmt::skip]
@@ -56,6 +62,8 @@ mod google_adk;
 mod google_adk_java;
 #[rustfmt::skip]
 mod google_genai;
+#[rustfmt::skip]
+mod goose;
 #[rustfmt::skip]
 mod haystack;
 #[rustfmt::skip]
@@ -76,6 +84,8 @@ mod langsmith;
 mod langtrace;
 #[rustfmt::skip]
 mod langwatch;
+#[rustfmt::skip]
+mod litellm;
 #[rustfmt::skip]
 mod livekit;
 #[rustfmt::skip]
@@ -118,6 +128,8 @@ mod openlit;
 mod openllmetry;
 #[rustfmt::skip]
 mod openllmetry_old;
+#[rustfmt::skip]
+mod openrouter;
 #[rustfmt::skip]
 mod opentelemetry_hooks;
 #[rustfmt::skip]
@@ -188,10 +200,13 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     azure_agents::RULES,
     braintrust::RULES,
     claude_code::RULES,
+    cloudflare_agents::RULES,
     codex::RULES,
     copilot::RULES,
     effect::RULES,
     eino::RULES,
+    embabel::RULES,
+    eve::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
     gen_ai_events::RULES,
@@ -199,6 +214,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     google_adk::RULES,
     google_adk_java::RULES,
     google_genai::RULES,
+    goose::RULES,
     haystack::RULES,
     honeyhive::RULES,
     judgeval::RULES,
@@ -209,6 +225,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     langsmith::RULES,
     langtrace::RULES,
     langwatch::RULES,
+    litellm::RULES,
     livekit::RULES,
     llama_index::RULES,
     logfire::RULES,
@@ -230,6 +247,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     openlit::RULES,
     openllmetry::RULES,
     openllmetry_old::RULES,
+    openrouter::RULES,
     opentelemetry_hooks::RULES,
     otel::RULES,
     pipecat::RULES,
