@@ -2070,7 +2070,133 @@ def keys_of_gateways_and_nested_calls():
 
 
 
-for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls):
+def keys_of_newer_clients():
+    c = Case(0xf6, "made-keys-of-newer-clients", "Keys of newer gateways and agents", """
+1. OpenRouter: the answer is an object of words, thought and calls; its tries at providers are no calls.
+2. OpenRouter: an answer without calls.
+3. eve: an action and the tool that it runs are one execution; a person allowed it; an agent is called.
+4. Cloudflare Agents: a person was asked, which is no execution of the tool.
+5. Latitude: the result of a tool.
+6. Embabel: steps of its platform, and a search.
+7. LiteLLM: a guardrail. TrueFoundry: a call of an MCP server.
+8. What Python prints of MCP's results: the words in them, and that one failed.
+9. An agent tells its turns, and a later agent the result of its tool: it ran between the turns.
+10. Kibana: events whose members are flattened.
+11. n8n: what tools an agent has is not what it was asked; its memory is read and written.
+12. goose: functions under their own names.""")
+    c.resource = {"service.name": "made"}
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "What is in the shed?", "cache_control": {"type": "ephemeral"}}]}]
+    call = {"id": "toolu_1", "type": "function", "index": 0, "function": {"name": "look", "arguments": text({"in": "shed"})}}
+    went = [*asked, {"role": "assistant", "content": "I will look.", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "toolu_1", "content": "A rake."}]
+    for trace, before, said, why, calls in ((1, asked, "I will look.", "The shed is near.", [call]), (2, went, "A rake.", None, None)):
+        model, of_call = "anthropic/claude-haiku-4.5", f"gen-{trace}"
+        offered = [{"type": "function", "function": {"name": "look", "description": "Looks into a place.", "parameters": {"type": "object", "properties": {"in": {"type": "string"}}}}}]
+        given, gave = text({"messages": before}), text({"completion": said, "reasoning": why, "toolCalls": calls, "tools": None, "rawRequest": {"model": model, "messages": before, "stream": True, "tools": offered}})
+        same = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model, "gen_ai.provider.name": "anthropic", "session.id": "shed"}
+        root = c.span("LLM Generation", 0, 2000, {**same, "gen_ai.response.model": "anthropic/claude-4.5-haiku", "gen_ai.response.id": of_call, "gen_ai.response.finish_reason": "tool_calls" if calls else "stop", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20, "gen_ai.usage.total_tokens": 120, "gen_ai.usage.input_tokens.cached": 40, "gen_ai.usage.input_tokens.cache_write": 10, "gen_ai.usage.output_tokens.reasoning": 5, "gen_ai.usage.total_cost": 0.002, "span.type": "generation", "gen_ai.prompt": given, "gen_ai.completion": gave, "span.input": given, "span.output": gave, "trace.input": given, "trace.output": gave}, scope="openrouter", trace=trace, kind=3)
+        at = c.span("generation", 500, 1990, {**same, "gen_ai.response.id": f"{of_call}:generation"}, root, scope="openrouter", trace=trace)
+        c.span("provider attempt 1: Novita", 510, 700, {**same, "gen_ai.response.id": f"{of_call}:attempt-0"}, at, status=(2, "429"), scope="openrouter", trace=trace)
+        c.span("provider attempt 2: Anthropic", 710, 1980, {**same, "gen_ai.response.id": f"{of_call}:attempt-1"}, at, scope="openrouter", trace=trace)
+
+    say = lambda role, words: {"role": role, "parts": [{"type": "text", "content": words}]}
+    ask = lambda *calls: {"role": "assistant", "parts": [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls], "finish_reason": "tool_call"}
+    told = lambda i, result: {"role": "tool", "parts": [{"type": "tool_call_response", "id": i, "response": result}]}
+    def model(before, answer, **more):
+        return {"gen_ai.operation.name": "chat", "gen_ai.request.model": "claude-opus-4.8", "gen_ai.provider.name": "anthropic", "gen_ai.input.messages": text(before), "gen_ai.output.messages": text([answer]), "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20, **more}
+    eve = dict(scope="eve.agent", trace=3)
+    run = c.span("invoke_agent gardener", 0, 20000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "gardener", "agent.turn.id": "t1", "agent.turn.outcome": "completed", "agent.session.id": "s3", "gen_ai.usage.input_tokens": 200, "gen_ai.usage.output_tokens": 40}, **eve)
+    step = c.span("agent.step", 100, 9000, {"agent.step.index": 0, "agent.model.id": "claude-opus-4.8", "agent.usage.input_tokens": 100, "agent.usage.output_tokens": 20, "gen_ai.usage.cost": 0.01}, run, **eve)
+    before = [say("user", "Water the beds and ask the botanist.")]
+    first = ask(("k1", "water", {"bed": 2}), ("k2", "botanist", {"message": "How much?"}))
+    c.span("chat claude-opus-4.8", 110, 900, model(before, first, **{"ai.response.tool_calls": text([{"callId": "k1", "toolName": "water", "input": {"bed": 2}}, {"callId": "k2", "toolName": "botanist", "input": {"message": "How much?"}}])}), step, kind=3, **eve)
+    action = {"agent.action.call_id": "k1", "agent.action.name": "water", "agent.action.kind": "tool-call", "agent.action.outcome": "completed", "gen_ai.tool.call.arguments": text({"bed": 2}), "gen_ai.tool.call.result": text("wet")}
+    c.span("agent.approval", 910, 1900, {"agent.approval.kind": "tool-approval", "agent.approval.request_id": "q1", "agent.action.call_id": "k1", "agent.action.name": "water", "agent.approval.outcome": "approved"}, step, **eve)
+    at = c.span("agent.action", 1910, 2900, action, step, **eve)
+    c.span("execute_tool water", 1920, 2890, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "water", "gen_ai.tool.call.id": "k1", "gen_ai.tool.type": "function", "gen_ai.tool.call.arguments": text({"bed": 2}), "gen_ai.tool.call.result": text("wet")}, at, **eve)
+    at = c.span("agent.action", 1915, 5900, {"agent.action.call_id": "k2", "agent.action.name": "botanist", "agent.action.kind": "subagent-call", "agent.action.outcome": "completed", "agent.invocation.role": "caller", "gen_ai.agent.name": "botanist"}, step, **eve)
+    at = c.span("invoke_agent botanist", 2000, 5800, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "botanist", "agent.run.type": "subagent", "agent.parent_call.id": "k2"}, at, **eve)
+    c.span("chat claude-opus-4.8", 2100, 5700, model([say("user", "How much?")], say("assistant", "Two litres.")), at, kind=3, **eve)
+    step = c.span("agent.step", 9100, 19000, {"agent.step.index": 1, "agent.model.id": "claude-opus-4.8"}, run, **eve)
+    c.span("chat claude-opus-4.8", 9110, 18000, model([*before, first, told("k1", "wet"), told("k2", "Two litres.")], say("assistant", "Done, two litres.")), step, kind=3, **eve)
+
+    flare = dict(scope="cloudflare.agents", trace=4)
+    run = c.span("invoke_agent keeper", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper", "cloudflare.agents.operation.name": "chat.turn"}, **flare)
+    before, first = [say("user", "Burn the leaves.")], ask(("k1", "burn", {"heap": 1}))
+    c.span("chat claude-opus-4.8", 10, 900, model(before, first), run, kind=3, **flare)
+    tool_span = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "burn", "gen_ai.tool.call.id": "k1", "gen_ai.tool.type": "function"}
+    at = c.span("execute_tool burn", 1000, 1900, {**tool_span, "gen_ai.tool.call.arguments": text({"heap": 1}), "gen_ai.tool.call.result": text("ash")}, run, **flare)
+    c.span("tool_approval burn", 1001, 1001, {**tool_span, "cloudflare.agents.operation.name": "tool.approval", "cloudflare.agents.tool.approval.state": "approved"}, at, **flare)
+    c.span("chat claude-opus-4.8", 2000, 8000, model([*before, first, told("k1", "ash")], say("assistant", "Burnt.")), run, kind=3, **flare)
+
+    late = dict(scope="so.latitude.instrumentation.latitude", trace=5)
+    run = c.span("prompt", 0, 9000, {"latitude.type": "prompt"}, **late)
+    c.span("openai / gpt-4o", 10, 900, model([say("user", "Is it open?")], ask(("k1", "look", {}))), run, **late)
+    c.span("look", 1000, 1100, {"latitude.type": "tool", "gen_ai.operation.name": "tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "k1", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.result.value": text({"error": "no key"}), "gen_ai.tool.result.is_error": True}, run, **late)
+
+    spring = dict(scope="org.springframework.boot", trace=6)
+    run = c.span("agent smith", 0, 9000, {"gen_ai.operation.name": "agent", "embabel.agent.name": "smith", "input.value": "How hot?", "output.value": "900 C."}, **spring)
+    c.span("lifecycle", 5, 5, {"gen_ai.operation.name": "lifecycle", "embabel.lifecycle.state": "RUNNING"}, run, **spring)
+    c.span("planning", 10, 10, {"gen_ai.operation.name": "planning", "embabel.plan.goal": "answer"}, run, **spring)
+    at = c.span("action answer", 20, 8000, {"gen_ai.operation.name": "execute_action", "embabel.action.name": "answer"}, run, **spring)
+    c.span("rag", 30, 90, {"gen_ai.operation.name": "rag", "embabel.rag.query": "heat of a forge"}, at, **spring)
+    at = c.span("tool-loop", 100, 7000, {"gen_ai.operation.name": "tool_loop", "embabel.tool_loop.max_iterations": "20"}, at, **spring)
+    c.span("chat gpt-4o", 110, 6000, model([say("user", "How hot?")], say("assistant", "900 C."), **{"embabel.interaction.id": "i"}), at, **spring)
+    c.span("goal answer", 8100, 8100, {"gen_ai.operation.name": "goal_achieved", "embabel.goal.name": "answer"}, run, **spring)
+
+    gate = dict(scope="litellm", trace=7)
+    run = c.span("POST /v1/chat/completions", 0, 9000, {"http.request.method": "POST", "http.route": "/v1/chat/completions"}, kind=2, **gate)
+    c.span("execute_guardrail pii", 10, 90, {"litellm.guardrail.name": "pii", "litellm.guardrail.mode": "pre_call", "litellm.guardrail.status": "success", "litellm.guardrail.response": text({"found": 0})}, run, **gate)
+    c.span("chat gpt-4o", 100, 900, model([say("user", "Deep?")], ask(("k1", "sound", {"pier": 1}))), run, kind=3, **gate)
+    c.span("MCP: sound", 1000, 1100, {"tfy.span_type": "MCP", "tfy.mcp.tool_name": "sound", "tfy.input": text({"pier": 1}), "tfy.output": text({"content": [{"type": "text", "text": "6 m"}]})}, run, scope="tfy-llm-gateway", trace=7)
+    c.span("chat gpt-4o", 1200, 8000, model([say("user", "Deep?"), ask(("k1", "sound", {"pier": 1})), told("k1", "6 m")], say("assistant", "Six.")), run, kind=3, **gate)
+
+    run = c.span("agent", 0, 9000, agent("pilot", "Deep?", "Six."), trace=8)
+    printed = "meta=None content=[TextContent(type='text', text='6 m', annotations=None, meta=None)] structuredContent=None isError=False"
+    asked = [chat("user", "Deep?")]
+    calls = chat("assistant", calls=[("k1", "sound", {"pier": 1}), ("k2", "sound", {"pier": 2}), ("k3", "sound", {"pier": 3})])
+    c.span("ChatOpenAI", 10, 900, llm(asked, calls), run, trace=8)
+    results = (printed, printed.replace("6 m", "no such pier").replace("False", "True"), "[TextContent(type='text', text='7 m', annotations=None)]")
+    for place, result in enumerate(results, 1):
+        c.span("sound", 1000 * place, 1000 * place + 90, tool("sound", f"k{place}", {"pier": place}, result), run, trace=8)
+    c.span("ChatOpenAI", 5000, 8000, llm([*asked, calls, *(chat("tool", r, call_id=f"k{i}") for i, r in enumerate(results, 1))], chat("assistant", "Six.")), run, trace=8)
+
+    foundry = dict(scope="made", trace=9)
+    run = c.span("workflow", 0, 30000, {}, **foundry)
+    def of_agent(name, before, *answers):
+        return {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.request.model": "gpt-5.4", "gen_ai.provider.name": "microsoft.foundry", "gen_ai.conversation.id": "c9", "gen_ai.input.messages": text(before), "gen_ai.output.messages": text(answers), "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20}
+    search = {"queries": ["depth"]}
+    before = [say("developer", "You prepare."), say("user", "How deep is the bay?")]
+    c.span("invoke_agent Preparer", 0, 9000, of_agent("Preparer", before, {"role": "assistant", "parts": [{"type": "tool_call", "name": "file_search.msearch", "arguments": search}], "finish_reason": "tool_calls"}, say("assistant", "Six metres.")), run, **foundry)
+    went = [*before, ask(("fs_1", "file_search.msearch", search)), told("fs_1", "# Chart: 6 m"), say("assistant", "Six metres."), say("user", "Review it.")]
+    c.span("invoke_agent Reviewer", 10000, 19000, of_agent("Reviewer", went, say("assistant", "It is right.")), run, **foundry)
+
+    kibana = dict(scope="inference", trace=10)
+    run = c.span("Converse", 0, 9000, {"elastic.inference.span.kind": "CHAIN"}, **kibana)
+    of_call = {"function.name": "sound", "function.arguments": text({"pier": 1}), "id": "k1", "type": "function"}
+    asking = lambda prefix: {prefix + "role": "assistant", **{f"{prefix}tool_calls.0.{key}": value for key, value in of_call.items()}}
+    said = lambda role, words: (f"gen_ai.{role}.message", {"content": words, "role": role})
+    before = [said("system", "Be brief."), said("user", "How deep?")]
+    went = [*before, ("gen_ai.assistant.message", asking("")), ("gen_ai.tool.message", {"role": "tool", "id": "k1", "content": text({"depth": "6 m"})})]
+    same = {"elastic.inference.span.kind": "LLM", "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.system": "openai"}
+    for at, given, choice in ((10, before, {"finish_reason": "tool_calls", "index": 0, **asking("message.")}), (2000, went, {"finish_reason": "stop", "index": 0, "message.role": "assistant", "message.content": "Six metres."})):
+        c.span("ChatComplete", at, at + 900, same, run, events=[*((at, name, members) for name, members in given), (at + 890, "gen_ai.choice", choice)], **kibana)
+    c.span("execute_tool sound", 1000, 1100, {"elastic.inference.span.kind": "TOOL", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.id": "k1", "gen_ai.tool.call.arguments": text({"pier": 1}), "gen_ai.tool.call.result": text({"depth": "6 m"})}, run, **kibana)
+
+    flow = dict(scope="n8n-agents", trace=11)
+    tools = [{"name": "sound", "description": "Sounds.", "type": "local", "input_schema": {"type": "object", "properties": {"pier": {"type": "number"}}}}]
+    run = c.span("pilot.generate", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", "gen_ai.request.model": "openai/gpt-4o", "gen_ai.conversation.id": "c11", "gen_ai.prompt": text({"agent": "pilot", "tool_count": 1, "tools": tools})}, **flow)
+    c.span("query_memory", 10, 90, {"gen_ai.operation.name": "query_memory", "gen_ai.agent.name": "pilot", "gen_ai.memory.ids": ["m1"], "gen_ai.memory.operations": ["query_memory"]}, run, **flow)
+    c.span("execute_tool sound", 1000, 1100, {"ai.operationId": "ai.toolCall", "ai.telemetry.functionId": "pilot", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.id": "k1", "gen_ai.agent.name": "pilot", "ai.toolCall.name": "sound", "ai.toolCall.id": "k1", "ai.toolCall.args": text({"pier": 1}), "gen_ai.tool.call.arguments": text({"pier": 1}), "ai.toolCall.result": text("6 m"), "gen_ai.tool.call.result": text("6 m")}, run, **flow)
+    c.span("save_memory", 8000, 8100, {"gen_ai.operation.name": "save_memory", "gen_ai.agent.name": "pilot", "gen_ai.memory.ids": ["m2"], "gen_ai.memory.operations": ["created"], "gen_ai.memory.descriptions": ["The bay is six metres deep."]}, run, **flow)
+
+    bird = dict(scope="goose", trace=12)
+    run = c.span("reply", 0, 900, {"user_message": "How deep?", "trace_input": "How deep?", "session.id": "s12"}, **bird)
+    at = c.span("reply_stream", 100, 9000, {"session.id": "s12", "trace_output": "Six metres."}, run, **bird)
+    c.span("dispatch_tool_call", 1000, 1100, {"input": text({"tool": "bay__sound", "arguments": {"pier": 1}}), "session.id": "s12"}, at, **bird)
+
+
+
+for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients):
     make()
 
 
