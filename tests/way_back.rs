@@ -708,6 +708,8 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
     out
 }
 
+const WITHOUT_ID: &str = "a call without an id gets one that is made of its span's";
+
 const AROUND_ITS_TOOL: &str =
     "a call without an id gets one that is made of its span's, and a call that goes on around its tool is taken for two once more";
 
@@ -1231,6 +1233,31 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-keys-of-gateways/5b8efff798038103d269000000f40004.inspect.json",
         "an answer that says it stopped, and whose calls only the tools show, is read as one that asks for them",
+    ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f60009.openreward.json",
+        WITHOUT_ID,
+    ),
+    ("made-keys-of-newer-clients/5b8efff798038103d269000000f60009.synth.json", WITHOUT_ID),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f60009.invariant.json",
+        WITHOUT_ID,
+    ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f6000b.atif.json",
+        "what a memory was asked for comes back without the names of its parts",
+    ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.contextforge.json",
+        "a question and an answer that no model call was given and gave are read as one",
+    ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.openreward.json",
+        "the result of a tool that gave none comes back as an empty text",
+    ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.verifiers.json",
+        "a person's words that no model was given are an operation of their own",
     ),
     (
         "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",

@@ -142,7 +142,8 @@ pub(in crate::formats) fn searched(operation: &mut Operation, arguments: Option<
         memory.data = argument("data");
         memory.changes = argument("changes");
         memory.query = argument("query");
-        memory.results = found;
+        // An empty text stands where nothing is told.
+        memory.results = found.filter(|found| found.as_str() != Some(""));
         return;
     }
     if !matches!(operation.kind, Kind::Retrieval | Kind::Rerank) {
