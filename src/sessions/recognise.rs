@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::claude_code::printed;
 use super::client::Client;
+use super::codex;
 use super::elements;
 use super::get;
 use super::lines;
@@ -135,11 +136,20 @@ fn of_records(records: &[&[u8]], path: &Path) -> Result<Option<Found>, OfAnother
             let is_part = client == Client::GeminiCli && get::text(&value, "/kind") == Some("subagent");
             let folder = folder_of_chats(path).filter(|_| client == Client::GeminiCli);
             let within = (is_part && folder.is_none()).then_some(Within::Unknown);
+            let within = within.or_else(|| of_thread(&value).filter(|_| client == Client::Codex));
             let found = of_client(client, folder.as_deref().or(key), path);
             return Ok(Some(Found { within, ..found }));
         }
     }
     Ok(None)
+}
+
+/// The session of the thread that asked for a sub-agent of Codex, where the sub-agent's file has not the id of that session.
+fn of_thread(value: &Value) -> Option<Within> {
+    let meta = value.get("payload")?;
+    let session = get::text(meta, "/session_id");
+    let parent = codex::parent_of(meta).filter(|_| session.is_none() || session == get::text(meta, "/id"));
+    parent.map(|parent| Within::Session(parent.to_owned()))
 }
 
 /// The text between these words and the next quotation mark.

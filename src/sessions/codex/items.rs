@@ -67,6 +67,26 @@ fn has_failed_by_its_head(text: &str) -> bool {
     is_head && codes.filter_map(|code| code.trim().parse::<i64>().ok()).any(|code| code != 0)
 }
 
+/// The items that a conversation was replaced by, as messages.
+pub(super) fn history(items: &[Value]) -> Vec<Message> {
+    let message = |item: &Value| {
+        if get::text(item, "/type") != Some("message") {
+            // A summary that only the provider can read.
+            return Message {
+                role: Role::System,
+                parts: vec![Part::Other(item.clone())],
+                ..Message::default()
+            };
+        }
+        let role = match Role::from_word(get::text(item, "/role").unwrap_or("user")) {
+            role @ (Role::User | Role::Assistant) => role,
+            _ => Role::System,
+        };
+        parts::message(role, item.get("content").unwrap_or(&Value::Null))
+    };
+    items.iter().map(message).collect()
+}
+
 /// The tools of a list that came late.
 pub(super) fn tools(item: &Value) -> Vec<ToolDefinition> {
     let mut out = Vec::new();

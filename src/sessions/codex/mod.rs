@@ -6,38 +6,45 @@
 mod items;
 mod thread;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::error::SessionError;
-use super::lines;
 use super::recording::{Recorded, Under};
+use super::{get, lines};
 use thread::Reader;
+pub(super) use thread::parent_of;
 
 /// The threads of one session, the main one and its sub-agents.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
-    let mut readers = Vec::new();
+    let mut pages = Pages::default();
     // The tool call that a thread was started by.
     let mut started: HashMap<String, String> = HashMap::new();
+    // Names have the time at which the file was made, and a page is younger than the one before.
+    let mut files: Vec<&PathBuf> = files.iter().collect();
+    files.sort_by_key(|path| path.file_name());
     for path in files {
-        let mut reader = Reader::default();
         // Lines have no id; one that was copied twice is the same in its time, too.
-        let mut last = Value::Null;
+        let (mut last, mut place) = (Value::Null, None);
         let left = lines::each(path, limit, |line| {
             if line != last {
-                reader.line(&line, &mut started);
+                let place = *place.get_or_insert_with(|| pages.place_of(&line));
+                if let Some(reader) = place.and_then(|place| pages.readers.get_mut(place)) {
+                    reader.line(&line, &mut started);
+                }
                 last = line;
             }
         })?;
         out.left.push((path.clone(), left));
-        readers.push(reader);
     }
-    for reader in readers {
+    let mut copies = Vec::new();
+    for reader in pages.readers {
         let root = reader.root_trace();
-        let mut thread = reader.finish();
+        let (mut thread, copied) = reader.finish();
+        copies.extend(copied);
         if thread.under.is_some() {
             thread.under = match started.get(&thread.id) {
                 Some(call) => Some(Under::Call(call.clone())),
@@ -46,6 +53,50 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
         }
         out.threads.push(thread);
     }
+    // Before files of sub-agents had the session's id they had their own.
+    let main = out.threads.iter().find(|thread| thread.under.is_none());
+    if let Some(session) = main.map(|thread| thread.session.clone()) {
+        let subs = out.threads.iter_mut().filter(|thread| thread.under.is_some());
+        subs.filter(|thread| thread.session == thread.id)
+            .for_each(|thread| thread.session.clone_from(&session));
+    }
+    // Of several copies of a thread the longest one has what the others have.
+    let mut known: HashSet<String> = out.threads.iter().map(|thread| thread.id.clone()).collect();
+    copies.sort_by_key(|copy| std::cmp::Reverse(copy.events.len()));
+    copies.retain(|copy| known.insert(copy.id.clone()));
+    out.threads.append(&mut copies);
     // A root turn is known by its id alone: its trace is in the file of the main thread.
     Ok(out)
+}
+
+/// Readers of threads. From 0.151 on a long thread has several files, each of which goes on with the one before.
+#[derive(Default)]
+struct Pages {
+    readers: Vec<Reader>,
+    /// The reader of each thread.
+    threads: HashMap<String, usize>,
+    /// What the pages go on with.
+    seen: HashSet<String>,
+}
+
+impl Pages {
+    /// The reader of the file that begins with a line; `None` for another copy of a page, as an archive has it.
+    fn place_of(&mut self, line: &Value) -> Option<usize> {
+        let thread = get::text(line, "/payload/id").filter(|_| get::text(line, "/type") == Some("session_meta"));
+        let base = get::some(line, "/payload/history_base");
+        if let (Some(thread), Some(base)) = (thread, base) {
+            if !self.seen.insert(format!("{thread} {base}")) {
+                return None;
+            }
+            if let Some(known) = self.threads.get(thread) {
+                return Some(*known);
+            }
+        }
+        self.readers.push(Reader::default());
+        let place = self.readers.len() - 1;
+        if let Some(thread) = thread {
+            self.threads.entry(thread.to_owned()).or_insert(place);
+        }
+        Some(place)
+    }
 }

@@ -1,6 +1,9 @@
 //! The lines of one rollout, in order, as events.
 
+mod copied;
+mod mail;
 mod said;
+mod tools;
 mod turns;
 mod words;
 
@@ -37,6 +40,10 @@ pub(super) struct Reader {
     words: said::Words,
     /// Messages in a person's name that may be the prompt, or the client's own words.
     unsaid: Vec<Message>,
+    /// Messages of other agents since the model answered, and the last of them.
+    mail: Vec<(Message, Option<UnixNanos>)>,
+    last_mail: Option<String>,
+    copied: copied::Copied,
     /// The results of tools, by call.
     results: HashMap<String, usize>,
     /// What `item_completed` contains of calls whose result has not come.
@@ -75,19 +82,25 @@ impl Reader {
         self.root
     }
 
-    pub(super) fn finish(mut self) -> Thread {
+    /// The thread, and what its file has of those that it was forked from.
+    pub(super) fn finish(mut self) -> (Thread, Vec<Thread>) {
+        let copies = self.end_copy();
         self.say_held();
         self.settle_unsaid();
-        self.thread
+        self.settle_mail();
+        (self.thread, copies)
     }
 
     pub(super) fn line(&mut self, line: &Value, started: &mut HashMap<String, String>) {
+        if self.is_copied(line) {
+            return;
+        }
         let payload = line.get("payload").unwrap_or(&Value::Null);
         let at = get::time(line, "/timestamp");
         match get::text(line, "/type").unwrap_or_default() {
             "session_meta" => self.meta(payload),
             "turn_context" => self.context(payload),
-            "response_item" => self.item(payload, at),
+            "response_item" => self.item(payload, at, started),
             "event_msg" => self.event(payload, at, started),
             "token_usage_record" => {
                 self.has_records = true;
@@ -95,12 +108,13 @@ impl Reader {
                 self.end_call(at, usage, get::text(payload, "/response_id"));
             }
             "compacted" => self.compacted(payload, at),
-            "world_state" | "ghost_snapshot" => {}
+            "inter_agent_communication" => self.mail(payload, at),
+            "world_state" | "ghost_snapshot" | "inter_agent_communication_metadata" => {}
             // Before September 2025 items have no envelope.
             "" if line.get("instructions").is_some() => self.meta(line),
             "" if line.get("record_type").is_some() => {}
-            "message" | "reasoning" => self.item(line, at),
-            kind if kind.ends_with("_call") || kind.ends_with("_call_output") => self.item(line, at),
+            "message" | "reasoning" => self.item(line, at, started),
+            kind if kind.ends_with("_call") || kind.ends_with("_call_output") => self.item(line, at, started),
             kind => self.thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
         }
         self.clock = at.or(self.clock);
@@ -118,12 +132,14 @@ impl Reader {
         self.system = get::text(payload, "/base_instructions/text").map(Arc::from);
         self.provider = get::owned(payload, "/model_provider");
         let spawn = "/source/subagent/thread_spawn";
-        let parent = get::text(payload, "/parent_thread_id").or_else(|| get::text(payload, &format!("{spawn}/parent_thread_id")));
-        if parent.is_some() || payload.pointer("/source/subagent").is_some() {
+        self.copied.may_come(&thread.id, payload);
+        let is_sub = parent_of(payload).is_some() || get::count(payload, "/subagent_history_start_ordinal").is_some();
+        if is_sub || payload.pointer("/source/subagent").is_some() {
             thread.under = Some(Under::Unknown);
             thread.name = get::owned(payload, &format!("{spawn}/agent_role"))
                 .or_else(|| get::owned(payload, &format!("{spawn}/agent_nickname")))
-                .or_else(|| get::owned(payload, "/source/subagent"));
+                .or_else(|| get::owned(payload, "/source/subagent"))
+                .or_else(|| get::owned(payload, "/source/subagent/other"));
             thread.description = get::owned(payload, &format!("{spawn}/agent_nickname"));
         }
         let mut facts = Map::new();
@@ -132,6 +148,7 @@ impl Reader {
             ("git_branch", "/git/branch"),
             ("git_commit", "/git/commit_hash"),
             ("originator", "/originator"),
+            ("forked_from", "/forked_from_id"),
         ] {
             fact(&mut facts, key, get::text(payload, pointer));
         }
@@ -152,7 +169,7 @@ impl Reader {
         self.thread.events.push(Event::Facts(facts));
     }
 
-    fn item(&mut self, payload: &Value, at: Option<UnixNanos>) {
+    fn item(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
         let kind = get::text(payload, "/type").unwrap_or_default();
         match kind {
             "message" => {
@@ -177,7 +194,8 @@ impl Reader {
                 }
             }
             "additional_tools" => self.tools = items::tools(payload).into(),
-            _ if kind.ends_with("_call_output") => self.result(payload, at),
+            "agent_message" => self.mail(payload, at),
+            _ if kind.ends_with("_call_output") || kind == "tool_search_output" => self.result(payload, at, started),
             _ if kind.ends_with("_call") => self.asked(payload, kind, at),
             "tool_result" => self.nameless_result(payload, at),
             "compaction" | "ghost_snapshot" | "compaction_trigger" | "context_compaction" => {}
@@ -188,6 +206,7 @@ impl Reader {
     /// Adds output of the model to the current call, or to a new one.
     fn output(&mut self, at: Option<UnixNanos>) -> Option<&mut Message> {
         self.settle_unsaid();
+        self.settle_mail();
         // A response is over when its tools have run.
         if !self.has_ends && self.has_result {
             self.close();
@@ -283,7 +302,7 @@ impl Reader {
         self.total = total.cloned().or(self.total.take());
     }
 
-    fn result(&mut self, payload: &Value, at: Option<UnixNanos>) {
+    fn result(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
         let Some(call_id) = get::text(payload, "/call_id") else { return };
         self.forget_words();
         self.has_result = true;
@@ -291,7 +310,9 @@ impl Reader {
         call_id.clone_into(&mut result.call_id);
         result.end = result.end.or(at);
         result.inside = None;
-        let output = payload.get("output").unwrap_or(&Value::Null);
+        // A search for tools gives those that it found.
+        let output = payload.get("output").or_else(|| payload.get("tools")).unwrap_or(&Value::Null);
+        self.spawned(call_id, output, started);
         let (message, failed) = items::output(output);
         result.message = Some(message);
         result.is_error |= failed;
@@ -362,6 +383,14 @@ impl Reader {
             | "web_search_end"
             | "thread_goal_updated" => {}
             "mcp_tool_call_end" | "exec_command_end" | "patch_apply_end" => self.ended(payload),
+            "sub_agent_activity" => self.activity(payload, "/event_id", started),
+            "collab_agent_spawn_end" => {
+                if let (Some(thread), Some(call)) = (get::text(payload, "/new_thread_id"), get::text(payload, "/call_id")) {
+                    self.has_started(thread, call, started);
+                }
+            }
+            // What else is told of these tools is in their calls and results.
+            kind if kind.starts_with("collab_") => {}
             kind => self.thread.unknown.count(&format!("event_msg/{kind}")),
         }
     }
@@ -370,72 +399,11 @@ impl Reader {
     fn close(&mut self) {
         self.open = None;
     }
+}
 
-    fn completed(&mut self, payload: &Value, at: Option<UnixNanos>, started: &mut HashMap<String, String>) {
-        let item = payload.get("item").unwrap_or(&Value::Null);
-        match get::text(item, "/type").unwrap_or_default() {
-            "UserMessage" => self.told(Telling::Item, items::user_message(item), at),
-            "AgentMessage" | "Reasoning" | "ContextCompaction" | "Plan" => {}
-            kind => {
-                let Some(id) = get::text(item, "/id") else { return };
-                let mut result = items::completed(item, payload);
-                if let Some(Event::Result(known)) = self.results.get(id).and_then(|index| self.thread.events.get_mut(*index)) {
-                    known.start = result.start;
-                    known.is_error |= result.is_error;
-                    known.facts.append(&mut result.facts);
-                    known.mcp_server = result.mcp_server;
-                } else if kind == "CollabAgentToolCall" || self.outer.is_none() || self.is_asked(id) {
-                    self.completed.insert(id.to_owned(), result);
-                } else {
-                    // A tool that ran inside of another one, which the model did not ask for by itself.
-                    result.inside.clone_from(&self.outer);
-                    self.thread.events.push(Event::Result(Box::new(result)));
-                }
-                if kind == "CollabAgentToolCall" {
-                    let asked = if self.is_asked(id) {
-                        Some(id.to_owned())
-                    } else {
-                        self.outer.clone()
-                    };
-                    for thread in get::list(item, "/receiver_thread_ids").iter().filter_map(Value::as_str) {
-                        if let Some(asked) = &asked
-                            && get::text(item, "/tool") == Some("spawn_agent")
-                        {
-                            started.insert(thread.to_owned(), asked.clone());
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// The end of a tool as versions before `item_completed` record it, before or after its result.
-    fn ended(&mut self, payload: &Value) {
-        let Some(id) = get::text(payload, "/call_id") else { return };
-        let mut ended = items::ended(payload);
-        let is_wanted = self.is_asked(id) && !self.completed.contains_key(id);
-        match self.results.get(id).and_then(|index| self.thread.events.get_mut(*index)) {
-            Some(Event::Result(known)) => {
-                known.is_error |= ended.is_error;
-                known.facts.append(&mut ended.facts);
-                known.mcp_server = known.mcp_server.take().or(ended.mcp_server);
-            }
-            _ if is_wanted => _ = self.completed.insert(id.to_owned(), ended),
-            _ => {}
-        }
-    }
-
-    /// Whether the model asked for a tool by this id. The last calls are looked at: a tool ends soon after it was asked for.
-    fn is_asked(&self, id: &str) -> bool {
-        const LAST: usize = 64;
-        self.thread.events.iter().rev().take(LAST).any(|event| match event {
-            Event::Call(call) => {
-                let calls = call.output.iter().flat_map(|output| &output.tool_calls);
-                calls.filter_map(|call| call.recorded_id()).any(|asked| asked == id)
-            }
-            _ => false,
-        })
-    }
+/// The thread that asked for a sub-agent, by the `session_meta` of the sub-agent.
+pub(in crate::sessions) fn parent_of(meta: &Value) -> Option<&str> {
+    get::text(meta, "/parent_thread_id").or_else(|| get::text(meta, "/source/subagent/thread_spawn/parent_thread_id"))
 }
 
 fn usage(value: &Value) -> TokenCount {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Reader, Telling};
+use super::{Reader, Telling, items};
 use crate::operation::{Message, Role, TokenCount};
 use crate::sessions::get;
 use crate::sessions::recording::{Compaction, Event, Prompt, fact};
@@ -70,6 +70,11 @@ impl Reader {
             .iter()
             .rposition(|said| !text.is_empty() && said.content().contains(&text) || said.has_media());
         let heard = same.map(|index| self.unsaid.remove(index));
+        self.prompt_heard(message, heard, at);
+    }
+
+    /// A prompt, and what the model is given in its place, where that differs.
+    pub(super) fn prompt_heard(&mut self, message: Message, heard: Option<Message>, at: Option<UnixNanos>) {
         self.say(Role::System);
         if let Some(index) = self.awaits.take() {
             let since = self.thread.events.split_off(index.min(self.thread.events.len()));
@@ -130,15 +135,22 @@ impl Reader {
             }
         }
         let stamp = at.map(UnixNanos::rfc3339_micros).unwrap_or_default();
+        // Where the provider wrote the summary, it is one of the items that replace the conversation.
+        let mut given = match get::text(payload, "/message") {
+            Some(text) => vec![Message::text(Role::User, text)],
+            None => items::history(get::list(payload, "/replacement_history")),
+        }
+        .into_iter();
         let mut compaction = Compaction {
             id: id.unwrap_or_else(|| format!("compacted {stamp}")),
             at,
-            summary: get::text(payload, "/message").map(|text| Message::text(Role::User, text)),
+            summary: given.next(),
             usage,
             ..Compaction::default()
         };
         fact(&mut compaction.facts, "response_id", response);
         self.thread.events.push(Event::Compacted(Box::new(compaction)));
+        self.thread.events.extend(given.map(Event::Heard));
     }
 }
 

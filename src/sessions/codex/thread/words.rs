@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Reader, items};
+use super::{Reader, items, mail};
 use crate::operation::{Message, Part};
 use crate::sessions::get;
 use crate::sessions::recording::{Event, ToolResult};
@@ -12,6 +12,10 @@ impl Reader {
     /// Words in an item.
     pub(super) fn answer(&mut self, message: Message, at: Option<UnixNanos>) {
         let text = message.content().trim().to_owned();
+        if let Some(mail) = mail::in_text(&text) {
+            self.mail(&mail, at);
+            return;
+        }
         self.words.has_items = true;
         if self.words.held.take_if(|(held, _)| *held == text).is_none() {
             self.say_held();
@@ -32,7 +36,9 @@ impl Reader {
     pub(super) fn hold(&mut self, text: &str, at: Option<UnixNanos>) {
         self.say_held();
         let text = text.trim();
-        if !text.is_empty() && self.words.last.as_ref().is_none_or(|(last, _)| last != text) {
+        if let Some(mail) = mail::in_text(text) {
+            self.mail(&mail, at);
+        } else if !text.is_empty() && self.words.last.as_ref().is_none_or(|(last, _)| last != text) {
             self.words.held = Some((text.to_owned(), at));
         }
     }
