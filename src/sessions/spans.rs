@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::client::Client;
 use super::ids;
@@ -54,6 +54,8 @@ struct Cursor {
     /// The system prompt that the last model call of the turn was given.
     system: Option<Arc<str>>,
     has_tools: bool,
+    /// Facts that came before any turn: they are of the first one.
+    facts: Vec<Map<String, Value>>,
     /// The root of the turn before.
     before: Option<Place>,
 }
@@ -152,11 +154,10 @@ impl Builder {
                     self.result(&thread, *result, &mut cursor);
                 }
                 Event::Compacted(compaction) => self.compacted(&thread, *compaction, &mut cursor),
-                Event::Facts(facts) => {
-                    if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
-                        add_facts(&mut agent.operation, facts);
-                    }
-                }
+                Event::Facts(facts) => match cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+                    Some(agent) => add_facts(&mut agent.operation, facts),
+                    None => cursor.facts.push(facts),
+                },
                 Event::Failed(message, at) => {
                     self.extend_agent(&cursor, None, at);
                     if let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
@@ -223,6 +224,7 @@ impl Builder {
         if let Some(session) = prompt.session.take() {
             operation.session_id = Some(session);
         }
+        cursor.facts.drain(..).for_each(|facts| add_facts(&mut operation, facts));
         add_facts(&mut operation, std::mem::take(&mut prompt.facts));
         let id = ids::span(trace, "turn", "");
         let mut draft = Draft::new(trace, id, None, operation, thread);
@@ -260,7 +262,8 @@ impl Builder {
             return;
         }
         let trace = ids::trace(self.client, first);
-        let operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
+        let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
+        cursor.facts.drain(..).for_each(|facts| add_facts(&mut operation, facts));
         let id = ids::span(trace, "turn", "");
         let mut draft = Draft::new(trace, id, None, operation, thread);
         draft.start = at;

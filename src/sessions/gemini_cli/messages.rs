@@ -155,7 +155,15 @@ fn model(message: &Value, at: Option<UnixNanos>, events: &mut Vec<Event>) {
     let tokens = message.get("tokens").unwrap_or(&Value::Null);
     let thoughts = get::count(tokens, "/thoughts");
     let model = get::owned(message, "/model");
+    let mut facts = Map::new();
+    // What tools of the provider gave it, which the input is without.
+    fact(
+        &mut facts,
+        "tool_use_tokens",
+        get::count(tokens, "/tool").filter(|count| *count > 0),
+    );
     events.push(Event::Call(Box::new(Call {
+        facts,
         id: get::owned(message, "/id").unwrap_or_default(),
         end: at,
         requested_model: model.clone(),
