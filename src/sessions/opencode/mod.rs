@@ -2,6 +2,7 @@
 
 mod database;
 mod messages;
+mod second;
 mod tree;
 
 use std::path::{Path, PathBuf};
