@@ -47,7 +47,7 @@ impl Client {
     /// Where its sessions are, below the home folder.
     pub(crate) fn folders(self) -> &'static [&'static str] {
         match self {
-            Self::ClaudeCode => &[".claude/projects"],
+            Self::ClaudeCode => &[".claude/projects", ".config/claude/projects"],
             Self::Codex => &[".codex/sessions", ".codex/archived_sessions"],
             Self::GeminiCli => &[".gemini/tmp"],
             Self::QwenCode => &[".qwen/projects"],

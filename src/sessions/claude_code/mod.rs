@@ -4,6 +4,7 @@
 //! in what they write: from 2.1.332 on a file has each request in full (`request`, `sent`), before it the lines alone.
 
 mod agents;
+mod attachments;
 mod file;
 mod helpers;
 pub(super) mod printed;

@@ -191,39 +191,6 @@ impl Reader {
         call
     }
 
-    fn attachment(&mut self, line: &Value) {
-        let kind = get::text(line, "/attachment/type").unwrap_or_default();
-        if kind == "prompt_snapshot" {
-            let blocks = get::list(line, "/attachment/systemPrompt");
-            let texts: Vec<&str> = blocks.iter().filter_map(Value::as_str).collect();
-            if !texts.is_empty() {
-                self.system = Some(texts.join("\n\n").into());
-            }
-            return;
-        }
-        if kind.starts_with("hook") {
-            self.facts("hooks", line.get("attachment").cloned().unwrap_or_default());
-        }
-        if kind == "queued_command" {
-            // What a person types while the agent works goes into the turn.
-            let said = parts::message(Role::User, line.pointer("/attachment/prompt").unwrap_or(&Value::Null));
-            self.is_told(&said.content(), true);
-            self.thread.events.push(Event::Heard(said));
-            return;
-        }
-        let mut heard = Message {
-            role: Role::System,
-            ..Message::default()
-        };
-        for rendered in get::list(line, "/rendered") {
-            let content = parts::message(Role::System, rendered.get("content").unwrap_or(&Value::Null));
-            heard.parts.extend(content.parts);
-        }
-        if !heard.parts.is_empty() {
-            self.thread.events.push(Event::Heard(heard));
-        }
-    }
-
     fn system(&mut self, line: &Value) {
         match get::text(line, "/subtype").unwrap_or_default() {
             "compact_boundary" => {
@@ -250,10 +217,15 @@ impl Reader {
                 self.facts("retries", retry);
             }
             "turn_duration" => self.facts("turn_duration_ms", line.get("durationMs").cloned().unwrap_or_default()),
+            // A command of the client's, which older versions have in a person's name.
+            "local_command" => {
+                let text = get::text(line, "/content").unwrap_or_default();
+                self.facts("local_commands", user::typed(text).unwrap_or_else(|| text.to_owned()));
+            }
             "hook_response" => self.facts("hooks", without_ids(line)),
             "stop_hook_summary" => self.facts("stop_hooks", without_ids(line)),
             kind => {
-                let known = ["local_command", "informational", "init", "away_summary"];
+                let known = ["informational", "init", "away_summary"];
                 if !known.contains(&kind) {
                     self.thread.unknown.count(&format!("system/{kind}"));
                 }

@@ -121,6 +121,8 @@ fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
     }
     let mut prompt = Prompt {
         id: get::owned(line, "/uuid").unwrap_or_default(),
+        // `/branch` copies the lines before it.
+        session: get::owned(line, "/forkedFrom/sessionId").filter(|original| *original != reader.thread.session),
         at: get::time(line, "/timestamp"),
         heard: is_command.then(|| Message::text(Role::User, text)),
         reports: between(text, "<tool-use-id>", "</tool-use-id>")
@@ -145,7 +147,7 @@ fn prompt(reader: &mut Reader, line: &Value, mut message: Message, text: &str) {
 }
 
 /// A command as it was typed.
-fn typed(text: &str) -> Option<String> {
+pub(super) fn typed(text: &str) -> Option<String> {
     let name = between(text, "<command-name>", "</command-name>")?;
     let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
     Some(format!("{name} {arguments}").trim().to_owned())
