@@ -9,7 +9,7 @@ use crate::serving::spanbridge;
 use crate::session_files::text;
 
 /// The documents of files with these lines, in one folder, and what is said beside them.
-fn converted(to: &str, files: &[(&str, Vec<Value>)]) -> (Vec<Value>, String) {
+pub(crate) fn converted(to: &str, files: &[(&str, Vec<Value>)]) -> (Vec<Value>, String) {
     let folder = tempfile::tempdir().expect("a directory");
     for (name, lines) in files {
         let path = folder.path().join(name);
@@ -28,7 +28,7 @@ fn converted(to: &str, files: &[(&str, Vec<Value>)]) -> (Vec<Value>, String) {
 }
 
 /// Who said what in a row.
-fn said(row: &Value) -> Vec<String> {
+pub(crate) fn said(row: &Value) -> Vec<String> {
     let messages = row["messages"].as_array().expect("messages").iter();
     let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     messages
@@ -37,7 +37,7 @@ fn said(row: &Value) -> Vec<String> {
 }
 
 /// A line of Claude Code, with its id, the second in which it was written, and what it has beside that.
-fn claude(id: &str, second: u32, more: &Value) -> Value {
+pub(crate) fn claude(id: &str, second: u32, more: &Value) -> Value {
     let mut line = json!({"uuid": id, "parentUuid": null, "sessionId": "s1", "version": "2.1.39", "cwd": "/", "isSidechain": false,
         "timestamp": format!("2026-01-01T10:{:02}:{:02}Z", second / 60, second % 60)});
     let members = line.as_object_mut().expect("an object");
@@ -45,18 +45,18 @@ fn claude(id: &str, second: u32, more: &Value) -> Value {
     line
 }
 
-fn asked(id: &str, second: u32, words: &str) -> Value {
+pub(crate) fn asked(id: &str, second: u32, words: &str) -> Value {
     claude(id, second, &json!({"type": "user", "message": {"role": "user", "content": words}}))
 }
 
-fn answered(id: &str, second: u32, message: &str, content: &Value, tokens: u32) -> Value {
+pub(crate) fn answered(id: &str, second: u32, message: &str, content: &Value, tokens: u32) -> Value {
     let message = json!({"id": message, "role": "assistant", "model": "m", "content": content,
         "usage": {"input_tokens": tokens, "output_tokens": 5}});
     let request = format!("req_{}", message["id"].as_str().expect("an id"));
     claude(id, second, &json!({"type": "assistant", "requestId": request, "message": message}))
 }
 
-fn words(words: &str) -> Value {
+pub(crate) fn words(words: &str) -> Value {
     json!([{"type": "text", "text": words}])
 }
 

@@ -132,7 +132,7 @@ fn said_by(lines: &[serde_json::Value]) -> serde_json::Value {
 }
 
 /// Who said what: `source: words`, and below it the agents under its calls.
-fn told(document: &serde_json::Value) -> Vec<String> {
+pub(crate) fn told(document: &serde_json::Value) -> Vec<String> {
     let mut out = Vec::new();
     for step in document["steps"].as_array().expect("steps") {
         let words = step["message"].as_str().unwrap_or_default();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::serving::spanbridge;
 use crate::session_files::text;
+use crate::session_records::{answered, asked, claude, converted, words};
 use crate::session_variations::told_by;
 
 /// The rows of a file with these lines.
@@ -238,4 +239,99 @@ fn what_claude_code_sent_is_what_the_model_was_given() {
     assert_eq!(agents.len(), 1, "{rows:?}");
     assert!(!agents[0].contains("system-reminder"), "{agents:?}");
     assert_eq!(rows.len(), 3);
+}
+
+/// Versions before 2.1.332 do not write what they sent of an attachment, but what it is made of.
+#[test]
+fn what_claude_gives_the_model_beside_the_question_is_heard() {
+    let beside = |id: &str, about: Value| claude(id, 1, &json!({"type": "attachment", "attachment": about}));
+    let notice = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>";
+    let file = json!({"type": "text", "file": {"filePath": "/a.txt", "content": "one"}});
+    let picture = json!({"type": "image", "file": {"base64": "iVBORw0K", "type": "image/png"}});
+    let lines = [
+        asked("u1", 0, "What is in @a.txt?"),
+        beside("b1", json!({"type": "file", "filename": "/a.txt", "content": file})),
+        beside("b2", json!({"type": "file", "filename": "/b.png", "content": picture})),
+        beside(
+            "b3",
+            json!({"type": "nested_memory", "path": "/CLAUDE.md", "content": {"path": "/CLAUDE.md", "content": "Be short."}}),
+        ),
+        beside(
+            "b4",
+            json!({"type": "hook_additional_context", "content": ["It is late."], "hookEvent": "UserPromptSubmit"}),
+        ),
+        beside(
+            "b5",
+            json!({"type": "hook_success", "hookEvent": "Stop", "content": "bye", "stdout": "bye\n"}),
+        ),
+        beside(
+            "b6",
+            json!({"type": "queued_command", "prompt": notice, "commandMode": "task-notification"}),
+        ),
+        beside(
+            "b7",
+            json!({"type": "queued_command", "prompt": "and hurry", "commandMode": "prompt", "origin": {"kind": "human"}}),
+        ),
+        answered("a1", 2, "m1", &words("One word."), 10),
+    ];
+    let told = rows(&lines);
+    assert!(told.len() == 1 && told[0].to_string().contains("[image image/png]"), "{told:?}");
+    let (runs, _) = converted("contextforge", &[("s1.jsonl", lines.to_vec())]);
+    let [run] = runs.as_slice() else { panic!("{runs:?}") };
+    let call = run["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .find(|step| step["step_type"] == "llm_call");
+    let given = call.expect("a call")["input"].as_array().expect("messages").clone();
+    let with = |words: &str| {
+        let found = given.iter().filter(|message| message["content"].to_string().contains(words));
+        found.map(|message| message["role"].as_str().expect("a role")).collect::<Vec<_>>()
+    };
+    for (words, role) in [
+        ("one", "system"),
+        ("Be short.", "system"),
+        ("It is late.", "system"),
+        ("task-notification", "system"),
+        ("and hurry", "user"),
+    ] {
+        assert_eq!(with(words), [role], "{words}: {run}");
+    }
+    assert!(with("bye").is_empty(), "{run}");
+}
+
+/// Where a session begins, and what a person did before the first question, is told with the first turn.
+#[test]
+fn what_comes_before_the_first_turn_is_of_that() {
+    let command = |content: &str| claude("c1", 0, &json!({"type": "system", "subtype": "local_command", "content": content}));
+    let claude = vec![
+        command("<command-name>/model</command-name>\n<command-args>opus</command-args>"),
+        asked("u1", 1, "Which day?"),
+        answered("a1", 2, "m1", &words("Monday."), 10),
+    ];
+    let codex = vec![
+        codex(
+            "session_meta",
+            &json!({"id": "t1", "cwd": "/work", "cli_version": "0.98.0", "git": {"branch": "main"}}),
+        ),
+        codex(
+            "response_item",
+            &json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Which day?"}]}),
+        ),
+        codex(
+            "response_item",
+            &json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Monday."}]}),
+        ),
+    ];
+    for (lines, facts) in [
+        (claude, [("local_commands", "/model opus"), ("cwd", "/")]),
+        (codex, [("cwd", "/work"), ("git_branch", "main")]),
+    ] {
+        let (runs, _) = converted("contextforge", &[("s1.jsonl", lines)]);
+        let [run] = runs.as_slice() else { panic!("{runs:?}") };
+        for (key, value) in facts {
+            let told = &run["metadata"]["agents"][0]["attributes"][format!("spanbridge.session.{key}")];
+            assert_eq!(told, value, "{key}: {run}");
+        }
+    }
 }
