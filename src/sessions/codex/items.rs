@@ -6,6 +6,11 @@ use crate::operation::{Message, Part, Role, ToolCall, ToolDefinition};
 use crate::sessions::recording::{ToolResult, fact};
 use crate::sessions::{get, parts};
 
+/// The thread that asked for a sub-agent, by the `session_meta` of the sub-agent.
+pub(in crate::sessions) fn parent_of(meta: &Value) -> Option<&str> {
+    get::text(meta, "/parent_thread_id").or_else(|| get::text(meta, "/source/subagent/thread_spawn/parent_thread_id"))
+}
+
 /// A thought: its summary, and what is encrypted.
 pub(super) fn reasoning(item: &Value) -> Part {
     let texts = get::list(item, "/summary").iter().chain(get::list(item, "/content"));

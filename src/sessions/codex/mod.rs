@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::recording::{Recorded, Under};
 use super::{get, lines};
+pub(super) use items::parent_of;
 use thread::Reader;
-pub(super) use thread::parent_of;
 
 /// The threads of one session, the main one and its sub-agents.
 pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {

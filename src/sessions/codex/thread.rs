@@ -1,6 +1,7 @@
 //! The lines of one rollout, in order, as events.
 
 mod copied;
+mod copies;
 mod mail;
 mod said;
 mod tools;
@@ -43,7 +44,7 @@ pub(super) struct Reader {
     /// Messages of other agents since the model answered, and the last of them.
     mail: Vec<(Message, Option<UnixNanos>)>,
     last_mail: Option<String>,
-    copied: copied::Copied,
+    copied: copied::Copied<Reader>,
     /// The results of tools, by call.
     results: HashMap<String, usize>,
     /// What `item_completed` contains of calls whose result has not come.
@@ -133,7 +134,7 @@ impl Reader {
         self.provider = get::owned(payload, "/model_provider");
         let spawn = "/source/subagent/thread_spawn";
         self.copied.may_come(&thread.id, payload);
-        let is_sub = parent_of(payload).is_some() || get::count(payload, "/subagent_history_start_ordinal").is_some();
+        let is_sub = items::parent_of(payload).is_some() || get::count(payload, "/subagent_history_start_ordinal").is_some();
         if is_sub || payload.pointer("/source/subagent").is_some() {
             thread.under = Some(Under::Unknown);
             thread.name = get::owned(payload, &format!("{spawn}/agent_role"))
@@ -399,11 +400,6 @@ impl Reader {
     fn close(&mut self) {
         self.open = None;
     }
-}
-
-/// The thread that asked for a sub-agent, by the `session_meta` of the sub-agent.
-pub(in crate::sessions) fn parent_of(meta: &Value) -> Option<&str> {
-    get::text(meta, "/parent_thread_id").or_else(|| get::text(meta, "/source/subagent/thread_spawn/parent_thread_id"))
 }
 
 fn usage(value: &Value) -> TokenCount {

@@ -8,41 +8,35 @@
 //! turns have the time at which they were made, and a turn may tell when it began. Else the copy ends at the first line that is younger
 //! than the thread and comes a second after the line before: copies are written at once, and a person needs some time.
 
-use std::collections::HashMap;
+use serde_json::Value;
 
-use serde_json::{Map, Value};
-
-use super::{Reader, parent_of};
+use crate::sessions::codex::items::parent_of;
 use crate::sessions::get;
-use crate::sessions::recording::{Event, Thread};
 use crate::span::UnixNanos;
-
-/// So deep may forks of forks be.
-const DEEPEST: usize = 16;
 
 /// Milliseconds of a second, in a copy that nothing else ends.
 const PAUSE: u64 = 1_000;
 
-/// What is known of copied lines.
+/// What is known of copied lines, which an `R` reads.
 #[derive(Default)]
-pub(super) struct Copied {
+pub(super) struct Copied<R> {
     /// The thread that may be copied.
-    of: Option<String>,
+    pub(super) of: Option<String>,
     /// The number of the first line that is no copy.
-    own_from: Option<u64>,
+    pub(super) own_from: Option<u64>,
     /// When the thread was made, in milliseconds.
     made: Option<u64>,
     /// Reads the copies, while lines are copies.
-    reader: Option<Box<Reader>>,
+    pub(super) reader: Option<Box<R>>,
     /// What it read.
-    copy: Option<Box<Reader>>,
+    pub(super) copy: Option<Box<R>>,
     /// The time of the last copy.
-    last: Option<u64>,
-    depth: usize,
-    count: usize,
+    pub(super) last: Option<u64>,
+    pub(super) depth: usize,
+    pub(super) count: usize,
 }
 
-impl Copied {
+impl<R> Copied<R> {
     /// The file of a thread begins.
     pub(super) fn may_come(&mut self, thread: &str, meta: &Value) {
         let other = get::text(meta, "/forked_from_id").or_else(|| parent_of(meta));
@@ -52,7 +46,7 @@ impl Copied {
     }
 
     /// Whether a line is no copy any more.
-    fn ends_at(&self, line: &Value, at: Option<u64>) -> bool {
+    pub(super) fn ends_at(&self, line: &Value, at: Option<u64>) -> bool {
         if let (Some(own_from), Some(number)) = (self.own_from, get::count(line, "/ordinal")) {
             return number >= own_from;
         }
@@ -74,61 +68,7 @@ impl Copied {
     }
 }
 
-impl Reader {
-    /// Whether a line is a copy. What it has is read as the other thread's.
-    pub(super) fn is_copied(&mut self, line: &Value) -> bool {
-        let at = get::time(line, "/timestamp").map(millis);
-        let copied = &mut self.copied;
-        if copied.reader.is_none() {
-            let may_begin = copied.copy.is_none() && copied.depth < DEEPEST;
-            let is_meta = get::text(line, "/type") == Some("session_meta");
-            let begins = is_meta && copied.of.is_some() && copied.of.as_deref() == get::text(line, "/payload/id");
-            let is_before = copied
-                .own_from
-                .zip(get::count(line, "/ordinal"))
-                .is_some_and(|(own_from, number)| number < own_from);
-            if !may_begin || !begins && !is_before {
-                return false;
-            }
-            let mut reader = Box::<Self>::default();
-            reader.copied.depth = copied.depth + 1;
-            copied.reader = Some(reader);
-        } else if copied.ends_at(line, at) {
-            copied.copy = copied.reader.take();
-            return false;
-        }
-        // What it started is in its own file.
-        if let Some(reader) = copied.reader.as_mut().filter(|_| self.thread.under.is_none()) {
-            reader.line(line, &mut HashMap::new());
-        }
-        copied.count += 1;
-        copied.last = at.or(copied.last);
-        true
-    }
-
-    /// The threads of which the file has copies. Those in the file of a sub-agent are left out.
-    pub(super) fn end_copy(&mut self) -> Vec<Thread> {
-        let count = self.copied.count;
-        let Some(reader) = self.copied.copy.take().or_else(|| self.copied.reader.take()) else {
-            return Vec::new();
-        };
-        if self.thread.under.is_some() {
-            let facts = Map::from_iter([("copied_records".to_owned(), count.into())]);
-            self.thread.events.push(Event::Facts(facts));
-            return Vec::new();
-        }
-        let (mut thread, mut copies) = reader.finish();
-        for event in &mut thread.events {
-            if let Event::Prompt(prompt) = event {
-                prompt.session = Some(thread.session.clone());
-            }
-        }
-        copies.push(thread);
-        copies
-    }
-}
-
-fn millis(time: UnixNanos) -> u64 {
+pub(super) fn millis(time: UnixNanos) -> u64 {
     time.0 / 1_000_000
 }
 

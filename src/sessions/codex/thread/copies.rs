@@ -1,0 +1,67 @@
+//! Lines that are copies are read by a reader of their own.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Reader;
+use super::copied::millis;
+use crate::sessions::get;
+use crate::sessions::recording::{Event, Thread};
+
+/// So deep may forks of forks be.
+const DEEPEST: usize = 16;
+
+impl Reader {
+    /// Whether a line is a copy. What it has is read as the other thread's.
+    pub(super) fn is_copied(&mut self, line: &Value) -> bool {
+        let at = get::time(line, "/timestamp").map(millis);
+        let copied = &mut self.copied;
+        if copied.reader.is_none() {
+            let may_begin = copied.copy.is_none() && copied.depth < DEEPEST;
+            let is_meta = get::text(line, "/type") == Some("session_meta");
+            let begins = is_meta && copied.of.is_some() && copied.of.as_deref() == get::text(line, "/payload/id");
+            let is_before = copied
+                .own_from
+                .zip(get::count(line, "/ordinal"))
+                .is_some_and(|(own_from, number)| number < own_from);
+            if !may_begin || !begins && !is_before {
+                return false;
+            }
+            let mut reader = Box::<Self>::default();
+            reader.copied.depth = copied.depth + 1;
+            copied.reader = Some(reader);
+        } else if copied.ends_at(line, at) {
+            copied.copy = copied.reader.take();
+            return false;
+        }
+        // What it started is in its own file.
+        if let Some(reader) = copied.reader.as_mut().filter(|_| self.thread.under.is_none()) {
+            reader.line(line, &mut HashMap::new());
+        }
+        copied.count += 1;
+        copied.last = at.or(copied.last);
+        true
+    }
+
+    /// The threads of which the file has copies. Those in the file of a sub-agent are left out.
+    pub(super) fn end_copy(&mut self) -> Vec<Thread> {
+        let count = self.copied.count;
+        let Some(reader) = self.copied.copy.take().or_else(|| self.copied.reader.take()) else {
+            return Vec::new();
+        };
+        if self.thread.under.is_some() {
+            let facts = Map::from_iter([("copied_records".to_owned(), count.into())]);
+            self.thread.events.push(Event::Facts(facts));
+            return Vec::new();
+        }
+        let (mut thread, mut copies) = reader.finish();
+        for event in &mut thread.events {
+            if let Event::Prompt(prompt) = event {
+                prompt.session = Some(thread.session.clone());
+            }
+        }
+        copies.push(thread);
+        copies
+    }
+}
