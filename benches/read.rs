@@ -75,7 +75,7 @@ fn trace_of_50(programs: &Programs, gigabytes: u64) {
         }
     }
     let [open, cold, warm] = figures.map(|figure| median(&figure));
-    let mut table = Table::new("read", &["", ""]);
+    let mut table = Table::new("read", &["what", "figure"]);
     let figures = [
         ("peak memory while the spans arrive and are compressed", format!("{peak:.0} MiB")),
         ("on the disk, compressed", format!("{:.2} GB", bytes as f64 / 1e9)),

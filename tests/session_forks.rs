@@ -267,7 +267,7 @@ fn agents_of_codex_that_write_to_one_another() {
         )
     };
     let activity = |at: &str, id: &str, kind: &str| {
-        let item = json!({"type": "SubAgentActivity", "id": id, "kind": kind, "agent_thread_id": AGENT, "agent_path": "/root/count"});
+        let item = json!({"type": "SubAgentActivity", "id": id, "kind": kind, "agent_thread_id": AGENT, "agent_path": "/main/count"});
         event(at, "item_completed", json!({"item": item}))
     };
     before.splice(
@@ -293,10 +293,10 @@ fn agents_of_codex_that_write_to_one_another() {
         item(
             "02:02.000",
             "function_call_output",
-            json!({"call_id": "spawn", "output": "{\"task_name\":\"/root/count\"}"}),
+            json!({"call_id": "spawn", "output": "{\"task_name\":\"/main/count\"}"}),
         ),
         activity("02:15.000", "act_2", "completed"),
-        mail("02:15.000", "/root/count", "/root", "FINAL_ANSWER", "Two."),
+        mail("02:15.000", "/main/count", "/main", "FINAL_ANSWER", "Two."),
         message("02:20.000", "assistant", "It counted two."),
     ]);
     let about = json!({"session_id": PARENT, "parent_thread_id": PARENT, "subagent_history_start_ordinal": copy.len() + 1});
@@ -305,7 +305,7 @@ fn agents_of_codex_that_write_to_one_another() {
     // Nothing but the number of the line tells where the sub-agent begins.
     child.extend([
         event("02:03.000", "task_started", json!({"turn_id": "1"})),
-        mail("02:03.000", "/root", "/root/count", "NEW_TASK", "Count."),
+        mail("02:03.000", "/main", "/main/count", "NEW_TASK", "Count."),
         message("02:10.000", "assistant", "Two."),
     ]);
     let (documents, said) = converted("atif", &[("a.jsonl", numbered(parent)), ("b.jsonl", numbered(child))]);
@@ -333,7 +333,7 @@ fn agents_of_codex_that_write_to_one_another() {
 
 #[test]
 fn a_message_of_an_agent_in_the_models_name_is_no_answer() {
-    let mail = json!({"author": "/root", "recipient": "/root/count", "other_recipients": [], "content": "Count.", "trigger_turn": true});
+    let mail = json!({"author": "/main", "recipient": "/main/count", "other_recipients": [], "content": "Count.", "trigger_turn": true});
     let lines = vec![
         meta(
             "00:00.000",

@@ -345,7 +345,6 @@ fn words_of(step: &Step, direction: Direction) -> Option<Value> {
 pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
     match value {
         Value::Null => None,
-        Value::String(text) if direction == Direction::Input && own_words::is_setup_as_text(text) => None,
         Value::String(text) => (!text.trim().is_empty()).then(|| value.clone()),
         Value::Array(items) if items.is_empty() => None,
         Value::Object(map) => {

@@ -311,6 +311,54 @@ fn a_resumed_session_of_pi() {
     });
 }
 
+/// A fork that begins with what it copied, at one time, and whose turn begins with many messages of other agents.
+#[test]
+fn a_fork_of_codex() {
+    const FORK: &str = "019f1d3a-7c40-7000-8000-000000000000";
+    const PARENT: &str = "019f1d1f-0500-7000-8000-000000000000";
+    session_grows_evenly(|count| {
+        let line = |second: u64, kind: &str, payload: Value| json!({"timestamp": format!("2026-07-01T11:00:{second:02}Z"), "type": kind, "payload": payload});
+        let meta = |id: &str, of: Option<&str>| {
+            line(
+                0,
+                "session_meta",
+                json!({"id": id, "forked_from_id": of, "cwd": "/", "cli_version": "0.140.0"}),
+            )
+        };
+        let said = |second: u64, role: &str, kind: &str, words: String| {
+            line(
+                second,
+                "response_item",
+                json!({"type": "message", "role": role, "content": [{"type": kind, "text": words}]}),
+            )
+        };
+        let asked = |second: u64, words: String| line(second, "event_msg", json!({"type": "user_message", "message": words}));
+        let copied = (0..count / 4).flat_map(|number| {
+            [
+                asked(0, format!("q{number}")),
+                said(0, "user", "input_text", format!("q{number}")),
+                said(0, "assistant", "output_text", format!("a{number}")),
+            ]
+        });
+        let mail = (0..count / 4).map(|number| {
+            let content = json!([{"type": "input_text", "text": format!("m{number}")}]);
+            line(
+                9,
+                "response_item",
+                json!({"type": "agent_message", "author": "a", "recipient": "b", "content": content}),
+            )
+        });
+        let head = [meta(FORK, Some(PARENT)), meta(PARENT, None)];
+        let own = std::iter::once(asked(9, "on".to_owned())).chain(mail);
+        let text = head
+            .into_iter()
+            .chain(copied)
+            .chain(own)
+            .chain([said(10, "assistant", "output_text", "done".to_owned())]);
+        vec![(format!("rollout-2026-07-01T11-00-00-{FORK}.jsonl"), lines(text))]
+    });
+}
+
 /// A run of calls and tools whose answers end in this.
 fn run(count: u64, end: &str) -> Batch {
     wide(count, |number| match number % 2 {

@@ -9,7 +9,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::dialect::rule::Codec;
-use crate::hash::{HashMap, Members as _};
+use crate::hash::{HashMap, HashSet, Members as _};
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::{AnyValue, Attributes};
 
@@ -91,14 +91,20 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 
 /// The attributes of an event. A client may flatten what is in them: `message.tool_calls.0.function.name` (Kibana).
 fn members_of_event(attributes: &Attributes) -> Map<String, Value> {
-    let is_flat = |key: &str| ["message.", "tool_calls."].iter().any(|prefix| key.starts_with(prefix));
-    let whole = attributes.iter().filter(|(key, _)| !is_flat(key));
-    let mut map: Map<String, Value> = whole.map(|(key, value)| (key.clone(), value.to_json())).collect();
-    let flattened = attributes.iter().filter(|(key, _)| is_flat(key));
-    if let Value::Object(members) = flat::tree(flattened.map(|(key, value)| (0, key.as_str(), value))).value {
-        for (key, value) in members {
-            let _ = map.entry(key).or_insert(value);
-        }
+    let heads = ["message", "tool_calls"].map(|head| (head, attributes.get(head).is_none()));
+    let is_flat = |key: &str| {
+        key.split_once('.')
+            .is_some_and(|(of, _)| heads.iter().any(|(head, may_be)| *head == of && *may_be))
+    };
+    let (flat, whole): (Vec<_>, Vec<_>) = attributes.iter().enumerate().partition(|(_, (key, _))| is_flat(key));
+    let flat::Tree { value, strays } = flat::tree(flat.iter().map(|(place, (key, value))| (*place, key.as_str(), value)));
+    let mut map: Map<String, Value> = whole.into_iter().map(|(_, (key, value))| (key.clone(), value.to_json())).collect();
+    // What is in no tree keeps its key.
+    let strays: HashSet<usize> = strays.into_iter().collect();
+    let strays = flat.iter().filter(|(place, _)| strays.contains(place));
+    map.extend(strays.map(|(_, (key, value))| (key.clone(), value.to_json())));
+    if let Value::Object(members) = value {
+        map.extend(members);
     }
     map
 }

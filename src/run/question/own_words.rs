@@ -136,12 +136,6 @@ pub(super) fn is_setup(map: &Map<String, Value>) -> bool {
     map.get("tools").is_some_and(Value::is_array) && map.keys().all(of_setup)
 }
 
-/// As [`is_setup`], where the rule that took the input does not open it.
-pub(super) fn is_setup_as_text(text: &str) -> bool {
-    let may_be = text.trim_start().starts_with('{') && text.contains(r#""tools""#);
-    may_be && serde_json::from_str(text).is_ok_and(|map| is_setup(&map))
-}
-
 /// The answer of a CrewAI crew or task: its text, beside what it was made of.
 pub(super) fn raw_answer(map: &Map<String, Value>) -> Option<&str> {
     let is_crew = map.contains_key("tasks_output") || map.contains_key("expected_output") || map.contains_key("output_format");

@@ -390,8 +390,16 @@ impl Reader {
                     self.has_started(thread, call, started);
                 }
             }
-            // What else is told of these tools is in their calls and results.
-            kind if kind.starts_with("collab_") => {}
+            // What they tell is in the calls of these tools and in their results.
+            "collab_agent_spawn_begin"
+            | "collab_agent_interaction_begin"
+            | "collab_agent_interaction_end"
+            | "collab_waiting_begin"
+            | "collab_waiting_end"
+            | "collab_close_begin"
+            | "collab_close_end"
+            | "collab_resume_begin"
+            | "collab_resume_end" => {}
             kind => self.thread.unknown.count(&format!("event_msg/{kind}")),
         }
     }

@@ -89,11 +89,11 @@ fn assistant(data: &Value, time: Value) -> Told {
 fn tool(part: &Value) -> Value {
     let state = part.get("state").unwrap_or(&Value::Null);
     let content = get::list(state, "/content");
-    let texts: Vec<&str> = content.iter().filter_map(|part| get::text(part, "/text")).collect();
-    let files: Vec<Value> = content
-        .iter()
-        .filter(|part| get::text(part, "/type") == Some("file"))
-        .map(file)
+    let (files, others): (Vec<_>, Vec<_>) = content.iter().partition(|part| get::text(part, "/type") == Some("file"));
+    let files: Vec<Value> = files.into_iter().map(file).collect();
+    let texts: Vec<String> = others
+        .into_iter()
+        .map(|part| get::text(part, "/text").map_or_else(|| part.to_string(), str::to_owned))
         .collect();
     let about = state.get("metadata").or_else(|| state.get("structured"));
     let about = |key: &str| about.and_then(|about| about.get(key));

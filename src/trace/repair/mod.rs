@@ -45,33 +45,3 @@ fn run(trace: &mut Trace) {
         .sort_by(|a, b| (a.kind, a.span_id, &a.detail).cmp(&(b.kind, b.span_id, &b.detail)));
     trace.findings.dedup();
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::span::{SpanId, TraceId, UnixNanos};
-
-    #[test]
-    fn spans_whose_times_become_the_same_are_in_one_order() {
-        let span = |number: u8, start: u64, end: u64| {
-            let id = SpanId::from_bytes(&[number; 8]).expect("not zero");
-            let mut span = Span::new(TraceId::from_bytes(&[1; 16]).expect("not zero"), id, "");
-            (span.start, span.end) = (UnixNanos(start), UnixNanos(end));
-            span
-        };
-        // The second ends before it starts.
-        let spans = [span(1, 20, 20), span(2, 20, 10)];
-        let order = |spans: Vec<Span>| -> Vec<SpanId> {
-            let trace = Trace::from_spans(spans);
-            assert!(
-                trace
-                    .spans
-                    .iter()
-                    .all(|span| (span.start, span.end) == (UnixNanos(20), UnixNanos(20)))
-            );
-            trace.spans.iter().map(|span| span.span_id).collect()
-        };
-        let reversed = spans.iter().rev().cloned().collect();
-        assert_eq!(order(spans.to_vec()), order(reversed));
-    }
-}
