@@ -324,6 +324,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn flattened_members_that_fit_nowhere_keep_their_keys() {
+        let members = |pairs: &[(&str, &str)]| {
+            let mut attributes = Attributes::default();
+            for (key, value) in pairs {
+                attributes.push(*key, *value);
+            }
+            Value::Object(members_of_event(&attributes)).to_string()
+        };
+        let flat = [("tool_calls.0.id", "a"), ("tool_calls.name", "b"), ("role", "assistant")];
+        assert_eq!(
+            members(&flat),
+            r#"{"role":"assistant","tool_calls.name":"b","tool_calls":[{"id":"a"}]}"#
+        );
+        let whole = [("message", "hi"), ("message.role", "user")];
+        assert_eq!(members(&whole), r#"{"message":"hi","message.role":"user"}"#);
+    }
+
+    #[test]
     fn results_come_after_the_messages_that_ask_for_them() {
         let asks = |ids: &[&str]| {
             let call = |id: &&str| ToolCall {
