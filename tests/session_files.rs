@@ -7,6 +7,7 @@ use crate::serving;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serving::spanbridge;
@@ -204,6 +205,23 @@ fn a_session_and_its_exported_spans_are_one_run_in_a_store_too() {
     assert!(joined >= 4, "{joined} cases have exported spans");
 }
 
+/// Runs with this home folder, in which no client was told of another folder.
+fn at_home<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
+    for client in [
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+        "QWEN_RUNTIME_DIR",
+        "QWEN_HOME",
+    ] {
+        command.env_remove(client);
+    }
+    for client in ["COPILOT_HOME", "XDG_DATA_HOME", "PI_CODING_AGENT_DIR"] {
+        command.env_remove(client);
+    }
+    command.env("HOME", home)
+}
+
 #[test]
 fn sessions_of_a_home_are_found_and_taken_when_asked() {
     let home = tempfile::tempdir().expect("a directory");
@@ -211,7 +229,12 @@ fn sessions_of_a_home_are_found_and_taken_when_asked() {
     for case in ["claudecode-tools", "codex-tools"] {
         let from = all.join(case).join("session");
         for file in files(&from) {
-            let to = home.path().join(file.strip_prefix(&from).expect("below"));
+            let below = file.strip_prefix(&from).expect("below");
+            // Codex was told of another folder than `.codex`.
+            let below = below
+                .strip_prefix(".codex")
+                .map_or_else(|_| below.to_owned(), |below| Path::new("elsewhere").join(below));
+            let to = home.path().join(below);
             fs::create_dir_all(to.parent().expect("a folder")).expect("made");
             fs::copy(&file, to).expect("copied");
         }
@@ -219,16 +242,14 @@ fn sessions_of_a_home_are_found_and_taken_when_asked() {
     let data = home.path().join("data");
     let import = |flags: &[&str]| {
         let mut command = serving::program();
-        command
-            .args(["import", "--sessions", "--data-dir", text(&data)])
-            .args(flags)
-            .env("HOME", home.path());
+        command.args(["import", "--sessions", "--data-dir", text(&data)]).args(flags);
+        let command = at_home(&mut command, home.path()).env("CODEX_HOME", home.path().join("elsewhere"));
         let output = command.stdin(std::process::Stdio::null()).output().expect("runs");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, said) = import(&[]);
     assert!(
-        code == Some(2) && said.contains("codex: 1 session file") && said.contains("--yes"),
+        code == Some(2) && said.contains("claude-code: 1 session file") && said.contains("codex: 1 session file") && said.contains("--yes"),
         "{said}"
     );
     let (code, said) = import(&["--yes", "--since", "2099-01-01"]);
@@ -275,7 +296,7 @@ fn a_server_stores_sessions_while_they_are_written() {
     let mut command = serving::program();
     command.args(["serve", "--data-dir", text(&data)]).args(serving::ANY_PORTS);
     command.args(["--watch-sessions", "--redact", "[{ value = 'gamma', action = 'mask' }]"]);
-    let server = serving::Serving::launch(command.env("HOME", home.path()));
+    let server = serving::Serving::launch(at_home(&mut command, home.path()));
     let documents = || {
         let output = spanbridge(&["export", "--to", "messages", "--server", &server.api]);
         String::from_utf8_lossy(&output.stdout).into_owned()

@@ -1,4 +1,4 @@
-//! `import --sessions`: the sessions of coding agents below the home folder.
+//! `import --sessions`: the sessions of coding agents, where their clients keep them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,7 +15,8 @@ use crate::sessions::{self, Client};
 /// Which sessions of this home are taken.
 #[derive(Debug, Args)]
 pub(super) struct Home {
-    /// Find the sessions of coding agents below the home folder, and ask before they are read.
+    /// Find the sessions of coding agents where their clients keep them (below the home folder, or where CODEX_HOME,
+    /// CLAUDE_CONFIG_DIR and the like point), and ask before they are read.
     #[arg(long)]
     sessions: bool,
     /// Take only sessions of this client, with --sessions. Repeatable.
@@ -41,16 +42,12 @@ impl Home {
         if !self.sessions {
             return Ok(None);
         }
-        let home = home()?;
-        let wanted = |client: &Client| self.client.is_empty() || self.client.contains(client);
+        let mut looked = Vec::new();
         let mut files: BTreeMap<Client, Vec<PathBuf>> = BTreeMap::new();
-        for client in Client::ALL.into_iter().filter(wanted) {
-            for folder in client
-                .folders()
-                .iter()
-                .map(|folder| home.join(folder))
-                .filter(|folder| folder.is_dir())
-            {
+        for client in self.clients() {
+            let folders = folders_of(std::iter::once(client))?;
+            looked.extend(folders.iter().map(|folder| folder.display().to_string()));
+            for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
                 let below = sessions::below(&folder).map_err(|error| Failure::usage(out::with_causes(&error)))?;
                 let found = below.into_iter().filter(|file| self.is_recent(file));
                 let found = found.filter(|file| sessions::recognised(file).is_some());
@@ -59,7 +56,7 @@ impl Home {
         }
         files.retain(|_, files| !files.is_empty());
         if files.is_empty() {
-            out::note(&format!("no session files of coding agents below {}", home.display()));
+            out::note(&format!("no session files of coding agents in {}", looked.join(", ")));
             return Ok(Some(Vec::new()));
         }
         for (client, files) in &files {
@@ -76,9 +73,12 @@ impl Home {
         if !self.sessions {
             return Ok(None);
         }
-        let clients = Client::ALL.into_iter();
-        let wanted = clients.filter(|client| self.client.is_empty() || self.client.contains(client));
-        folders_of(wanted).map(Some)
+        folders_of(self.clients()).map(Some)
+    }
+
+    fn clients(&self) -> impl Iterator<Item = Client> + '_ {
+        let wanted = |client: &Client| self.client.is_empty() || self.client.contains(client);
+        Client::ALL.into_iter().filter(wanted)
     }
 
     fn is_recent(&self, file: &std::path::Path) -> bool {
@@ -97,7 +97,7 @@ fn home() -> Result<PathBuf, Failure> {
 /// Where these clients keep their sessions, whether or not they are there.
 pub(super) fn folders_of(clients: impl Iterator<Item = Client>) -> Result<Vec<PathBuf>, Failure> {
     let home = home()?;
-    let folders = clients.flat_map(|client| client.folders().iter().map(|folder| home.join(folder)));
+    let folders = clients.flat_map(|client| client.places().folders(&home));
     Ok(folders.collect())
 }
 

@@ -54,8 +54,7 @@ pub(super) struct Serve {
     /// Print the effective settings as TOML, with secrets hidden, and exit.
     #[arg(long)]
     print_config: bool,
-    /// Store the sessions of coding agents below the home folder while they work, in the project default/default. Redaction rules
-    /// apply to them.
+    /// Store the sessions of coding agents while they work, in the project default/default. Redaction rules apply to them.
     #[arg(long)]
     watch_sessions: bool,
 }

@@ -1,5 +1,8 @@
 //! The clients whose session files are read.
 
+use std::env;
+use std::path::{Path, PathBuf};
+
 /// A coding agent that keeps its sessions in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Client {
@@ -44,16 +47,58 @@ impl Client {
         }
     }
 
-    /// Where its sessions are, below the home folder.
-    pub(crate) fn folders(self) -> &'static [&'static str] {
+    /// Where it keeps its sessions.
+    pub(crate) fn places(self) -> Places {
         match self {
-            Self::ClaudeCode => &[".claude/projects", ".config/claude/projects"],
-            Self::Codex => &[".codex/sessions", ".codex/archived_sessions"],
-            Self::GeminiCli => &[".gemini/tmp"],
-            Self::QwenCode => &[".qwen/projects"],
-            Self::CopilotCli => &[".copilot/session-state"],
-            Self::OpenCode => &[".local/share/opencode"],
-            Self::Pi => &[".pi/agent/sessions"],
+            Self::ClaudeCode => Places {
+                moved: &[("CLAUDE_CONFIG_DIR", &["projects"])],
+                usual: &[".claude/projects", ".config/claude/projects"],
+            },
+            Self::Codex => Places {
+                moved: &[("CODEX_HOME", &["sessions", "archived_sessions"])],
+                usual: &[".codex/sessions", ".codex/archived_sessions"],
+            },
+            Self::GeminiCli => Places {
+                moved: &[("GEMINI_CLI_HOME", &[".gemini/tmp"])],
+                usual: &[".gemini/tmp"],
+            },
+            Self::QwenCode => Places {
+                moved: &[("QWEN_RUNTIME_DIR", &["projects"]), ("QWEN_HOME", &["projects"])],
+                usual: &[".qwen/projects"],
+            },
+            Self::CopilotCli => Places {
+                moved: &[("COPILOT_HOME", &["session-state"])],
+                usual: &[".copilot/session-state"],
+            },
+            Self::OpenCode => Places {
+                moved: &[("XDG_DATA_HOME", &["opencode"])],
+                usual: &[".local/share/opencode"],
+            },
+            Self::Pi => Places {
+                moved: &[("PI_CODING_AGENT_DIR", &["sessions"])],
+                usual: &[".pi/agent/sessions"],
+            },
         }
+    }
+}
+
+/// Where a client keeps its sessions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    /// Environment variables that name another folder, and where the sessions are below it. The first that is set decides.
+    moved: &'static [(&'static str, &'static [&'static str])],
+    /// Below the home folder, where none is set.
+    usual: &'static [&'static str],
+}
+
+impl Places {
+    /// The folders, whether or not they are there.
+    pub(crate) fn folders(self, home: &Path) -> Vec<PathBuf> {
+        let moved = self.moved.iter().find_map(|(variable, below)| {
+            let folder = env::var_os(variable).filter(|folder| !folder.is_empty())?;
+            Some((PathBuf::from(folder), *below))
+        });
+        let (folder, below) = moved.unwrap_or_else(|| (home.to_owned(), self.usual));
+        below.iter().map(|below| folder.join(below)).collect()
     }
 }
