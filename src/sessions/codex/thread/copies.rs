@@ -15,17 +15,20 @@ const DEEPEST: usize = 16;
 impl Reader {
     /// Whether a line is a copy. What it has is read as the other thread's.
     pub(super) fn is_copied(&mut self, line: &Value) -> bool {
-        let at = get::time(line, "/timestamp").map(millis);
         let copied = &mut self.copied;
+        let may_begin = (copied.of.is_some() || copied.own_from.is_some()) && copied.copy.is_none() && copied.depth < DEEPEST;
+        if copied.reader.is_none() && !may_begin {
+            return false;
+        }
+        let at = get::time(line, "/timestamp").map(millis);
         if copied.reader.is_none() {
-            let may_begin = copied.copy.is_none() && copied.depth < DEEPEST;
             let is_meta = get::text(line, "/type") == Some("session_meta");
             let begins = is_meta && copied.of.is_some() && copied.of.as_deref() == get::text(line, "/payload/id");
             let is_before = copied
                 .own_from
                 .zip(get::count(line, "/ordinal"))
                 .is_some_and(|(own_from, number)| number < own_from);
-            if !may_begin || !begins && !is_before {
+            if !begins && !is_before {
                 return false;
             }
             let mut reader = Box::<Self>::default();
