@@ -17,6 +17,7 @@ use crate::otlp;
 use crate::redact::Rules;
 use crate::sessions::logs;
 use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store};
+use settle::LARGEST;
 pub(crate) use settle::Settling;
 
 /// Between looks for what came.
@@ -80,6 +81,7 @@ impl LogSessions {
             log_requests: Box::new(log_requests),
             sessions: HashMap::new(),
             traced: HashSet::new(),
+            too_large: HashSet::new(),
         };
         let (stops, name) = (Arc::clone(&stop), project.clone());
         let thread = std::thread::Builder::new().name("log sessions".to_owned()).spawn(move || {
@@ -123,6 +125,8 @@ struct Follower {
     sessions: HashMap<String, Followed>,
     /// Sessions whose records name a trace: their client exports spans.
     traced: HashSet<String>,
+    /// Sessions that are too large to be read.
+    too_large: HashSet<String>,
 }
 
 impl Follower {
@@ -264,7 +268,25 @@ impl Follower {
     }
 
     fn store_session(&mut self, session: &str) -> Result<(), store::Error> {
-        let mut spans = self.settling.spans(&*self.store, session, self.traced.contains(session))?;
+        if self.too_large.contains(session) {
+            return Ok(());
+        }
+        let has_traces = self.traced.contains(session);
+        let mut spans = match self.settling.spans(&*self.store, session, has_traces, LARGEST) {
+            Err(store::Error::Cancelled) => {
+                tracing::warn!(
+                    session,
+                    "the log records of this session have more than {} MiB; they are stored, but no spans are made of them any more",
+                    LARGEST >> 20
+                );
+                if self.too_large.len() >= FOLLOWED {
+                    self.too_large.clear();
+                }
+                self.too_large.insert(session.to_owned());
+                return Ok(());
+            }
+            spans => spans?,
+        };
         if let Some(rules) = (self.rules)() {
             // They have the words of records under the keys of spans.
             spans = match rules.redacted(spans, Vec::new()) {

@@ -192,12 +192,12 @@ pub trait Read: Send + Sync + Debug {
         Ok(logs)
     }
 
-    /// The log records without a trace that name a session.
+    /// The log records without a trace that name a session. `may` is asked for each chunk.
     ///
     /// # Errors
     ///
-    /// The disk or the index cannot be read.
-    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error>;
+    /// The disk or the index cannot be read, or `may` fails.
+    fn read_session_logs(&self, session: &str, may: &mut EachChunk<'_>) -> Result<Vec<LogRecord>, Error>;
 
     /// What was deleted on request of a trace or a session.
     ///

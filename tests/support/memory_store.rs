@@ -297,14 +297,17 @@ impl Read for Memory {
         Ok(Some(stored))
     }
 
-    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+    fn read_session_logs(&self, session: &str, may: &mut EachChunk<'_>) -> Result<Vec<LogRecord>, Error> {
         let kept = self.kept();
         let of_session = kept
             .all()
             .filter(|(_, chunk)| matches!(&chunk.part.key, Key::Session(named) if **named == *session));
-        Ok(of_session
-            .flat_map(|(_, chunk)| decode::logs(&chunk.message).expect("records").items)
-            .collect())
+        let mut records = Vec::new();
+        for (_, chunk) in of_session {
+            may(ChunkKind::LooseLogs, &chunk.message)?;
+            records.extend(decode::logs(&chunk.message).expect("records").items);
+        }
+        Ok(records)
     }
 
     fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {

@@ -337,7 +337,7 @@ pub(crate) fn loose_log_records_are_read_with_the_traces_of_their_session_in_the
     store.append(chunks_of_records(std::slice::from_ref(&own))).expect("appends");
     assert_eq!(logs(1), [own.clone(), records[0].clone()]);
     assert_eq!(store.read_logs(trace(1)).expect("reads"), [own]);
-    let of_session = |name: &str| store.read_session_logs(name).expect("reads");
+    let of_session = |name: &str| store.read_session_logs(name, &mut |_, _| Ok(())).expect("reads");
     assert_eq!(of_session("session 1"), records[..2]);
     assert_eq!(
         (of_session("session 0"), of_session("session 9")),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::documents::Vocabulary;
 use crate::sessions::{is_mark, is_of_session, join, logs, replaced};
 use crate::span::{LOGS_SCOPE, LogRecord, Span, TraceId, UnixNanos};
-use crate::store::{self, Filter, Read};
+use crate::store::{self, ChunkKind, Filter, Read};
 
 /// What the traces of a session are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,9 @@ enum Origin {
 
 /// So many traces are remembered.
 const REMEMBERED: usize = 10_000;
+
+/// The log records of a session, and its exported pieces, are in memory at once: those of larger messages are not read.
+pub(super) const LARGEST: usize = 256 << 20;
 
 /// Looks at sessions of one store.
 #[derive(Debug)]
@@ -44,10 +47,16 @@ impl Settling {
         }
     }
 
-    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace.
-    pub(crate) fn spans(&mut self, store: &dyn Read, session: &str, has_traces: bool) -> Result<Vec<Span>, store::Error> {
+    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace. `largest`: bytes of the
+    /// messages that may be read; [`store::Error::Cancelled`] where there are more.
+    pub(crate) fn spans(&mut self, store: &dyn Read, session: &str, has_traces: bool, largest: usize) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
-        let mut records: Vec<LogRecord> = store.read_session_logs(session)?;
+        let mut left = largest;
+        let mut may = |_: ChunkKind, message: &[u8]| {
+            left = left.checked_sub(message.len()).ok_or(store::Error::Cancelled)?;
+            Ok(())
+        };
+        let mut records: Vec<LogRecord> = store.read_session_logs(session, &mut may)?;
         let alone = logs::of_records(&records, &HashSet::new()).alone;
         let own: HashSet<TraceId> = alone.iter().map(|span| span.trace_id).collect();
         let others = || found.iter().filter(|found| !own.contains(&found.trace));
@@ -59,7 +68,7 @@ impl Settling {
         if has(Origin::Pieces) {
             let (mut exported, mut of_pieces) = (Vec::new(), Vec::new());
             for piece in others().filter(|found| found.origin == Origin::Pieces) {
-                let stored = store.read_trace(piece.trace)?.unwrap_or_default();
+                let stored = store.read_trace_while(piece.trace, &mut may)?.unwrap_or_default();
                 exported.extend(stored.spans.into_iter().filter(|span| !is_mark(span)));
                 of_pieces.extend(stored.logs);
             }
@@ -104,6 +113,7 @@ impl Settling {
             let known = self.origins.get(&row.trace_id).filter(|(revision, _)| *revision == row.revision);
             let origin = match known {
                 Some((_, origin)) => *origin,
+                None if row.bytes > LARGEST as u64 => Origin::Other,
                 None => {
                     let spans = store.read_trace(row.trace_id)?.unwrap_or_default().spans;
                     let origin = origin_of(&spans);
@@ -140,4 +150,33 @@ fn origin_of(spans: &[Span]) -> Origin {
 /// Marks are made of what does not change, so that they are stored once.
 fn marks<'f>(found: impl Iterator<Item = &'f Found>, session: &str) -> Vec<Span> {
     found.map(|found| replaced(found.trace, session, UnixNanos(found.start))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::{encode, scan};
+    use crate::span::{Signal, json};
+    use crate::store::{Append as _, Chunk, Local, OpenOptions};
+
+    #[test]
+    fn a_session_of_more_bytes_than_may_be_read_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Local::open(&OpenOptions::new(directory.path())).unwrap().store;
+        let request = br#"{"resourceLogs": [{"scopeLogs": [{"logRecords": [{
+            "timeUnixNano": "1795615875000000000", "eventName": "claude_code.user_prompt",
+            "attributes": [
+                {"key": "session.id", "value": {"stringValue": "s1"}},
+                {"key": "prompt", "value": {"stringValue": "What is the weather?"}}
+            ]}]}]}]}"#;
+        let bytes = encode::logs(&json::logs(request).unwrap().items);
+        let length = bytes.len();
+        let vocabulary = Vocabulary::built_in();
+        let scanned = scan::scan(&bytes, Signal::Logs, &["session.id"]).unwrap();
+        store.append(Chunk::of_request(scanned, bytes)).unwrap();
+        let mut settling = Settling::new(&vocabulary);
+        let mut read = |largest| settling.spans(&store, "s1", false, largest);
+        assert!(matches!(read(length / 2), Err(store::Error::Cancelled)));
+        assert!(!read(2 * length).unwrap().is_empty());
+    }
 }

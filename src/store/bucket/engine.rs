@@ -211,9 +211,9 @@ impl Read for Bucket {
         Ok(stored.logs)
     }
 
-    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+    fn read_session_logs(&self, session: &str, may: &mut EachChunk<'_>) -> Result<Vec<LogRecord>, Error> {
         let mut stored = Stored::default();
-        self.add_loose(&mut stored, session, 0..=u64::MAX, &mut |_, _| Ok(()))?;
+        self.add_loose(&mut stored, session, 0..=u64::MAX, may)?;
         Ok(stored.logs)
     }
 

@@ -103,7 +103,7 @@ impl Read for Local {
         Ok(stored.logs)
     }
 
-    fn read_session_logs(&self, session: &str) -> Result<Vec<LogRecord>, Error> {
+    fn read_session_logs(&self, session: &str, may: &mut EachChunk<'_>) -> Result<Vec<LogRecord>, Error> {
         let mut places = self.reader().index(|index| index::loose_of(index.connection(), session))?;
         places.sort_unstable();
         let mut stored = Stored::default();
@@ -112,7 +112,7 @@ impl Read for Local {
                 at,
                 kind: ChunkKind::LooseLogs,
             };
-            self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
+            self.reader().add(&mut stored, place, may)?;
         }
         Ok(stored.logs)
     }
