@@ -13,9 +13,12 @@ use crate::receiver::limits::{Encoding, InflateError, inflate};
 /// A file's name for people, and its bytes after decompression; `-` is standard input.
 pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, Problem>) {
     let (file, bytes) = if path.as_os_str() == "-" {
-        ("standard input".to_owned(), read_bounded(io::stdin().lock(), limit))
+        ("standard input".to_owned(), read_bounded(io::stdin().lock(), 0, limit))
     } else {
-        let bytes = File::open(path).and_then(|opened| read_bounded(opened, limit));
+        let bytes = File::open(path).and_then(|opened| {
+            let length = opened.metadata()?.len();
+            read_bounded(opened, length, limit)
+        });
         (path.display().to_string(), bytes)
     };
     let bytes = match bytes {
@@ -84,9 +87,11 @@ fn too_large(file: &str, limit: usize) -> Problem {
     }
 }
 
-pub(super) fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+/// As many bytes as there are, and one more than the limit where there are more. `expected`: about so many.
+pub(super) fn read_bounded(from: impl Read, expected: u64, limit: usize) -> io::Result<Vec<u8>> {
+    let most = (limit as u64).saturating_add(1);
+    let mut bytes = Vec::with_capacity(usize::try_from(expected.min(most)).unwrap_or(0));
+    from.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

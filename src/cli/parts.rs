@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Component, Path, PathBuf};
 
+use memchr::memmem;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::decompress::read_bounded;
@@ -17,10 +19,11 @@ pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
         if !fs::metadata(file).is_ok_and(|about| about.is_file()) {
             continue;
         }
-        let Ok(bytes) = File::open(file).and_then(|opened| read_bounded(opened, LARGEST_WITH_PARTS)) else {
+        let Ok(bytes) = File::open(file).and_then(read_object) else {
             continue;
         };
-        if !bytes.starts_with(b"{") || bytes.len() > LARGEST_WITH_PARTS {
+        let names_a_file = NAMING.iter().any(|key| memmem::find(&bytes, key.as_bytes()).is_some());
+        if !names_a_file || bytes.len() > LARGEST_WITH_PARTS {
             continue;
         }
         let mut names = Vec::new();
@@ -38,8 +41,22 @@ pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {
     parts
 }
 
+/// The keys of names of files.
+const NAMING: [&str; 2] = ["trajectory_path", "continued_trajectory_ref"];
+
 /// Documents of harbor's layout are no larger.
 const LARGEST_WITH_PARTS: usize = 256 << 20;
+
+/// What a file has that begins as a JSON object; nothing of another one.
+fn read_object(file: File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    let mut file = BufReader::new(file);
+    if file.fill_buf()?.starts_with(b"{") {
+        read_bounded(file, length, LARGEST_WITH_PARTS)
+    } else {
+        Ok(Vec::new())
+    }
+}
 
 pub(super) fn whole_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
@@ -109,7 +126,7 @@ impl<'de> Visitor<'de> for Names<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let names = self.names;
         while let Some(key) = map.next_key::<String>()? {
-            let is_name = matches!(key.as_str(), "trajectory_path" | "continued_trajectory_ref");
+            let is_name = NAMING.contains(&key.as_str());
             map.next_value_seed(Names {
                 names: &mut *names,
                 is_name,

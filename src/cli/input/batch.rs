@@ -190,7 +190,7 @@ impl Batch<'_> {
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
-        } else if may_be_printed(text) && !is_protobuf(bytes) && (self.add_console(file, text) || self.add_printed(file, text)) {
+        } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
