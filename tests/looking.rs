@@ -129,6 +129,58 @@ const VIEWS: &[(&str, &[&str])] = &[
     ("page.html", &["--html", "-"]),
 ];
 
+/// A file is shown as a store shows what it took of it.
+#[test]
+fn a_file_is_shown_without_a_store() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data").to_string_lossy().into_owned();
+    let session = "session_files/cases/codex-tools/session/.codex/sessions/2026/11/25/\
+                   rollout-2026-11-25T13-46-13-01a212f4-f595-78a3-aec6-594700697091.jsonl";
+    for file in ["corpus/oi-langchain-toolerror/001.traces.bin", session] {
+        let file = root().join(file).to_string_lossy().into_owned();
+        let id = stdout(&["show", &file]).split_whitespace().nth(1).expect("an id").to_owned();
+        stdout(&["import", "--data-dir", &data, &file]);
+        for flags in [&[][..], &["--full"], &["--spans", "-v"], &["--json"], &["--spans", "--json"]] {
+            let [of_file, of_store] =
+                [&["show", &file][..], &["show", &id, "--data-dir", &data]].map(|show| stdout(&[show, flags].concat()));
+            assert_eq!(of_file, of_store, "{file} {flags:?}");
+        }
+    }
+}
+
+/// Several runs of a file are shown as those of a session.
+#[test]
+fn the_runs_of_a_file_are_shown_one_after_the_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("runs.jsonl").to_string_lossy().into_owned();
+    let payload: Value = serde_json::from_slice(&fs::read(&payloads("made-handoff")[0]).expect("reads")).expect("JSON");
+    let (payload, first) = (payload.to_string(), traces("made-handoff").remove(0));
+    let second = first.chars().rev().collect::<String>();
+    fs::write(&file, format!("{payload}\n{}\n", payload.replace(&first, &second))).expect("writes");
+    let shown = stdout(&["show", &file]);
+    assert!(shown.starts_with("file ") && shown.contains("2 runs"), "{shown}");
+    assert!(
+        shown.contains(&format!("trace {first}")) && shown.contains(&format!("trace {second}")),
+        "{shown}"
+    );
+    let json: Value = serde_json::from_str(&stdout(&["show", &file, "--json"])).expect("JSON");
+    assert_eq!(
+        (json["file"].as_str(), json["runs"].as_array().map(Vec::len)),
+        (Some(file.as_str()), Some(2))
+    );
+    let page = stdout(&["show", &file, "--html", "-"]);
+    assert!(page.contains(&first) && page.contains(&second), "{page}");
+    let spans = stdout(&["show", &file, "--spans"]);
+    assert_eq!(spans.lines().filter(|line| line.starts_with("trace ")).count(), 2, "{spans}");
+    let nothing = directory.path().join("nothing.json").to_string_lossy().into_owned();
+    fs::write(&nothing, r#"{"resourceSpans": []}"#).expect("writes");
+    let output = run(&["show", &nothing]);
+    assert!(
+        output.status.code() == Some(1) && text(&output.stderr).contains("nothing.json has no spans"),
+        "{output:?}"
+    );
+}
+
 fn golden_cases() -> Vec<String> {
     let entries = fs::read_dir(root().join("looking")).expect("the cases").flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
@@ -534,12 +586,12 @@ fn compare_shows_what_differs_between_two_runs() {
 }
 
 #[test]
-fn files_where_a_trace_is_meant_are_named_as_files() {
+fn files_that_are_not_there_are_named_as_files() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = data_of(&directory);
     let [file, other] = two_recordings();
     let cases = [
-        (["show", &file, "--full"], "is a file"),
+        (["show", "no/such/file.json", "--full"], "there is no file no/such/file.json"),
         (["compare", &file, "no/such/file.json"], "there is no file no/such/file.json"),
         (["compare", &file, "run 7"], "run 7 is not a trace id"),
     ];

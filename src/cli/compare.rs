@@ -5,16 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::begin::Begin;
 use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
-use super::input::Files;
+use super::file_runs::{FileRuns, missing_file};
 use super::out::{self, Style, Table, shown, styled};
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use crate::run::Run;
-use crate::sessions::logs;
 use crate::store::{Filter, Order};
 use crate::view::compare::{self, Change, Comparison, Difference, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole};
 use crate::view::text::{dollars, elapsed, many};
@@ -58,13 +56,6 @@ pub(super) struct Compare {
     from: Where,
 }
 
-/// The message for what is neither a file nor a run, but has the form of a path.
-fn missing_file(text: &str) -> Option<Failure> {
-    let path = Path::new(text);
-    let is_path = path.extension().is_some() || path.components().count() > 1;
-    (is_path && !path.exists()).then(|| Failure::missing(format!("there is no file {text}, and no run is called so")))
-}
-
 impl Compare {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sides = [&self.left, &self.right];
@@ -101,18 +92,14 @@ impl Compare {
 
     /// The runs of a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
-        let files = Files::one(path, self.from.semconv());
-        let batch = files.read(Begin::Unknown);
-        if !batch.problems.is_empty() {
+        let (read, clean) = FileRuns::read(path, self.from.semconv(), None)?;
+        if !clean {
             return Err(Failure::missing(format!(
                 "{} cannot be compared, because not all of it could be read",
                 path.display()
             )));
         }
-        let vocabulary = files.vocabulary()?;
-        let mut spans = batch.spans;
-        spans.extend(logs::of_records(&batch.logs, &vocabulary.sessions_of(&spans)).alone);
-        let mut runs = vocabulary.runs(spans, batch.logs);
+        let mut runs = read.into_runs();
         runs.retain(Run::has_agent_work);
         Ok(runs)
     }

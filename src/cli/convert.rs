@@ -9,12 +9,12 @@ use serde_json::json;
 use super::begin::Begin;
 use super::data_set::EXPRESSIONS;
 use super::failure::{Failure, exit_status};
+use super::file_runs::FileRuns;
 use super::input::{Batch, Files};
 use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
-use crate::sessions::{join, logs};
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
@@ -89,19 +89,9 @@ impl Convert {
         let clean = problems.is_empty();
         writer.redact(&mut spans, &mut records)?;
         writer.redact(&mut sessions, &mut Vec::new())?;
-        let of_logs = logs::of_records(&records, &vocabulary.sessions_of(&spans));
-        spans.extend(of_logs.alone);
-        let have_files = vocabulary.sessions_of(&sessions);
-        let whole = of_logs.whole.into_iter().filter(|(session, _)| !have_files.contains(session));
-        sessions.extend(whole.flat_map(|(_, spans)| spans));
-        if spans.is_empty() && sessions.is_empty() && writer.written == 0 && clean {
+        let mut runs = FileRuns::of(vocabulary, spans, sessions, records).into_runs();
+        if runs.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
-        }
-        let mut runs = vocabulary.runs(spans, records);
-        if !sessions.is_empty() {
-            let joined = join(sessions, &runs, vocabulary.registry());
-            runs.retain(|run| !joined.traces.contains(&run.trace_id));
-            runs.extend(vocabulary.runs(joined.spans, Vec::new()));
         }
         if writer.needs_order() {
             runs.sort_by_key(|run| (run.started_at, run.trace_id));

@@ -14,6 +14,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod file_runs;
 mod foreign;
 mod format_options;
 mod formats;

@@ -51,9 +51,10 @@ pub fn page(run: &Run) -> String {
     file(&format!("{} {}", line(title(run), 80), run.trace_id), Some(&script), &body)
 }
 
-/// The page of a session: its runs, one below the other, behind a list of what was asked in each. It has no scripts.
+/// A page of several runs, one below the other, behind a list of what was asked in each. It has no scripts. `what` they are of, a
+/// session or a file, has this name.
 #[must_use]
-pub(crate) fn session_page(session: &str, runs: &[Run]) -> String {
+pub(crate) fn runs_page(what: &str, name: &str, runs: &[Run]) -> String {
     let around = Around::default();
     let asked = |run: &Run| {
         run.question
@@ -63,7 +64,7 @@ pub(crate) fn session_page(session: &str, runs: &[Run]) -> String {
     };
     let body = html! {
         main.full {
-            h1 { "session " (line(session, 200)) }
+            h1 { (what) " " (line(name, 200)) }
             ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
             @for run in runs {
                 (head::head(run, Tab::Timeline, &around))
@@ -72,7 +73,7 @@ pub(crate) fn session_page(session: &str, runs: &[Run]) -> String {
             }
         }
     };
-    file(&format!("session {}", line(session, 80)), None, &body)
+    file(&format!("{what} {}", line(name, 80)), None, &body)
 }
 
 /// A file with our style in it. `script`: what the body has as its only script.

@@ -58,7 +58,7 @@ mod value;
 mod words;
 
 pub use clients::Addresses;
-pub(crate) use file::session_page;
+pub(crate) use file::runs_page;
 pub use file::{is_page, page};
 pub(crate) use reply::page_reply;
 pub(crate) use reply::{addressed, dressed};

@@ -1,9 +1,10 @@
 //! `spanbridge show`: one trace as a tree of what the agent did.
 
+mod file;
 mod full;
 mod line;
 mod overview;
-mod session;
+mod runs;
 mod spans;
 mod tree;
 
@@ -15,6 +16,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::{Failure, exit_status};
+use super::file_runs::missing_file;
 use super::redaction::{Redaction, redacted};
 use super::select::trace_id;
 use super::source::{Source, Where};
@@ -22,9 +24,9 @@ use super::{complete, new_file, out};
 use crate::pages;
 use crate::redact::Rules;
 use crate::run::Run;
-use crate::span::{LogRecord, UnixNanos, json as otlp};
+use crate::span::{LogRecord, TraceId, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
-use crate::trace::Trace;
+use crate::trace::{Finding, Trace};
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -37,6 +39,7 @@ Examples:
   spanbridge show 5b8e --full       all conversations, results and stack traces
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
+  spanbridge show spans.json        the runs of a file, without a store
   spanbridge show 5b8e --html run.html
   spanbridge show 5b8e --html run.html --redact rules.toml     for others to read
   spanbridge show --session chat-17     the runs of a session
@@ -46,7 +49,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// The trace's id, or at least its first four digits; or the name that a document or a client gave it.
+    /// The trace's id, or at least its first four digits; the name that a document or a client gave it; or a file with spans, documents
+    /// or a session, which is not stored (`-`: standard input).
     #[arg(value_name = "TRACE", add = complete::traces(), required_unless_present = "session", conflicts_with = "session")]
     trace: Option<String>,
     /// Show the runs of this session, oldest first: what was asked and answered in each, its steps, and their sums.
@@ -79,18 +83,17 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let rules = self.redaction.rules()?;
-        let explained = |failure| match &self.trace {
-            Some(name) if Path::new(name).is_file() => Failure::usage(format!(
-                "{name} is a file, and `show` reads the store: store it with `spanbridge import {name}`, or, beside a running server, \
-                 with `spanbridge send --to http://127.0.0.1:4318 {name}`"
-            )),
-            _ => failure,
-        };
-        let source = self.from.open().map_err(explained)?;
+        if let Some(path) = self.trace.as_deref().map(Path::new)
+            && (path == Path::new("-") || path.is_file())
+        {
+            return self.show_file(path, rules.as_ref());
+        }
+        let no_file = |failure| self.trace.as_deref().and_then(missing_file).unwrap_or(failure);
+        let source = self.from.open().map_err(no_file)?;
         let Some(name) = &self.trace else {
             return self.show_session(&source, rules.as_ref(), self.session.as_deref().unwrap_or_default());
         };
-        let id = trace_id(&source, name).map_err(explained)?;
+        let id = trace_id(&source, name).map_err(no_file)?;
         let Some(mut stored) = source.trace(id)? else {
             return Err(Failure::missing(format!(
                 "there is no trace {id}; `spanbridge ls` lists the traces"
@@ -109,16 +112,21 @@ impl Show {
         match (run, trace) {
             (run, Some(trace)) => {
                 let findings = run.map_or_else(|| trace.findings.clone(), |run| run.findings);
-                let verbosity = spans::Verbosity {
-                    attributes: self.verbose,
-                    full: self.full,
-                };
-                print_lines(&spans::lines(id, &trace, &findings, &logs, verbosity))?;
+                print_lines(&self.span_lines(id, &trace, &findings, &logs))?;
             }
             (Some(run), None) => self.show(&run, &logs)?,
             (None, None) => print_lines(&[format!("trace {id} has no spans")])?,
         }
         Ok(exit_status(clean))
+    }
+
+    /// The spans of a trace as a tree.
+    fn span_lines(&self, id: TraceId, trace: &Trace, findings: &[Finding], logs: &[LogRecord]) -> Vec<String> {
+        let verbosity = spans::Verbosity {
+            attributes: self.verbose,
+            full: self.full,
+        };
+        spans::lines(id, trace, findings, logs, verbosity)
     }
 
     /// The runs of a session that did agent work, oldest first.
@@ -145,16 +153,21 @@ impl Show {
         let (spans, logs) = redacted(rules, spans, logs)?;
         let mut runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
         runs.sort_by_key(|run| (run.started_at, run.trace_id));
-        if self.json {
-            let runs: Vec<_> = runs.iter().map(|run| view::json::run(run, &[])).collect();
-            print(&serde_json::to_string_pretty(&json!({ "session": session, "runs": runs })).unwrap_or_default())?;
-        } else if let Some(path) = &self.html {
-            let page = pages::session_page(session, &runs);
-            write_page(path, self.force, &page, &format!("session {}", out::shown(session, 64)))?;
-        } else {
-            print_lines(&session::lines(session, &runs, out::width(), self.full))?;
-        }
+        self.show_runs("session", session, &runs)?;
         Ok(exit_status(clean))
+    }
+
+    /// Several runs. `what`: what they are of, with its name.
+    fn show_runs(&self, what: &str, name: &str, shown: &[Run]) -> Result<(), Failure> {
+        if self.json {
+            let runs: Vec<_> = shown.iter().map(|run| view::json::run(run, &[])).collect();
+            return print(&serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
+        }
+        let title = format!("{what} {}", out::shown(name, overview::NAME));
+        match &self.html {
+            Some(path) => write_page(path, self.force, &pages::runs_page(what, name, shown), &title),
+            None => print_lines(&runs::lines(&title, shown, out::width(), self.full)),
+        }
     }
 
     fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {

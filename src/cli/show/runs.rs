@@ -1,16 +1,16 @@
-//! The runs of a session, as one.
+//! The runs of a session or a file, as one.
 
 use super::full as full_view;
 use super::line::facts;
 use super::{overview, tree};
-use crate::cli::out::{Style, many, shown, styled};
+use crate::cli::out::{Style, many, styled};
 use crate::run::Run;
 use crate::view::text::elapsed;
 use crate::view::totals::Totals;
 
-/// The runs of a session: sums, then what was asked and answered in each, with its steps.
-pub(super) fn lines(session: &str, runs: &[Run], width: Option<usize>, full: bool) -> Vec<String> {
-    let mut lines = vec![styled(&format!("session {}", shown(session, overview::NAME)), Style::Strong)];
+/// Sums, then what was asked and answered in each run, with its steps.
+pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = vec![styled(title, Style::Strong)];
     let all = Totals::of_all(runs);
     let failed = runs.iter().filter(|run| run.failure.is_some()).count();
     let mut about = vec![many(runs.len(), "run")];

@@ -1,0 +1,94 @@
+//! The runs that files have, for the commands that need no store.
+
+use std::path::Path;
+
+use super::begin::Begin;
+use super::failure::Failure;
+use super::input::Files;
+use super::redaction::redacted;
+use crate::documents::Vocabulary;
+use crate::hash::HashMap;
+use crate::redact::Rules;
+use crate::run::Run;
+use crate::sessions::{join, logs};
+use crate::span::{LogRecord, Span, TraceId};
+
+/// What files have.
+pub(super) struct FileRuns {
+    vocabulary: Vocabulary,
+    /// Also those that log records became.
+    spans: Vec<Span>,
+    /// Those of session files, and of log records that are joined as such.
+    sessions: Vec<Span>,
+    logs: Vec<LogRecord>,
+}
+
+impl FileRuns {
+    /// Reads a file, recognised by its content; `-` is standard input. `false`: not all of it could be read, which was reported on
+    /// standard error.
+    pub(super) fn read(path: &Path, semconv: Option<&Path>, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
+        let files = Files::one(path, semconv);
+        let vocabulary = files.vocabulary()?;
+        let mut batch = files.read(Begin::Unknown);
+        let sessions = batch.sessions();
+        let clean = batch.problems.is_empty();
+        let (spans, logs) = redacted(rules, batch.spans, batch.logs)?;
+        let (sessions, _) = redacted(rules, sessions, Vec::new())?;
+        Ok((Self::of(vocabulary, spans, sessions, logs), clean))
+    }
+
+    /// Of spans, those of session files, and log records.
+    pub(super) fn of(vocabulary: Vocabulary, mut spans: Vec<Span>, mut sessions: Vec<Span>, logs: Vec<LogRecord>) -> Self {
+        let of_logs = logs::of_records(&logs, &vocabulary.sessions_of(&spans));
+        spans.extend(of_logs.alone);
+        let have_files = vocabulary.sessions_of(&sessions);
+        let whole = of_logs.whole.into_iter().filter(|(session, _)| !have_files.contains(session));
+        sessions.extend(whole.flat_map(|(_, spans)| spans));
+        Self {
+            vocabulary,
+            spans,
+            sessions,
+            logs,
+        }
+    }
+
+    /// One a trace; those of sessions are joined with what was exported of them.
+    pub(super) fn into_runs(self) -> Vec<Run> {
+        let mut runs = self.vocabulary.runs(self.spans, self.logs);
+        if !self.sessions.is_empty() {
+            let joined = join(self.sessions, &runs, self.vocabulary.registry());
+            runs.retain(|run| !joined.traces.contains(&run.trace_id));
+            runs.extend(self.vocabulary.runs(joined.spans, Vec::new()));
+        }
+        runs
+    }
+
+    pub(super) fn logs(&self) -> &[LogRecord] {
+        &self.logs
+    }
+
+    pub(super) fn spans(&self) -> impl Iterator<Item = &Span> {
+        self.spans.iter().chain(&self.sessions)
+    }
+
+    /// The spans and the log records of each trace.
+    pub(super) fn traces(&self) -> HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> {
+        let mut traces: HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = HashMap::default();
+        for span in self.spans() {
+            traces.entry(span.trace_id).or_default().0.push(span.clone());
+        }
+        for record in &self.logs {
+            if let Some(trace) = record.trace_id.and_then(|id| traces.get_mut(&id)) {
+                trace.1.push(record.clone());
+            }
+        }
+        traces
+    }
+}
+
+/// The message for what is neither a file nor a run, but has the form of a path.
+pub(super) fn missing_file(text: &str) -> Option<Failure> {
+    let path = Path::new(text);
+    let is_path = path.extension().is_some() || path.components().count() > 1;
+    (is_path && !path.exists()).then(|| Failure::missing(format!("there is no file {text}, and no run is called so")))
+}

@@ -1,0 +1,47 @@
+//! The runs of a file, which no store has.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{Show, otlp_json, print, print_lines};
+use crate::cli::failure::{Failure, exit_status};
+use crate::cli::file_runs::FileRuns;
+use crate::redact::Rules;
+use crate::store::Stored;
+use crate::trace::Trace;
+
+impl Show {
+    /// One run is shown as that of a trace, several as those of a session.
+    pub(super) fn show_file(&self, path: &Path, rules: Option<&Rules>) -> Result<ExitCode, Failure> {
+        let (read, clean) = FileRuns::read(path, self.from.semconv(), rules)?;
+        if self.spans && self.json {
+            let stored = Stored {
+                spans: read.spans().cloned().collect(),
+                logs: read.logs().to_vec(),
+                ..Stored::default()
+            };
+            print(&otlp_json(&stored))?;
+            return Ok(exit_status(clean));
+        }
+        let traces = self.spans.then(|| read.traces());
+        let logs = read.logs().to_vec();
+        let mut runs = read.into_runs();
+        runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        let name = path.display().to_string();
+        match (runs.as_slice(), traces) {
+            ([], _) if clean => return Err(Failure::missing(format!("{name} has no spans"))),
+            ([], _) => {}
+            (runs, Some(mut traces)) => {
+                let shown = runs.iter().flat_map(|run| {
+                    let (spans, logs) = traces.remove(&run.trace_id).unwrap_or_default();
+                    self.span_lines(run.trace_id, &Trace::from_spans(spans), &run.findings, &logs)
+                });
+                let shown: Vec<String> = shown.collect();
+                print_lines(&shown)?;
+            }
+            ([run], None) => self.show(run, &logs)?,
+            (runs, None) => self.show_runs("file", &name, runs)?,
+        }
+        Ok(exit_status(clean))
+    }
+}
