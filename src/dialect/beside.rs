@@ -33,6 +33,8 @@ pub struct Beside {
     pub asked_by: Option<String>,
     /// The model call whose conversation goes on: the input messages of this span are what is new.
     pub continues: Option<Continuation>,
+    /// Whether the answer ended by itself, as the client says, though it asks for tools.
+    pub ended_by_itself: bool,
     /// The value that all spans of this operation have in common, each recording one event of it (BeeAI).
     pub event_group: Option<String>,
 }

@@ -15,9 +15,22 @@ pub struct Continuation {
     pub span_id: SpanId,
     /// How many of its messages, from its beginning, went in; `None`: all.
     pub messages: Option<u64>,
+    /// How many messages at the end of what went into that span did not go in again, and none of its answer; only clients that count
+    /// from the end have it (LiveKit), and it is not written.
+    pub without: Option<u64>,
 }
 
 impl Continuation {
+    /// Goes on with all of the conversation of this span.
+    #[must_use]
+    pub fn of(span_id: SpanId) -> Self {
+        Self {
+            span_id,
+            messages: None,
+            without: None,
+        }
+    }
+
     /// Whether bytes may hold a span that goes on with another.
     #[must_use]
     pub fn may_be_in(bytes: &[u8]) -> bool {
@@ -55,7 +68,10 @@ mod tests {
         let span_id = SpanId::from_bytes(&[7; 8]).expect("not zero");
         let trace_id = TraceId::from_bytes(&[7; 16]).expect("not zero");
         for messages in [None, Some(3)] {
-            let wanted = Continuation { span_id, messages };
+            let wanted = Continuation {
+                messages,
+                ..Continuation::of(span_id)
+            };
             let mut span = Span::new(trace_id, span_id, "chat");
             span.attributes.push("gen_ai.operation.name", "chat");
             wanted.write(&mut span.attributes);

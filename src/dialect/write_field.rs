@@ -33,6 +33,7 @@ pub(super) struct OperationBuilder<'a> {
     usage_excludes_cache: bool,
     beside: Beside,
     continued_messages: Option<u64>,
+    continued_without: Option<u64>,
 }
 
 impl<'a> OperationBuilder<'a> {
@@ -54,6 +55,7 @@ impl<'a> OperationBuilder<'a> {
             usage_excludes_cache: false,
             beside: Beside::default(),
             continued_messages: None,
+            continued_without: None,
         }
     }
 

@@ -43,6 +43,8 @@ operation! {
         ContinuedSpan "continues.span_id",
         /// How many messages of that conversation went in.
         ContinuedMessages "continues.messages",
+        /// How many messages at the end of what went into that span did not go in again, and none of its answer.
+        ContinuedWithout "continues.without",
         /// What the model said, one message a choice; `None` if not recorded.
         OutputMessages "output.messages" = output_messages: Option<Vec<Message>> [Output],
         /// The calls that the model asked for, if they are apart from its words.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::id::ReadingId;
 use super::readings::Readings;
+use crate::dialect::Continuation;
 use crate::hash::HashMap;
 use crate::operation::messages::SharedMessages;
 use crate::operation::{Message, Messages};
@@ -27,7 +28,7 @@ pub(super) fn resolve(readings: &mut Readings) {
     let mut lists = Lists::default();
     for (id, continuation) in continuations {
         let base = ids.get(&continuation.span_id).copied();
-        if let Err(what) = lists.add(readings, id, base, continuation.messages) {
+        if let Err(what) = lists.add(readings, id, base, continuation) {
             let detail = format!("it goes on with the conversation of span {}, {what}", continuation.span_id);
             let span = readings.get(id).map(|node| node.span_id);
             let finding = Finding::new(span, FindingKind::UnresolvedContinuation, detail);
@@ -60,7 +61,7 @@ struct Lists {
 
 impl Lists {
     /// Takes a reading that goes on with the first messages of another one's conversation. An error is what is wrong with that.
-    fn add(&mut self, readings: &mut Readings, id: ReadingId, base: Option<ReadingId>, messages: Option<u64>) -> Result<(), String> {
+    fn add(&mut self, readings: &mut Readings, id: ReadingId, base: Option<ReadingId>, goes_on: Continuation) -> Result<(), String> {
         let base = base.ok_or("which is not among the spans: only its own messages are known")?;
         if base >= id {
             return Err("which did not begin before it: only its own messages are used".to_owned());
@@ -71,7 +72,12 @@ impl Lists {
         let answer = readings.get(base).and_then(|node| node.operation.output_messages.as_deref());
         let answer = answer.unwrap_or_default();
         let there = place.count + answer.len();
-        let wanted = messages.map_or(there, |wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let wanted = match (goes_on.messages, goes_on.without) {
+            (Some(wanted), _) => number(wanted),
+            (None, Some(without)) => place.count.saturating_sub(number(without)),
+            (None, None) => there,
+        };
         let kept = wanted.min(there);
         let answer = answer.get(..kept.saturating_sub(place.count)).unwrap_or_default();
         match self.put(place, kept, answer, own) {

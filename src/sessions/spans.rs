@@ -306,8 +306,8 @@ impl Builder {
             (Some((span_id, given, answered)), system) if system.is_none() || system == cursor.system => {
                 let known = given + u64::from(answered);
                 continues = Some(Continuation {
-                    span_id,
                     messages: Some(known),
+                    ..Continuation::of(span_id)
                 });
                 count += known;
             }

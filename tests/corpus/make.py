@@ -2195,8 +2195,113 @@ def keys_of_newer_clients():
     c.span("dispatch_tool_call", 1000, 1100, {"input": text({"tool": "bay__sound", "arguments": {"pier": 1}}), "session.id": "s12"}, at, **bird)
 
 
+def turns_in_one_span():
+    c = Case(0xf9, "made-turns-in-one-span", "Several turns in one span, and words of frameworks", """
+1. Mastra without the spans of its steps: one span for all turns has their words and their calls in one message.
+2. Latitude's first spans of Claude Code: the same, all spans of a turn with the same times; a sub-agent in a tool.
+3. Latitude's later spans of Claude Code: a span a model call.
+4. A tool that runs while the answer still streams: the next call is given its result, so nothing is taken apart.
+5. Agent 365: the result of a tool under an older key, messages with a version around them.
+6. eve: what the framework put among the words of a person, who asked something else.
+7. AgentScope: making the messages of a request, and a traced function, are no calls. A guardrail in words that are not yet part of OTel GenAI.
+8. LiveKit with input deltas: a call has only what is new since an earlier one, of which the last message may be gone.
+9. Dify: the span around a workflow's nodes says no kind, and the first node has the question among other values.""")
+    c.resource = {"service.name": "made"}
+    part = lambda role, *parts, **more: {"role": role, "parts": list(parts), **more}
+    words = lambda content: {"type": "text", "content": content}
+    asks = lambda number: {"type": "tool_call", "id": f"c{number}", "name": "sound", "arguments": {"pier": number}}
+    heard = lambda number, said: part("tool", {"type": "tool_call_response", "id": f"c{number}", "response": said})
+    ask = part("user", words("How deep?"))
+    ran = lambda number, said: {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gen_ai.tool.call.id": f"c{number}", "gen_ai.tool.call.arguments": text({"pier": number}), **({} if said is None else {"gen_ai.tool.call.result": said})}
+    said = lambda *messages: {"gen_ai.output.messages": text(list(messages))}
+    given = lambda *messages: {"gen_ai.input.messages": text(list(messages))}
+    tokens = lambda went, came: {"gen_ai.usage.input_tokens": went, "gen_ai.usage.output_tokens": came}
+    chat_of = lambda model: {"gen_ai.operation.name": "chat", "gen_ai.request.model": model}
 
-for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients):
+    where = dict(trace=1, scope="@mastra/otel-exporter")
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "mastra.span.type": "agent_run", "gen_ai.agent.name": "pilot", "mastra.agent_run.input": text([{"role": "user", "content": "How deep?"}]),
+                 "mastra.agent_run.output": text({"text": "I sound. Six.", "files": []})}, **where)
+    all_turns = said(part("assistant", words("I sound. Six."), asks(1), asks(2)))
+    at = c.span("chat gpt-4o", 10, 800, {**chat_of("gpt-4o"), "mastra.span.type": "model_generation", "gen_ai.response.finish_reasons": text(["stop"]), **given(part("system", words("Be brief.")), ask), **all_turns, **tokens(28, 6)}, top, **where)
+    c.span("execute_tool sound", 100, 200, {**ran(1, "6 m"), "mastra.span.type": "tool_call"}, top, **where)
+    c.span("execute_tool sound", 210, 300, {**ran(2, None), "mastra.span.type": "tool_call", "error.message": "no line"}, at, status=(2, "no line"), **where)
+
+    where = dict(trace=2, scope="@latitude-data/claude-code-telemetry")
+    turn = lambda kind, prompt, **more: {"span.type": "interaction", "interaction.kind": kind, "session.id": "s1", "user_prompt": prompt, **given(part("user", words(prompt))), **more}
+    request = lambda model, came, went: {"span.type": "llm_request", "session.id": "s1", "model": model, "input_tokens": came, "output_tokens": went, "cache_read_tokens": 100, "success": "true"}
+    top = c.span("interaction", 0, 900, turn("user", "How deep?", **{"turn.number": 2}), **where)
+    before = [part("user", words("Hello")), part("assistant", words("Hi."))]
+    at = c.span("llm_request", 0, 900, {**request("claude-opus", 9, 6), **given(*before, ask), **said(part("assistant", words("I sound.\\n\\nSix.")))}, top, **where)
+    older = lambda number, name, arguments, result, bad=False: {"span.type": "tool_execution", "session.id": "s1", "tool.name": name, "tool.id": f"c{number}", "tool.input": text(arguments), "tool.output": result, "tool.is_error": bad, "success": text(not bad)}
+    c.span("tool:sound", 0, 900, older(1, "sound", {"pier": 1}, "no line", True), at, status=(2, ""), **where)
+    task = c.span("tool:Task", 0, 900, {**older(2, "Task", {"prompt": "Look."}, "Six."), "subagent.id": "Explore:a1", "subagent.type": "Explore"}, at, **where)
+    sub = c.span("interaction", 300, 500, turn("subagent", "Look.", **{"subagent.id": "Explore:a1"}), task, **where)
+    c.span("llm_request", 300, 500, {**request("claude-haiku", 3, 2), "subagent.id": "Explore:a1", **given(part("user", words("Look."))), **said(part("assistant", words("Six.")))}, sub, **where)
+
+    where = dict(trace=3, scope="@latitude-data/claude-code-telemetry")
+    top = c.span("interaction", 0, 900, turn("user", "How deep?"), **where)
+    c.span("llm_request", 10, 90, {**request("claude-opus", 9, 4), "llm_request.call_index": 0, **given(ask), **said(part("assistant", asks(1)))}, top, **where)
+    c.span("tool:sound", 100, 200, {**ran(1, "6 m"), "span.type": "tool_execution", "session.id": "s1", "tool.is_error": False, "success": "true"}, top, **where)
+    c.span("llm_request", 210, 290, {**request("claude-opus", 19, 2), "llm_request.call_index": 1, **given(ask, part("assistant", asks(1)), heard(1, "6 m")), **said(part("assistant", words("Six.")))}, top, **where)
+
+    where = dict(trace=4, scope="app")
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, **where)
+    c.span("chat gpt-4o", 10, 300, {**chat_of("gpt-4o"), **given(ask), **said(part("assistant", words("I sound."), asks(1)))}, top, **where)
+    c.span("execute_tool sound", 100, 200, ran(1, "6 m"), top, **where)
+    c.span("chat gpt-4o", 310, 390, {**chat_of("gpt-4o"), **given(ask, part("assistant", words("I sound."), asks(1)), heard(1, "6 m")), **said(part("assistant", words("Six.")))}, top, **where)
+
+    where = dict(trace=5, scope="Agent365Sdk")
+    around = lambda *messages: text({"version": "0.1.0", "messages": list(messages)})
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", "gen_ai.input.messages": around(ask), "gen_ai.output.messages": around(part("assistant", words("Six.")))}, **where)
+    c.span("Chat gpt-4o", 10, 90, {**chat_of("gpt-4o"), "gen_ai.operation.name": "Chat", "gen_ai.input.messages": around(ask), "gen_ai.output.messages": around(part("assistant", asks(1), asks(2)))}, top, **where)
+    for number, result in [(1, "6 m"), (2, text({"depth": 9}))]:
+        old = {key: value for key, value in ran(number, None).items() if key != "gen_ai.tool.call.arguments"}
+        c.span("execute_tool sound", number * 100, number * 100 + 90, {**old, "gen_ai.tool.arguments": text({"pier": number}), "gen_ai.event.content": result}, top, **where)
+
+    where = dict(trace=6, scope="eve")
+    put = lambda kind, content: part("user", words(content), kind=kind)
+    c.span("chat gpt-4o", 10, 90, {**chat_of("gpt-4o"), "gen_ai.system_instructions": text([words("Be brief.")]),
+           **given(put("context.instruction", "Today is Monday."), put("user", "How deep?"), put("context.state", "Tasks: none.")), **said(part("assistant", words("Six."))), **tokens(9, 2)}, **where)
+
+    where = dict(trace=7, scope="agentscope")
+    of = lambda name, given, returned, **more: {"agentscope.function.name": name, "agentscope.function.input": text({"args": given, "kwargs": {}}), "agentscope.function.output": text(returned), **more}
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot", **given(ask), **said(part("assistant", words("Six."), name="pilot"))}, **where)
+    wire = [{"role": "user", "content": "How deep?"}]
+    c.span("format openai", 5, 8, {"gen_ai.operation.name": "format", "agentscope.format.target": "openai", **of("OpenAIChatFormatter.format", ["Msg(name='user', content='How deep?', role='user')"], wire)}, top, **where)
+    c.span("chat gpt-4o", 10, 90, {**chat_of("gpt-4o"), **of("OpenAIChatModel.__call__", [wire], "ChatResponse(content=[{'type': 'text', 'text': 'Six.'}])"), **said(part("assistant", words("Six."))), **tokens(9, 2)}, top, **where)
+    c.span("invoke_generic_function plan", 95, 99, {"gen_ai.operation.name": "invoke_generic_function", **of("plan", ["tide"], "low")}, top, **where)
+    c.span("apply_guardrail armor", 100, 110, {"gen_ai.operation.name": "apply_guardrail", "gen_ai.security.target.type": "llm_output", "gen_ai.security.decision.type": "deny", "gen_ai.security.decision.reason": "It names a place.",
+           "gen_ai.security.content.input.value": "Six."}, top, **where)
+
+    where = dict(trace=8, scope="livekit-agents")
+    of = lambda content: part("user", words(content))
+    answer = lambda content: part("assistant", words(content))
+    top = c.span("agent_session", 0, 9000, {"gen_ai.operation.name": "invoke_workflow", "gen_ai.conversation.id": "RM_1"}, **where)
+    base = None
+    # A guide that is put at the end of each turn's input.
+    guide = part("system", words("Speak slowly."))
+    for number, (new, out, dropped) in enumerate([([of("Hello"), guide], answer("Hi."), 0), ([answer("Hi."), ask, guide], part("assistant", asks(1)), 1), ([part("assistant", asks(1)), heard(1, "6 m")], answer("Six."), 0)]):
+        at = 1000 * number
+        if number < 2:
+            turn = c.span("agent_turn", at, at + (900 if number == 0 else 1900), {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, top, **where)
+        node = c.span("llm_node", at + 5, at + 500, {"lk.response.ttft": 0.25}, turn, **where)
+        delta = {"lk.input.delta": True, "lk.input.base_span_id": base, "lk.input.dropped_from_base": dropped} if base else {"gen_ai.system_instructions": text([words("Be brief.")])}
+        base = c.span("llm_request", at + 10, at + 490, {**chat_of("gpt-4o"), **given(*new), **said(out), **tokens(10 + number, 2), **delta}, node, **where)
+    c.span("function_tool", 1510, 1800, {**ran(1, "6 m"), "lk.function_tool.is_error": False}, turn, **where)
+
+    where = dict(trace=9, scope="extensions.otel.runtime")
+    top = c.span("core.app.apps.advanced_chat.app_runner.WorkflowAppRunner.run", 0, 900, {"dify.app_id": "a1", "dify.workflow_id": "w1", "dify.streaming": True, "gen_ai.user.id": "u1", "gen_ai.framework": "dify"}, **where)
+    node = lambda name, kind, of, came, went, **more: {"node.id": name, "node.type": of, "gen_ai.framework": "dify", "gen_ai.span.kind": kind, "input.value": text(came), "output.value": text(went), **more}
+    begun = {"sys.query": "How deep?", "sys.user_id": "u1"}
+    c.span("Start", 1, 9, node("start", "TASK", "start", begun, begun), top, **where)
+    found = {"document": {"content": "Six metres.", "metadata": {"title": "pier"}, "score": 0.5, "id": "d1"}}
+    c.span("Knowledge", 10, 90, node("search", "RETRIEVER", "knowledge-retrieval", {"query": "How deep?"}, {"result": [{"content": "Six metres."}]}, **{"retrieval.query": "How deep?", "retrieval.document": text([found])}), top, **where)
+    called = {"gen_ai.request.model": "gpt-4o", **given(part("system", words("Be brief.")), ask), **said(part("assistant", words("Six."), finish_reason="stop")), **tokens(9, 2)}
+    c.span("LLM", 100, 190, node("llm", "LLM", "llm", {"#context#": "Six metres."}, {"text": "Six.", "finish_reason": "stop"}, **called), top, **where)
+    c.span("Answer", 200, 210, node("answer", "TASK", "answer", {}, {"answer": "Six.", "files": []}), top, **where)
+
+
+for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span):
     make()
 
 

@@ -21,6 +21,8 @@ pub(in crate::dialect) static FRAMEWORKS: &[Framework] = &[
     Framework { name: "agent-framework", scopes: &["agent_framework*", "agent-framework*", "*agent_framework"], keys: &[], attributes: &[], has_version: false },
     Framework { name: "agent-framework", scopes: &[], keys: &[], attributes: &[("target", "agent_framework*")], has_version: false },
     Framework { name: "semantic-kernel", scopes: &["semantic_kernel*", "Microsoft.SemanticKernel*"], keys: &[], attributes: &[], has_version: false },
+    Framework { name: "agentscope", scopes: &["agentscope"], keys: &[], attributes: &[], has_version: true },
+    Framework { name: "dify", scopes: &[], keys: &[], attributes: &[("gen_ai.framework", "dify")], has_version: false },
     Framework { name: "dspy", scopes: &["*dspy"], keys: &[], attributes: &[], has_version: false },
     Framework { name: "beeai", scopes: &["*beeai", "beeai*"], keys: &[], attributes: &[], has_version: false },
     Framework { name: "mastra", scopes: &["@mastra/*", "*mastra"], keys: &[], attributes: &[], has_version: false },

@@ -4,6 +4,9 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "livekit", key: "lk.input.base_span_id", prefix: false, location: Location::Span, field: Field::ContinuedSpan, codec: Codec::Text, rank: 2600, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "livekit", key: "lk.input.dropped_from_base", prefix: false, location: Location::Span, field: Field::ContinuedWithout, codec: Codec::Int, rank: 2600, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "livekit", key: "lk.input.delta", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2600, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "livekit", key: "lk.agent_name", prefix: false, location: Location::Span, field: Field::AgentName, codec: Codec::Text, rank: 2600, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "livekit", key: "lk.pii.agent_name", prefix: false, location: Location::Span, field: Field::AgentName, codec: Codec::Text, rank: 2600, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "livekit", key: "lk.agent_label", prefix: false, location: Location::Span, field: Field::AgentName, codec: Codec::Text, rank: 3600, when: Condition::ALWAYS, paths: &[], values: &[] },

@@ -21,6 +21,8 @@ mod agento11y;
 #[rustfmt::skip]
 mod agentops;
 #[rustfmt::skip]
+mod agentscope;
+#[rustfmt::skip]
 mod anthropic;
 #[rustfmt::skip]
 mod anthropic_go;
@@ -40,6 +42,8 @@ mod cloudflare_agents;
 mod codex;
 #[rustfmt::skip]
 mod copilot;
+#[rustfmt::skip]
+mod dify;
 #[rustfmt::skip]
 mod effect;
 #[rustfmt::skip]
@@ -193,6 +197,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     agenta::RULES,
     agento11y::RULES,
     agentops::RULES,
+    agentscope::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
     any_agent::RULES,
@@ -203,6 +208,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     cloudflare_agents::RULES,
     codex::RULES,
     copilot::RULES,
+    dify::RULES,
     effect::RULES,
     eino::RULES,
     embabel::RULES,

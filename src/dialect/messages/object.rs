@@ -88,7 +88,8 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     if let Some(Value::String(word)) = map.member("role").or_else(|| map.member("_role")) {
-        return Some(Role::from_recorded(word));
+        let role = Role::from_recorded(word);
+        return Some(if role == Role::User && is_of_framework(map) { Role::System } else { role });
     }
     if let Some(Value::String(kind)) = map.member("type")
         && let Some(role) = role_of_type(kind)
@@ -112,6 +113,15 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     let says = |content: &Value| content.is_string() || content.is_array();
     let is_said = map.member("content").is_some_and(says) || direction == Direction::Output && is_completion(map);
     (!typed && is_said).then(|| direction.role())
+}
+
+/// Whether a message with a person's role says that a framework put it there: context, a memory, word to go on (eve's
+/// `"kind": "context.state"`; a person's has `"kind": "user"`).
+fn is_of_framework(map: &Map<String, Value>) -> bool {
+    let kind = map.member("kind").and_then(Value::as_str);
+    let parts = kind.and_then(|kind| kind.split_once('.'));
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    parts.is_some_and(|(of, what)| is_word(of) && is_word(what) && of != "user")
 }
 
 /// An answer whose words are its `completion`, a thought or calls beside them (OpenRouter).

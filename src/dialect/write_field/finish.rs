@@ -65,6 +65,7 @@ impl OperationBuilder<'_> {
             .is_some_and(|list| list.iter().any(Message::asks_for_tools));
         if calls && operation.finish_reason.as_deref() == Some("stop") {
             operation.finish_reason = Some("tool_call".to_owned());
+            self.beside.ended_by_itself = true;
         }
         let (from, to) = self.handoff;
         let named = target_in_name(operation).map(str::to_owned);
@@ -93,6 +94,7 @@ impl OperationBuilder<'_> {
         }
         if let Some(continues) = &mut self.beside.continues {
             continues.messages = self.continued_messages;
+            continues.without = self.continued_without;
         }
         (self.operation, self.beside)
     }

@@ -56,10 +56,11 @@ impl OperationBuilder<'_> {
             }
             Field::ContinuedSpan => {
                 let span_id = value.as_str().and_then(SpanId::from_hex);
-                self.beside.continues = span_id.map(|span_id| Continuation { span_id, messages: None });
+                self.beside.continues = span_id.map(Continuation::of);
                 span_id.is_some()
             }
             Field::ContinuedMessages => count(&mut self.continued_messages, value),
+            Field::ContinuedWithout => count(&mut self.continued_without, value),
             Field::EventGroup => text(&mut self.beside.event_group, value),
             Field::UsageRunningSum => {
                 self.beside.sums_usage = true;

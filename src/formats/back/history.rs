@@ -69,8 +69,8 @@ impl Histories {
         let History { messages, written } = self.0.entry(heard.history).or_default();
         let kept = written.map_or(0, |written| written.with_answer.min(heard.messages));
         let continues = written.filter(|_| kept > 0).map(|written| Continuation {
-            span_id: written.by,
             messages: Some(kept as u64),
+            ..Continuation::of(written.by)
         });
         if written.is_none_or(|written| heard.messages > written.given) {
             let next = messages.get(heard.messages);

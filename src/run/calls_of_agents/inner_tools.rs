@@ -1,7 +1,8 @@
-//! Tools that ran while one model call went on, which has nothing but the final answer.
+//! Tools that ran while one model call went on, which has nothing but the final answer, or all its turns in one message.
 //!
 //! A client that calls functions by itself (Google GenAI's automatic function calling), or a harness with one span for everything, records
 //! one call with the words that came last, and the tools below it. A tool that ended before these words cannot have followed them.
+//! Others (Mastra without its steps, Latitude's first spans of Claude Code) put the calls beside the words.
 
 use super::unseen_calls::call_and_result;
 use crate::hash::{HashMap, HashSet};
@@ -13,6 +14,11 @@ use crate::trace::{Finding, FindingKind};
 
 /// Puts the calls of such tools, and their results, before the answer of the model call.
 pub(super) fn show(nodes: &mut Nodes) {
+    show_unseen(nodes);
+    split_merged(nodes);
+}
+
+fn show_unseen(nodes: &mut Nodes) {
     let above = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     let call_above = |tool: &NodeId| above.known(*tool).filter(|up| nodes.kind(*up) == Kind::Llm);
     let tools = nodes.of_kind(Kind::Tool).into_iter();
@@ -37,6 +43,91 @@ pub(super) fn show(nodes: &mut Nodes) {
             nodes.findings.extend(spans.into_iter().map(finding));
         }
     }
+}
+
+/// Takes apart answers that are several turns in one message: words beside calls that were all asked for, run and answered while
+/// the model call went on. The words came last.
+///
+/// A client that runs tools while the answer still streams goes on with another call, which is given the results: so this is the last
+/// call of its agent, and no call has what the tools said.
+fn split_merged(nodes: &mut Nodes) {
+    let mut merged: Vec<NodeId> = nodes.of_kind(Kind::Llm).into_iter().filter(|call| is_merged(nodes, *call)).collect();
+    if merged.is_empty() {
+        return;
+    }
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let calls = nodes.of_kind(Kind::Llm).into_iter();
+    let last: HashMap<Option<NodeId>, NodeId> = calls.map(|call| (agents.known(call), call)).collect();
+    merged.retain(|call| last.get(&agents.known(*call)) == Some(call));
+    let mut given: HashSet<String> = HashSet::default();
+    for call in nodes.of_kind(Kind::Llm) {
+        for message in nodes.get(call).iter().flat_map(|node| node.operation.input_messages.as_deref().unwrap_or_default()) {
+            let asked = message.tool_calls.iter().filter_map(|call| call.recorded_id());
+            asked.chain(message.tool_call_id.as_deref()).for_each(|id| add(&mut given, id));
+        }
+    }
+    let mut by_id: HashMap<String, NodeId> = HashMap::default();
+    for tool in nodes.of_kind(Kind::Tool) {
+        let used = nodes.get(tool).and_then(|node| node.operation.tool.as_deref());
+        if let Some(id) = used.and_then(|used| used.call_id.clone()) {
+            let _ = by_id.insert(id, tool);
+        }
+    }
+    for call in merged {
+        let Some((results, spans)) = results_inside(nodes, call, &given, &by_id) else { continue };
+        let Some(node) = nodes.get_mut(call) else { continue };
+        if node.beside.ended_by_itself {
+            node.operation.finish_reason = Some("stop".to_owned());
+        }
+        let answer = node.operation.output_messages.as_mut();
+        let Some((answer, mut words)) = answer.and_then(|list| list.pop().map(|words| (list, words))) else {
+            continue;
+        };
+        let asking = Message {
+            role: Role::Assistant,
+            tool_calls: std::mem::take(&mut words.tool_calls),
+            ..Message::default()
+        };
+        answer.push(asking);
+        answer.extend(results);
+        answer.push(words);
+        nodes.findings.extend(spans.into_iter().map(merged_finding));
+    }
+}
+
+/// Whether the answer of a call is words beside calls of tools, and nothing says that the calls came last.
+fn is_merged(nodes: &Nodes, call: NodeId) -> bool {
+    let Some(node) = nodes.get(call).filter(|node| node.agent_turn.is_none()) else {
+        return false;
+    };
+    let Some([answer]) = node.operation.output_messages.as_deref() else { return false };
+    let reason = node.operation.finish_reason.as_deref();
+    let ends_with_calls = reason == Some("tool_call") && !node.beside.ended_by_itself;
+    answer.role == Role::Assistant && answer.has_words() && answer.asks_for_tools() && !ends_with_calls
+}
+
+/// The results of all calls of an answer, if the tools ran while the model call went on and no other call was given what they said.
+fn results_inside(
+    nodes: &Nodes,
+    call: NodeId,
+    given: &HashSet<String>,
+    by_id: &HashMap<String, NodeId>,
+) -> Option<(Vec<Message>, Vec<SpanId>)> {
+    let node = nodes.get(call)?;
+    let [answer] = node.operation.output_messages.as_deref()? else { return None };
+    let (mut results, mut spans) = (Vec::new(), Vec::new());
+    for asked in &answer.tool_calls {
+        let id = asked.recorded_id().filter(|id| !given.contains(*id))?;
+        let place = *by_id.get(id)?;
+        let tool = nodes.get(place)?;
+        let is_below = nodes.parent(place) == Some(call);
+        let (from, to) = (node.start, node.end?);
+        let inside = tool.start > from && tool.end? < to || is_below && tool.start >= from && tool.end? <= to;
+        let used = tool.operation.tool.as_deref().filter(|_| inside)?;
+        results.push(call_and_result(used).1.unwrap_or_else(|| no_result(used)));
+        spans.push(tool.span_id);
+    }
+    Some((results, spans))
 }
 
 /// The calls that messages of any model call show.
@@ -105,7 +196,9 @@ fn is_inside(nodes: &Nodes, tool: NodeId, call: NodeId, shown: &Shown) -> bool {
         return false;
     };
     let ended = tool.end.zip(call.end).is_some_and(|(tool, call)| tool <= call);
-    call.agent_turn.is_none() && !shown.may_have(used) && ended && tool.start > call.start
+    // A client may give all spans of a turn the turn's times.
+    let of_turn = tool.start == call.start && tool.end == call.end && call.end > Some(call.start);
+    call.agent_turn.is_none() && !shown.may_have(used) && ended && (tool.start > call.start || of_turn)
 }
 
 /// One turn that asked for all the tools, and their results: most clients run one after the other what was asked for at once.
@@ -120,16 +213,26 @@ fn exchange(nodes: &Nodes, tools: &[NodeId]) -> (Vec<Message>, Vec<SpanId>) {
         let (call, result) = call_and_result(used);
         asking.tool_calls.push(call);
         // Without a result between them, the call and the answer would be choices of one turn.
-        results.push(result.unwrap_or_else(|| Message {
-            role: Role::Tool,
-            name: used.name.clone().filter(|_| used.call_id.is_none()),
-            tool_call_id: used.call_id.clone(),
-            ..Message::default()
-        }));
+        results.push(result.unwrap_or_else(|| no_result(used)));
         spans.push(tool.span_id);
     }
     results.insert(0, asking);
     (results, spans)
+}
+
+/// The place of a result that is not recorded.
+fn no_result(used: &ToolUse) -> Message {
+    Message {
+        role: Role::Tool,
+        name: used.name.clone().filter(|_| used.call_id.is_none()),
+        tool_call_id: used.call_id.clone(),
+        ..Message::default()
+    }
+}
+
+fn merged_finding(tool: SpanId) -> Finding {
+    let detail = "it ran while the model call went on that has its call beside words: the words are taken for what was said after it";
+    Finding::new(Some(tool), FindingKind::AmbiguousCall, detail)
 }
 
 fn finding(tool: SpanId) -> Finding {
