@@ -138,7 +138,7 @@ fn again(mut spans: Vec<Span>, mut logs: Vec<LogRecord>) -> (Vec<Span>, Vec<LogR
         (item.trace_id, item.span_id) = (trace(item.trace_id), span(item.span_id));
         item.parent = item.parent.map(span);
         for (key, value) in &mut item.attributes.0 {
-            if let ("spanbridge.continues.span_id", AnyValue::String(id)) = (key.as_str(), &mut *value)
+            if let ("spanbridge.continues.span_id" | "lk.input.base_span_id", AnyValue::String(id)) = (key.as_str(), &mut *value)
                 && let Some(base) = SpanId::from_hex(id)
             {
                 *id = span(base).to_string();

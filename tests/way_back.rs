@@ -713,6 +713,8 @@ const WITHOUT_ID: &str = "a call without an id gets one that is made of its span
 const AROUND_ITS_TOOL: &str =
     "a call without an id gets one that is made of its span's, and a call that goes on around its tool is taken for two once more";
 
+const LAST_TURN: &str = "the last turn of a span has the span's times, and begins before the tools that it follows";
+
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
     (
@@ -1258,6 +1260,20 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.verifiers.json",
         "a person's words that no model was given are an operation of their own",
+    ),
+    (
+        "made-turns-in-one-span/5b8efff798038103d269000000f90001.contextforge.json",
+        LAST_TURN,
+    ),
+    ("made-turns-in-one-span/5b8efff798038103d269000000f90001.reflex.json", LAST_TURN),
+    (
+        "made-turns-in-one-span/5b8efff798038103d269000000f90002.contextforge.json",
+        LAST_TURN,
+    ),
+    ("made-turns-in-one-span/5b8efff798038103d269000000f90002.reflex.json", LAST_TURN),
+    (
+        "made-turns-in-one-span/5b8efff798038103d269000000f90005.invariant.json",
+        "an answer that no model call gave is that of an agent inside afterwards",
     ),
     (
         "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",

@@ -89,7 +89,11 @@ fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     if let Some(Value::String(word)) = map.member("role").or_else(|| map.member("_role")) {
         let role = Role::from_recorded(word);
-        return Some(if role == Role::User && is_of_framework(map) { Role::System } else { role });
+        return Some(if role == Role::User && is_of_framework(map) {
+            Role::System
+        } else {
+            role
+        });
     }
     if let Some(Value::String(kind)) = map.member("type")
         && let Some(role) = role_of_type(kind)

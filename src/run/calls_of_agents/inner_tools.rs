@@ -51,7 +51,11 @@ fn show_unseen(nodes: &mut Nodes) {
 /// A client that runs tools while the answer still streams goes on with another call, which is given the results: so this is the last
 /// call of its agent, and no call has what the tools said.
 fn split_merged(nodes: &mut Nodes) {
-    let mut merged: Vec<NodeId> = nodes.of_kind(Kind::Llm).into_iter().filter(|call| is_merged(nodes, *call)).collect();
+    let mut merged: Vec<NodeId> = nodes
+        .of_kind(Kind::Llm)
+        .into_iter()
+        .filter(|call| is_merged(nodes, *call))
+        .collect();
     if merged.is_empty() {
         return;
     }
@@ -61,7 +65,11 @@ fn split_merged(nodes: &mut Nodes) {
     merged.retain(|call| last.get(&agents.known(*call)) == Some(call));
     let mut given: HashSet<String> = HashSet::default();
     for call in nodes.of_kind(Kind::Llm) {
-        for message in nodes.get(call).iter().flat_map(|node| node.operation.input_messages.as_deref().unwrap_or_default()) {
+        for message in nodes
+            .get(call)
+            .iter()
+            .flat_map(|node| node.operation.input_messages.as_deref().unwrap_or_default())
+        {
             let asked = message.tool_calls.iter().filter_map(|call| call.recorded_id());
             asked.chain(message.tool_call_id.as_deref()).for_each(|id| add(&mut given, id));
         }
@@ -74,7 +82,9 @@ fn split_merged(nodes: &mut Nodes) {
         }
     }
     for call in merged {
-        let Some((results, spans)) = results_inside(nodes, call, &given, &by_id) else { continue };
+        let Some((results, spans)) = results_inside(nodes, call, &given, &by_id) else {
+            continue;
+        };
         let Some(node) = nodes.get_mut(call) else { continue };
         if node.beside.ended_by_itself {
             node.operation.finish_reason = Some("stop".to_owned());
@@ -100,7 +110,9 @@ fn is_merged(nodes: &Nodes, call: NodeId) -> bool {
     let Some(node) = nodes.get(call).filter(|node| node.agent_turn.is_none()) else {
         return false;
     };
-    let Some([answer]) = node.operation.output_messages.as_deref() else { return false };
+    let Some([answer]) = node.operation.output_messages.as_deref() else {
+        return false;
+    };
     let reason = node.operation.finish_reason.as_deref();
     let ends_with_calls = reason == Some("tool_call") && !node.beside.ended_by_itself;
     answer.role == Role::Assistant && answer.has_words() && answer.asks_for_tools() && !ends_with_calls
@@ -114,7 +126,9 @@ fn results_inside(
     by_id: &HashMap<String, NodeId>,
 ) -> Option<(Vec<Message>, Vec<SpanId>)> {
     let node = nodes.get(call)?;
-    let [answer] = node.operation.output_messages.as_deref()? else { return None };
+    let [answer] = node.operation.output_messages.as_deref()? else {
+        return None;
+    };
     let (mut results, mut spans) = (Vec::new(), Vec::new());
     for asked in &answer.tool_calls {
         let id = asked.recorded_id().filter(|id| !given.contains(*id))?;
