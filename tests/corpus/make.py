@@ -2205,7 +2205,8 @@ def turns_in_one_span():
 6. eve: what the framework put among the words of a person, who asked something else.
 7. AgentScope: making the messages of a request, and a traced function, are no calls. A guardrail in words that are not yet part of OTel GenAI.
 8. LiveKit with input deltas: a call has only what is new since an earlier one, of which the last message may be gone.
-9. Dify: the span around a workflow's nodes says no kind, and the first node has the question among other values.""")
+9. Dify: the span around a workflow's nodes says no kind, and the first node has the question among other values.
+10. The span of a model call is around its tool, and ends with it: the words were said before the call.""")
     c.resource = {"service.name": "made"}
     part = lambda role, *parts, **more: {"role": role, "parts": list(parts), **more}
     words = lambda content: {"type": "text", "content": content}
@@ -2299,6 +2300,11 @@ def turns_in_one_span():
     called = {"gen_ai.request.model": "gpt-4o", **given(part("system", words("Be brief.")), ask), **said(part("assistant", words("Six."), finish_reason="stop")), **tokens(9, 2)}
     c.span("LLM", 100, 190, node("llm", "LLM", "llm", {"#context#": "Six metres."}, {"text": "Six.", "finish_reason": "stop"}, **called), top, **where)
     c.span("Answer", 200, 210, node("answer", "TASK", "answer", {}, {"answer": "Six.", "files": []}), top, **where)
+
+    where = dict(trace=10, scope="app")
+    top = c.span("invoke_agent pilot", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, **where)
+    at = c.span("chat gemini", 10, 202, {**chat_of("gemini"), "gen_ai.response.finish_reasons": text(["stop"]), **given(ask), **said(part("assistant", words("I leave it to the tool."), asks(1)))}, top, **where)
+    c.span("execute_tool sound", 100, 200, ran(1, "6 m"), at, **where)
 
 
 for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span):

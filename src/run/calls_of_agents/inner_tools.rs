@@ -9,7 +9,7 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolUse};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
-use crate::span::SpanId;
+use crate::span::{SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
 /// Puts the calls of such tools, and their results, before the answer of the model call.
@@ -49,7 +49,7 @@ fn show_unseen(nodes: &mut Nodes) {
 /// the model call went on. The words came last.
 ///
 /// A client that runs tools while the answer still streams goes on with another call, which is given the results: so this is the last
-/// call of its agent, and no call has what the tools said.
+/// call of its agent, and no call has what the tools said. One whose span is around its tools (ADK) ends with them, where no words follow.
 fn split_merged(nodes: &mut Nodes) {
     let mut merged: Vec<NodeId> = nodes
         .of_kind(Kind::Llm)
@@ -136,12 +136,21 @@ fn results_inside(
         let tool = nodes.get(place)?;
         let is_below = nodes.parent(place) == Some(call);
         let (from, to) = (node.start, node.end?);
-        let inside = tool.start > from && tool.end? < to || is_below && tool.start >= from && tool.end? <= to;
+        let (begun, ended) = (tool.start, tool.end?);
+        // A client may give all spans of a turn the turn's times.
+        let of_turn = is_below && (begun, ended) == (from, to);
+        let inside = of_turn || begun > from && ended < to && has_time_for_words(from, ended, to);
         let used = tool.operation.tool.as_deref().filter(|_| inside)?;
         results.push(call_and_result(used).1.unwrap_or_else(|| no_result(used)));
         spans.push(tool.span_id);
     }
     Some((results, spans))
+}
+
+/// Whether a model call had a tenth of its time left for words when a tool had ended.
+fn has_time_for_words(from: UnixNanos, tool_ended: UnixNanos, to: UnixNanos) -> bool {
+    let (left, whole) = (to.0.saturating_sub(tool_ended.0), to.0.saturating_sub(from.0));
+    left.saturating_mul(10) >= whole
 }
 
 /// The calls that messages of any model call show.
