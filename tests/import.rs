@@ -34,6 +34,38 @@ fn row(number: usize) -> Value {
     ]})
 }
 
+/// A data set has thousands of documents: one that is refused is named, and the others are converted, in their order.
+#[test]
+fn documents_beside_one_that_is_refused_are_converted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let case = |number: usize| json!({"input": format!("Question {number}?"), "actual_output": format!("Answer {number}.")});
+    let bad = |number: usize| json!({"input": {"n": number}, "actual_output": "?"});
+    for (name, good, refused) in [
+        ("rows.jsonl", [row(0), row(1)], json!({"messages": [{"role": "bot"}]})),
+        ("cases.jsonl", [case(0), case(1)], bad(0)),
+    ] {
+        let file = directory.path().join(name);
+        let lines: String = [&good[0], &refused, &good[1]].map(|row| format!("{row}\n")).concat();
+        fs::write(&file, lines).expect("writes");
+        let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+        let asked: Vec<Value> = documents(&output).iter().map(|row| row["messages"][0]["content"].clone()).collect();
+        assert_eq!(asked, ["Question 0?", "Question 1?"], "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains("document 2: $"), "{name}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{name}");
+    }
+    let file = directory.path().join("cases.json");
+    let mut cases: Vec<Value> = (0..40).map(case).collect();
+    cases.extend((0..30).map(bad));
+    fs::write(&file, json!(cases).to_string()).expect("writes");
+    let output = spanbridge(&["convert", "--to", "deepeval", text(&file)]);
+    let asked: Vec<Value> = documents(&output).iter().map(|case| case["input"].clone()).collect();
+    let wanted: Vec<String> = (0..40).map(|number| format!("Question {number}?")).collect();
+    assert_eq!(asked, wanted, "in their order");
+    let said = stderr(&output);
+    assert!(said.contains("$[40].input") && said.contains("$[49].input"), "{said}");
+    assert!(said.contains("and 20 more errors like this") && !said.contains("$[50]"), "{said}");
+}
+
 #[test]
 fn each_row_is_a_trace_of_its_own() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -15,13 +15,15 @@ use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
+use crate::hash::HashMap;
+use crate::span::TraceId;
 
 const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
 object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. \
 Several files are read as one set of spans. A log record is joined to its span even if they are in different files. \
 A document (ContextForge, Reflex, OpenReward, Synth, Invariant, chat messages, ATIF, an Inspect log as JSON or `.eval`, a verifiers \
-episode, a DeepEval test case or an ADK eval set) is converted to spans first; use --from if its content does not tell its format. Files that an ATIF document names (continuations, sub-agents) are read from its folder.
+episode, a DeepEval test case, an ADK eval set or session) is converted to spans first; use --from if its content does not tell its format. Files that an ATIF document names (continuations, sub-agents) are read from its folder.
 
 Examples:
   spanbridge convert --to reflex spans.json                     one compact document per line
@@ -64,13 +66,14 @@ impl Convert {
                 failed = row(&mut writer, &vocabulary, file, read).err();
             }
         };
-        let mut batch = self.files.read_rows(Begin::Unknown, &mut rows);
+        let mut batch = self.files.read_rows(Begin::Unknown, true, &mut rows);
         let mut sessions = batch.sessions();
         let Batch {
             mut spans,
             logs: mut records,
             problems,
             documents,
+            in_order,
             ..
         } = batch;
         if let Some(failed) = failed {
@@ -93,8 +96,13 @@ impl Convert {
         if runs.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
         }
-        if writer.needs_order() {
-            runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        let mut places: HashMap<TraceId, usize> = HashMap::default();
+        for (place, trace) in in_order.into_iter().enumerate() {
+            places.entry(trace).or_insert(place);
+        }
+        // Documents without times stay in their order.
+        if writer.needs_order() || !places.is_empty() {
+            runs.sort_by_key(|run| (run.started_at, places.get(&run.trace_id).copied(), run.trace_id));
         }
         for run in runs {
             writer.run(&run)?;

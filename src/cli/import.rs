@@ -93,7 +93,7 @@ impl Import {
         let mut batch = if self.files.has_standard_input() {
             self.files.read(self.at.begin())
         } else {
-            self.files.read_rows(self.at.begin(), &mut counting)
+            self.files.read_rows(self.at.begin(), false, &mut counting)
         };
         batch.report_documents();
         for (file, note) in &batch.documents {

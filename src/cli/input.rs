@@ -91,10 +91,12 @@ impl Files {
         batch
     }
 
-    /// The same, with the rows of training data one by one.
-    pub(super) fn read_rows<'r>(&self, begin: Begin, rows: &'r mut Rows<'r>) -> Batch<'r> {
+    /// The same, with the rows of training data one by one. `reads_others`: a file of which some documents are
+    /// refused is read all the same.
+    pub(super) fn read_rows<'r>(&self, begin: Begin, reads_others: bool, rows: &'r mut Rows<'r>) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;
+        batch.reads_others = reads_others;
         batch.rows = Some(rows);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();

@@ -65,3 +65,14 @@ pub(super) enum Problem {
     #[error("{file}: and {more} more errors like this")]
     More { file: String, more: usize },
 }
+
+impl Problem {
+    /// Whether the rest of the file was read.
+    pub(super) fn is_of_a_part(&self) -> bool {
+        match self {
+            Self::Document { source, .. } => !matches!(source, DisassembleError::Json { .. }),
+            Self::More { .. } => true,
+            _ => false,
+        }
+    }
+}

@@ -37,11 +37,12 @@ pub struct Disassembled {
 /// A document is no JSON, of no known format, or breaks a rule of its format: nothing of the text is read then.
 pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
     let mut out = Disassembled::default();
-    disassemble_each(format, text, &mut alone, &mut |_, mut read| {
+    let take = &mut |_, mut read: Disassembled| {
         out.spans.append(&mut read.spans);
         out.notes.append(&mut read.notes);
         out.documents += read.documents;
-    })?;
+    };
+    disassemble_each(format, text, &mut alone, take, &mut Err)?;
     Ok(out)
 }
 
@@ -55,16 +56,17 @@ pub fn alone(_: &str) -> Result<Value, String> {
 }
 
 /// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
-/// what was read.
+/// what was read, and `refused` why a document is not: where it gives no error back, the documents after it are read.
 ///
 /// # Errors
 ///
-/// A document is no JSON, of no known format, or breaks a rule of its format: those before it were given to `take`.
+/// The text is no JSON, or `refused` gives an error: the documents before it were given to `take`.
 pub fn disassemble_each(
     format: Option<&AnyFormat>,
     text: &str,
     beside: &mut Beside<'_>,
     take: &mut dyn FnMut(&'static str, Disassembled),
+    refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
 ) -> Result<(), DisassembleError> {
     let registry = Registry::built_in();
     let mut before = HashMap::new();
@@ -109,10 +111,18 @@ pub fn disassemble_each(
             take(format.id, out);
         };
         if !is_list && let Some((path, only)) = list.first().cloned() {
-            let format = format.map_or_else(|| format_of(only), Ok)?;
-            let mut notes = Vec::new();
-            let whole = format.gather.and_then(|gather| gather(only, beside, &mut notes));
-            let builders = TraceBuilders::read(format, whole.as_ref().unwrap_or(only), &path)?;
+            let Whole {
+                format,
+                builders,
+                whole,
+                notes,
+            } = match Whole::read(format, only, &path, beside) {
+                Ok(read) => read,
+                Err(error) => {
+                    refused(error)?;
+                    continue;
+                }
+            };
             drop(list);
             // The run is made while the value is not in memory.
             let can_come_again = whole.is_none() && builders.list.len() == 1;
@@ -122,15 +132,52 @@ pub fn disassemble_each(
             continue;
         }
         for (index, (path, value)) in list.into_iter().enumerate() {
-            let format = format.map_or_else(|| format_of(value), Ok)?;
-            let mut notes = Vec::new();
-            let whole = format.gather.and_then(|gather| gather(value, beside, &mut notes));
+            let Whole {
+                format,
+                builders,
+                whole,
+                notes,
+            } = match Whole::read(format, value, &path, beside) {
+                Ok(read) => read,
+                Err(error) => {
+                    refused(error)?;
+                    continue;
+                }
+            };
             let value = whole.as_ref().unwrap_or(value);
-            let builders = TraceBuilders::read(format, value, &path)?;
             finish_all((format, &path, &format!("/{index}")), builders, &Source::Value(value), notes);
         }
     }
     Ok(())
+}
+
+/// A document that was read.
+struct Whole<'f> {
+    format: &'f AnyFormat,
+    builders: TraceBuilders,
+    /// With what other files have of it.
+    whole: Option<Value>,
+    notes: Vec<Note>,
+}
+
+impl<'f> Whole<'f> {
+    fn read(format: Option<&'f AnyFormat>, document: &Value, path: &str, beside: &mut Beside<'_>) -> Result<Self, DisassembleError> {
+        let format = format.map_or_else(|| format_of(document), Ok).map_err(|error| match error {
+            DisassembleError::Unrecognised { detail } if path != "$" => DisassembleError::Unrecognised {
+                detail: format!("{path}: {detail}"),
+            },
+            other => other,
+        })?;
+        let mut notes = Vec::new();
+        let whole = format.gather.and_then(|gather| gather(document, beside, &mut notes));
+        let builders = TraceBuilders::read(format, whole.as_ref().unwrap_or(document), path)?;
+        Ok(Self {
+            format,
+            builders,
+            whole,
+            notes,
+        })
+    }
 }
 
 /// The traces of a document.

@@ -39,15 +39,17 @@ fn of_object(value: &Value) -> Option<&'static str> {
         Some("contextforge")
     } else if list("blocks") {
         Some("openreward")
-    } else if has("eval_cases") || has("evalCases") {
+    } else if has("eval_cases") || has("evalCases") || is_session_of_adk(value) {
         Some("adk")
     } else if value.get("eval").is_some_and(Value::is_object) && (has("samples") || has("plan") || has("stats")) {
         Some("inspect")
     } else if list("traces") && value.get("task").is_some_and(Value::is_object) {
         Some("verifiers")
-    } else if has("input") && (has("actual_output") || has("actualOutput")) || has("scenario") && list("turns") {
+    } else if has("input") && (has("actual_output") || has("actualOutput"))
+        || has("scenario") && (list("turns") || is_list_as_text(value.get("turns")))
+    {
         Some("deepeval")
-    } else if list("prompt") && list("completion") || is_chat_row(value) {
+    } else if list("prompt") && list("completion") || is_chat_row(value) || is_shared_row(value) {
         Some("messages")
     } else if list("messages") {
         Some("invariant")
@@ -61,6 +63,25 @@ fn is_chat_row(value: &Value) -> bool {
     const OF_INVARIANT: [&str; 4] = ["annotations", "metadata", "dataset", "index"];
     let first = value.get("messages").and_then(|messages| messages.get(0));
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
+}
+
+/// Whether an object is a session of ADK.
+fn is_session_of_adk(value: &Value) -> bool {
+    let has = |snake: &str, camel: &str| value.get(snake).or_else(|| value.get(camel)).is_some_and(Value::is_string);
+    has("app_name", "appName") && has("user_id", "userId") && value.get("events").is_some_and(Value::is_array)
+}
+
+/// Whether an object is a row of ShareGPT. With a choice of answers it is one of preferences.
+fn is_shared_row(value: &Value) -> bool {
+    let first = value.pointer("/conversations/0");
+    first.is_some_and(|first| first.get("from").is_some() && first.get("value").is_some()) && value.get("chosen").is_none()
+}
+
+/// Whether a list is written as JSON text, as a cell of a table has it.
+fn is_list_as_text(value: Option<&Value>) -> bool {
+    value
+        .and_then(Value::as_str)
+        .is_some_and(|text| text.trim_start().starts_with("[{"))
 }
 
 /// Whether messages have blocks that Invariant's do not have: those of Anthropic's API, which clients keep as a list.
@@ -166,7 +187,8 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
             None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
             Some(first) if first.get("role").is_some() && has_blocks_of_others(list) => Some("messages"),
-            Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
+            Some(first) if first.get("role").is_some() || first.get("function").is_some() => Some("invariant"),
+            Some(first) if first.get("tools").is_some_and(Value::is_array) => Some("invariant"),
             Some(_) if is_old_adk(list) => Some("adk"),
             Some(_) => None,
         },
@@ -179,6 +201,36 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_row_is() {
+        for (text, wanted) in [
+            (
+                r#"{"conversations": [{"from": "human", "value": "hi"}], "tools": "[]"}"#,
+                Some("messages"),
+            ),
+            (
+                r#"[{"conversations": [{"from": "human", "value": "hi"}], "tools": "[]"}]"#,
+                Some("messages"),
+            ),
+            // Of preferences.
+            (
+                r#"{"conversations": [{"from": "human", "value": "hi"}], "chosen": {}, "rejected": {}}"#,
+                None,
+            ),
+            // Tools as text are not offered in an event.
+            (r#"[{"query": "hi", "tools": "[]", "answers": "[]"}]"#, None),
+            (
+                r#"[{"tools": [{"name": "look"}]}, {"role": "user", "content": "hi"}]"#,
+                Some("invariant"),
+            ),
+            (r#"{"scenario": "s", "turns": "[{\"role\": \"user\"}]"}"#, Some("deepeval")),
+            (r#"{"scenario": "s", "turns": "none"}"#, None),
+            (r#"{"id": "s", "appName": "a", "userId": "u", "events": []}"#, Some("adk")),
+        ] {
+            assert_eq!(recognised(text.as_bytes()).map(|format| format.id), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn the_top_keys_alone_tell_export_requests() {

@@ -42,7 +42,8 @@ pub(super) fn read(format: Option<&str>, body: &[u8], begin: impl Fn(TraceId) ->
         notes.extend(read.notes);
         documents += read.documents;
     };
-    formats::disassemble_each(format, text, &mut formats::alone, take).map_err(refused)?;
+    // All of the body, or nothing.
+    formats::disassemble_each(format, text, &mut formats::alone, take, &mut Err).map_err(refused)?;
     if documents == 0 {
         return Err(Problem::invalid("the body has no document"));
     }

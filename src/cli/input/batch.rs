@@ -13,7 +13,7 @@ use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, SessionError, Sessions};
-use crate::span::{LogRecord, Span};
+use crate::span::{LogRecord, Span, TraceId};
 
 /// What is given each row of training data as it is read: files of rows have more of them than memory.
 pub(in crate::cli) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
@@ -32,17 +32,24 @@ pub(in crate::cli) struct Batch<'r> {
     pub(in crate::cli) problems: Vec<Problem>,
     /// What carries nothing that documents are made of.
     pub(in crate::cli) notes: Vec<String>,
+    /// The traces of documents, in the order of the documents.
+    pub(in crate::cli) in_order: Vec<TraceId>,
     /// What the spans do not represent as the documents did, by file.
     pub(in crate::cli) documents: Vec<(String, Note)>,
-    /// Files with a problem.
+    /// Files with a problem, unless it is of some of their documents alone.
     pub(in crate::cli) broken: HashSet<PathBuf>,
     /// Session files of coding agents, which are read when all are known.
     pub(super) sessions: Sessions,
+    /// Whether a file is read of which some documents are refused: all the others.
+    pub(in crate::cli) reads_others: bool,
     /// Takes rows; without it their spans are in the set.
     pub(super) rows: Option<&'r mut Rows<'r>>,
     /// When the runs of rows began.
     pub(super) begin: Begin,
 }
+
+/// So many documents of a file that are refused are named.
+const NAMED: usize = 10;
 
 /// The format whose documents are rows of data sets.
 const ROWS: &str = "messages";
@@ -70,9 +77,11 @@ impl Batch<'_> {
             logs: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
+            in_order: Vec::new(),
             documents: Vec::new(),
             broken: HashSet::new(),
             sessions: Sessions::default(),
+            reads_others: false,
             rows: None,
             begin: Begin::Unknown,
         }
@@ -117,7 +126,8 @@ impl Batch<'_> {
             (file, Ok(bytes)) => self.add_plain(&file, path, &bytes),
             (_, Err(problem)) => self.problems.push(problem),
         }
-        if self.problems.len() > before {
+        let mut new = self.problems.iter().skip(before);
+        if new.any(|problem| !(self.reads_others && problem.is_of_a_part())) {
             self.broken.insert(path.to_owned());
         }
     }
@@ -260,7 +270,7 @@ impl Batch<'_> {
         let (mut spans, mut notes) = (Vec::new(), Vec::new());
         let rows = &mut self.rows;
         let begin = self.begin.of_file(path);
-        let read = formats::disassemble_each(format, text, &mut named, &mut |format, mut read| {
+        let mut take = |format: &'static str, mut read: Disassembled| {
             formats::begin_at(format, &mut read.spans, |_| begin);
             match rows {
                 Some(rows) if format == ROWS => rows(path, read),
@@ -269,9 +279,37 @@ impl Batch<'_> {
                     notes.extend(read.notes.into_iter().map(|note| (file.to_owned(), note)));
                 }
             }
-        });
+        };
+        let (problems, reads_others, mut more) = (&mut self.problems, self.reads_others, 0);
+        let before = problems.len();
+        let problem = |source| Problem::Document {
+            file: file.to_owned(),
+            source,
+        };
+        let mut refused = |source| {
+            if !reads_others {
+                return Err(source);
+            }
+            match problems.len() - before < NAMED {
+                true => problems.push(problem(source)),
+                false => more += 1,
+            }
+            Ok(())
+        };
+        let read = formats::disassemble_each(format, text, &mut named, &mut take, &mut refused);
+        if more > 0 {
+            self.problems.push(Problem::More {
+                file: file.to_owned(),
+                more,
+            });
+        }
         match read {
             Ok(()) => {
+                for span in &spans {
+                    if self.in_order.last() != Some(&span.trace_id) {
+                        self.in_order.push(span.trace_id);
+                    }
+                }
                 self.spans.append(&mut spans);
                 self.documents.append(&mut notes);
             }

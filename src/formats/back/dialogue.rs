@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::at::At;
 use super::history::HistoryId;
+use super::operations::take_instructions;
 use super::trace_builder::TraceBuilder;
 use super::waiting::{Open, Waiting};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
@@ -19,6 +20,8 @@ pub(in crate::formats) struct Dialogue {
     /// Said, and given to no model call; with the places.
     unheard: Vec<(Message, String)>,
     waiting: Waiting,
+    /// Whether a model was asked.
+    has_calls: bool,
 }
 
 /// What a call gave back.
@@ -37,6 +40,7 @@ impl Dialogue {
             history: builder.begin_history(),
             unheard: Vec::new(),
             waiting: Waiting::default(),
+            has_calls: false,
         }
     }
 
@@ -65,6 +69,7 @@ impl Dialogue {
     /// Adds a model call whose input is the conversation so far, and returns its index.
     pub(in crate::formats) fn model_call(&mut self, id: SpanId, operation: Operation, builder: &mut TraceBuilder) -> usize {
         self.take_in(builder);
+        self.has_calls = true;
         let said = operation.output_messages.as_deref().and_then(<[Message]>::first).cloned();
         let caller = builder.add_model_call(id, self.agent, operation, self.history);
         if let Some(said) = said {
@@ -128,9 +133,17 @@ impl Dialogue {
         place
     }
 
-    /// The end: words that no model was given are a person's input.
+    /// The end: words that no model was given are a person's input; instructions, where no model was asked at all, the agent's. A result
+    /// that no call asked for is nobody's words: only an export in the same format has it.
     pub(in crate::formats) fn finish(self, builder: &mut TraceBuilder) {
-        for (message, own) in self.unheard {
+        let unheard = match self.has_calls {
+            true => self.unheard,
+            false => take_instructions(self.unheard, self.agent, builder, |(message, _)| message),
+        };
+        for (message, own) in unheard {
+            if message.role == Role::Tool {
+                continue;
+            }
             let id = builder.id(None, &own);
             let words = message.content();
             let operation = Operation {

@@ -43,7 +43,7 @@ pub(in crate::formats) use history::HistoryId;
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{
-    add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched,
+    add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched, take_instructions,
 };
 pub(in crate::formats) use parts::text_or_parts;
 pub(in crate::formats) use reader::{Gather, Reader};

@@ -98,6 +98,27 @@ pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, builder: &mut 
     builder.add(id, tool, operation)
 }
 
+/// Messages of a conversation without a model call, which no model was given: instructions are the agent's own. Gives back the others.
+pub(in crate::formats) fn take_instructions<T>(
+    messages: Vec<T>,
+    agent: usize,
+    builder: &mut TraceBuilder,
+    message: impl Fn(&mut T) -> &mut Message,
+) -> Vec<T> {
+    let is_instruction = |one: &mut T| matches!(message(one).role, Role::System | Role::Developer);
+    let (mut instructions, mut others) = (Vec::new(), Vec::new());
+    for mut one in messages {
+        match is_instruction(&mut one) {
+            true => instructions.push(std::mem::take(message(&mut one))),
+            false => others.push(one),
+        }
+    }
+    if let Some(agent) = builder.operation(agent).filter(|_| !instructions.is_empty()) {
+        agent.input_messages = Some(instructions.into());
+    }
+    others
+}
+
 /// A message after the last model call, which no model was given: read as a person's input.
 pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, builder: &mut TraceBuilder) {
     if message.role != Role::User {

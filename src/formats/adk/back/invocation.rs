@@ -9,6 +9,7 @@ use super::case::{Case, Details, Forms};
 use super::parts::{self, Content, call};
 use crate::formats::back::{Answer, At, NoteKind, Result, seconds, tool_definition, tool_message};
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, TokenCount, ToolDefinition, ToolUse};
+use crate::span::UnixNanos;
 
 /// A model call of which an event has everything but the words.
 struct Silent<'a> {
@@ -54,7 +55,9 @@ impl Case<'_> {
         let started = at.some("creation_timestamp").and_then(|time| time.value.as_f64());
         if self.builder.drafts.len() > begin {
             let started = started.filter(|time| *time > 0.0).and_then(seconds);
-            self.builder.times(begin, started, None);
+            if let Some(first) = self.builder.drafts.get_mut(begin) {
+                first.start = first.start.or(started);
+            }
         }
         Ok(())
     }
@@ -68,10 +71,11 @@ impl Case<'_> {
         };
         let mut content = parts::content(&said)?;
         for response in std::mem::take(&mut content.responses) {
-            self.function_response(&response)?;
+            self.function_response(&response, stamp(at))?;
         }
         if !content.has_content() {
-            let counts = at.some("usage_metadata").is_some() || at.some("model_version").is_some();
+            let keys = ["usage_metadata", "model_version", "error_message", "error_code"];
+            let counts = keys.iter().any(|key| at.some(key).is_some());
             return if counts { self.without_content(at, author, silent) } else { Ok(()) };
         }
         if is_person || content.is_users {
@@ -93,7 +97,9 @@ impl Case<'_> {
             at: at.clone(),
             author: author.map(str::to_owned),
         };
-        if self.is_inside() {
+        // One that failed has said nothing: its place is here.
+        let has_failed = ["error_message", "error_code"].iter().any(|key| at.some(key).is_some());
+        if self.is_inside() || has_failed {
             self.silent(Some(next));
         } else {
             let before = silent.replace(next);
@@ -139,12 +145,21 @@ impl Case<'_> {
         operation.model.response = at.value.get("model_version").and_then(Value::as_str).map(str::to_owned);
         let recorded = self.own_id.take();
         let id = self.builder.id_at(recorded.as_deref(), at);
+        let text = |key: &str| at.value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (why, kind) = (text("error_message"), text("error_code"));
+        operation.failure = (why.is_some() || kind.is_some()).then(|| Failure {
+            message: why.or_else(|| kind.clone()),
+            error_type: kind,
+            ..Failure::default()
+        });
         if let Some((dialogue, builder)) = self.dialogue() {
-            dialogue.model_call(id, operation, builder);
+            let place = dialogue.model_call(id, operation, builder);
+            builder.times(place, stamp(at), None);
         }
     }
 
-    fn function_response(&mut self, at: &At<'_>) -> Result<()> {
+    /// `stamp`: when it came.
+    fn function_response(&mut self, at: &At<'_>, stamp: Option<UnixNanos>) -> Result<()> {
         at.object()?;
         let (id, name) = (at.text_of("id")?, at.text_of("name")?);
         if let Some(id) = id {
@@ -175,7 +190,8 @@ impl Case<'_> {
                 failure: answer.failure,
                 ..Operation::default()
             };
-            builder.add(span, dialogue.agent, operation);
+            let place = builder.add(span, dialogue.agent, operation);
+            builder.times(place, None, stamp);
             return Ok(());
         };
         if id.is_none() || id != open.call.id.as_deref() {
@@ -190,7 +206,9 @@ impl Case<'_> {
             }
             None => noted.result = answer.value.clone().map(Box::new),
         }
-        dialogue.result(span, &open, noted, answer, builder);
+        if let Some(place) = dialogue.result(span, &open, noted, answer, builder) {
+            builder.times(place, None, stamp);
+        }
         Ok(())
     }
 
@@ -209,7 +227,7 @@ impl Case<'_> {
             self.model_call(at, None, Some(content));
         }
         for response in items("tool_responses")?.unwrap_or_default() {
-            self.function_response(&response)?;
+            self.function_response(&response, None)?;
         }
         for words in items("intermediate_responses")?.unwrap_or_default() {
             let pair = words.items()?;
@@ -223,6 +241,11 @@ impl Case<'_> {
         }
         Ok(())
     }
+}
+
+/// When an event was made, as sessions say: a model's before the model is asked, a tool's after it ran.
+fn stamp(at: &At<'_>) -> Option<UnixNanos> {
+    at.value.get("timestamp").and_then(Value::as_f64).and_then(seconds)
 }
 
 fn message(role: Role, content: Content<'_>) -> Message {

@@ -16,6 +16,8 @@
 //! | `session_input.state`, `final_session_state` | changes of state at the end |
 //! | `conversation_scenario` | the root's task |
 //!
+//! A session of ADK is read as the set that ADK makes of it; its events say when they came, and why one failed.
+//!
 //! Keys may be in snake or in camel case. A list in the form that ADK had before eval sets is read as the set that ADK makes of it. A case
 //! has no times but those at which its invocations began.
 
@@ -23,6 +25,7 @@ mod case;
 mod first_form;
 mod invocation;
 mod parts;
+mod session;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,7 +33,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::check::{is_snake, snake};
-use crate::formats::back::{At, Result, TraceBuilder, trace_id};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder, trace_id};
 use crate::span::TraceId;
 
 /// No id that names a file is longer. What is longer is not repeated for each trace.
@@ -41,6 +44,16 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     if at.value.is_array() {
         let set = first_form::set(at)?;
         return of_set(&at.below("", &set), true);
+    }
+    if at.value.get("events").is_some() && at.value.get("eval_cases").or_else(|| at.value.get("evalCases")).is_none() {
+        let (set, left_out) = session::set(at)?;
+        let mut traces = of_set(&at.below("", &set), true)?;
+        if let Some(first) = traces.first_mut().filter(|_| left_out > 0) {
+            let detail =
+                format!("{left_out} events of the session change its state alone: they are left out, the state at the end is there");
+            first.note("$.events", NoteKind::Coerced, detail);
+        }
+        return Ok(traces);
     }
     of_set(at, false)
 }

@@ -108,6 +108,11 @@ fn snake(case: &Value) -> Cow<'_, Value> {
     let matches = |key: &str| ["turns", "toolsCalled", "tools_called"].contains(&key);
     match case {
         Value::Array(list) => Cow::Owned(list.iter().map(|item| snake(item).into_owned()).collect()),
+        // Turns in a cell of a table.
+        Value::String(text) if text.trim_start().starts_with("[{") => match serde_json::from_str(text) {
+            Ok(opened) => Cow::Owned(snake(&opened).into_owned()),
+            Err(_) => Cow::Borrowed(case),
+        },
         Value::Object(map) if map.keys().any(|key| name(key).is_some() || matches(key)) => {
             let members = map.iter().map(|(key, value)| {
                 let value = if matches(key) { snake(value).into_owned() } else { value.clone() };

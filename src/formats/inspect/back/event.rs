@@ -3,12 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::attachments::Attachments;
+use super::call::{parameters, usage};
 use super::frames::{Frame, Scope, Scopes};
 use super::input::Pool;
+use super::judges::{Judges, judgement};
 use super::message;
 use crate::formats::back::{At, Draft, Result, TraceBuilder, read_facts, read_operations, searched, time};
 use crate::formats::inspect::model::stop_reason;
-use crate::operation::{Evaluation, Kind, Message, Operation, TokenCount, ToolUse};
+use crate::operation::{Evaluation, Kind, Message, Operation, ToolUse};
 
 /// The events of a sample while they are read.
 pub(super) struct Events<'s, 'a> {
@@ -17,6 +19,9 @@ pub(super) struct Events<'s, 'a> {
     pool: &'s mut Pool<'a>,
     frames: Vec<Frame>,
     scopes: Scopes,
+    judges: Judges,
+    /// The steps around; logs before spans have them.
+    steps: Vec<Scope>,
     /// Whether the root has its own span.
     has_root: bool,
 }
@@ -29,6 +34,8 @@ impl<'s, 'a> Events<'s, 'a> {
             pool,
             frames: vec![Frame::of(0)],
             scopes: Scopes::default(),
+            judges: Judges::default(),
+            steps: Vec::new(),
             has_root: false,
         }
     }
@@ -36,10 +43,18 @@ impl<'s, 'a> Events<'s, 'a> {
     pub(super) fn event(&mut self, at: &At<'a>) -> Result<()> {
         at.object()?;
         let kind = at.text_of("event")?.unwrap_or_default();
-        let scope = self.scopes.of(at.text_of("span_id")?);
+        let scope = match at.text_of("span_id")? {
+            None => self.steps.last().copied().unwrap_or_default(),
+            id => self.scopes.of(id),
+        };
+        let scope = match (kind, scope.judge) {
+            ("model" | "tool", Some(_)) => self.judging(at, scope),
+            _ => scope,
+        };
         match kind {
             "span_begin" => self.begin(at)?,
             "span_end" => self.end(at)?,
+            "step" => self.step(at, scope)?,
             "model" => self.model_call(at, scope)?,
             "tool" => self.tool(at, scope)?,
             "score" => self.score(at, scope),
@@ -49,13 +64,46 @@ impl<'s, 'a> Events<'s, 'a> {
         Ok(())
     }
 
+    /// What a scorer runs is its own.
+    fn judging(&mut self, at: &At<'a>, scope: Scope) -> Scope {
+        let judge = scope.judge.filter(|_| !scope.is_judged);
+        let frame = judge.and_then(|judge| self.judges.frame(judge, at, &mut self.frames, self.builder));
+        Scope {
+            frame: frame.unwrap_or(scope.frame),
+            ..scope
+        }
+    }
+
+    fn step(&mut self, at: &At<'a>, around: Scope) -> Result<()> {
+        if at.text_of("action")? == Some("end") {
+            let scope = self.steps.pop().unwrap_or_default();
+            return self.judges.end(scope.judge, None, at, self.builder);
+        }
+        let mut scope = around;
+        if at.text_of("type")? == Some("scorer") {
+            scope.judge = Some(self.judges.begin(at, None, at.text_of("name")?.unwrap_or_default())?);
+        }
+        self.steps.push(scope);
+        Ok(())
+    }
+
     fn begin(&mut self, at: &At<'a>) -> Result<()> {
         let id = at.need("id")?.text()?;
         let name = at.need("name")?.text()?;
         let around = self.scopes.of(at.text_of("parent_id")?);
         match at.text_of("type")? {
             Some("agent" | "aside" | "subtask") => {
+                let around = self.judging(at, around);
                 let scope = self.agent(at, id, name, around)?;
+                self.scopes.begin(id, scope);
+            }
+            Some("scorer") => {
+                let judge = Some(self.judges.begin(at, Some(id), name)?);
+                let scope = Scope {
+                    judge,
+                    is_own: false,
+                    ..around
+                };
                 self.scopes.begin(id, scope);
             }
             kind => {
@@ -111,6 +159,8 @@ impl<'s, 'a> Events<'s, 'a> {
             frame,
             tool: None,
             is_own: true,
+            is_judged: around.judge.is_some(),
+            judge: around.judge,
         })
     }
 
@@ -122,7 +172,7 @@ impl<'s, 'a> Events<'s, 'a> {
         if let Some(draft) = self.builder.drafts.get_mut(place).filter(|_| scope.is_own) {
             draft.end = end;
         }
-        Ok(())
+        self.judges.end(scope.judge, Some(id), at, self.builder)
     }
 
     fn model_call(&mut self, at: &At<'a>, scope: Scope) -> Result<()> {
@@ -281,7 +331,8 @@ impl<'s, 'a> Events<'s, 'a> {
 
     /// A judgement: of the operation before it, where it came while the agent worked.
     fn score(&mut self, at: &At<'_>, scope: Scope) {
-        let name = at.value.get("scorer").and_then(Value::as_str);
+        let own = at.value.get("scorer").and_then(Value::as_str);
+        let name = own.or_else(|| self.judges.name(scope.judge));
         let Some(score) = at.value.get("score").and_then(|score| judgement(name, score)) else {
             return;
         };
@@ -360,88 +411,4 @@ fn opened(value: &Value) -> Value {
 
 fn is_written_so(value: &Value, text: &str) -> bool {
     serde_json::to_string(value).is_ok_and(|written| written == text)
-}
-
-/// The parameters of a model call, under their usual names.
-fn parameters(at: &At<'_>) -> Result<Map<String, Value>> {
-    let mut out = Map::new();
-    for (key, value) in at.object_of("config")? {
-        let key = match key.as_str() {
-            "stop_seqs" => "stop",
-            "num_choices" => "n",
-            key => key,
-        };
-        if !value.is_null() {
-            out.insert(key.to_owned(), value);
-        }
-    }
-    let choice = match at.value.get("tool_choice") {
-        Some(Value::String(word)) if word == "any" => Some(Value::from("required")),
-        Some(Value::String(word)) if word == "none" => Some(Value::from("none")),
-        Some(Value::Object(named)) => named
-            .get("name")
-            .map(|name| json!({"type": "function", "function": {"name": name}})),
-        _ => None,
-    };
-    out.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
-    Ok(out)
-}
-
-/// Inspect counts what a cache took or gave beside the input; before 0.3.185 in it, for some providers, as its total shows.
-fn usage(counts: Option<&Value>) -> TokenCount {
-    let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
-    let (read, write) = (count("input_tokens_cache_read"), count("input_tokens_cache_write"));
-    let cached = read.unwrap_or(0).saturating_add(write.unwrap_or(0));
-    let (input, output, total) = (count("input_tokens"), count("output_tokens"), count("total_tokens"));
-    let is_in_it = total.is_some() && total == input.zip(output).map(|(input, output)| input.saturating_add(output));
-    TokenCount {
-        input: input.map(|input| if is_in_it { input } else { input.saturating_add(cached) }),
-        output,
-        total,
-        cache_read: read,
-        cache_write: write,
-        reasoning: count("reasoning_tokens"),
-    }
-}
-
-/// A judgement; `None` where its value is neither a number nor a word.
-pub(super) fn judgement(name: Option<&str>, score: &Value) -> Option<Evaluation> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    let value = score.get("value")?;
-    let label = text(score.pointer("/metadata/label"));
-    Some(Evaluation {
-        name: name.map(str::to_owned),
-        score: match value {
-            Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-            other => other.as_f64(),
-        },
-        label: match value {
-            Value::String(word) => Some(word.clone()),
-            Value::Bool(flag) => Some(flag.to_string()),
-            Value::Number(_) => label,
-            _ => return None,
-        },
-        explanation: text(score.get("explanation")),
-        annotator_kind: text(score.pointer("/metadata/annotator_kind")),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_total_shows_whether_the_input_has_what_the_cache_gave() {
-        let input = |total: u64| {
-            usage(Some(
-                &json!({"input_tokens": 6, "output_tokens": 5, "total_tokens": total, "input_tokens_cache_read": 4}),
-            ))
-            .input
-        };
-        assert_eq!((input(15), input(11)), (Some(10), Some(6)));
-        assert_eq!(
-            usage(Some(&json!({"input_tokens": 6, "input_tokens_cache_read": 4}))).input,
-            Some(10)
-        );
-    }
 }

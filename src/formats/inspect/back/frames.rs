@@ -35,6 +35,10 @@ pub(super) struct Scope {
     pub(super) tool: Option<usize>,
     /// Whether the span is the agent's own.
     pub(super) is_own: bool,
+    /// The place of the scorer around among the scorers.
+    pub(super) judge: Option<usize>,
+    /// Whether the agent is the scorer's.
+    pub(super) is_judged: bool,
 }
 
 /// The spans of a sample by their ids.

@@ -39,7 +39,8 @@ impl<'a> Pool<'a> {
     /// `room`: the most bytes of messages that are repeated.
     pub(super) fn of(sample: &At<'a>, room: usize) -> Result<Self> {
         let data = sample.some("events_data");
-        let messages = data.and_then(|data| data.some("messages"));
+        // The first logs with a pool had it beside the events.
+        let messages = data.and_then(|data| data.some("messages")).or_else(|| sample.some("message_pool"));
         Ok(Self {
             messages: messages.map(|messages| messages.items()).transpose()?.unwrap_or_default(),
             places: HashMap::new(),

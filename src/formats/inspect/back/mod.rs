@@ -5,10 +5,11 @@
 //! | sample | a trace: its id is the one in `uuid`, else made of what names the sample |
 //! | `eval.task`, `packages`, `metadata`, `run_id`; `target`, `metadata`, `error` of the sample | the root: agent, framework, session; ideal, metadata, failure |
 //! | span of the type `agent` | an agent: below the tool whose event names it or whose span is around it, else below the agent around it; the outermost first one is the root |
+//! | span or step of the type `scorer` | an evaluator below the root, if a model or a tool works inside: its words are not the agent's |
 //! | other spans | none: what is inside belongs to the agent around |
 //! | `model` event | a model call, which was given `input` or what `input_refs` name |
 //! | `tool` event | the execution of a call |
-//! | `score` event, `scores` | judgements: an intermediate one of the operation before it, else of the root |
+//! | `score` event, `scores` | judgements, with the scorer's name: an intermediate one of the operation before it, else of the root |
 //! | `info` event of this program | the operation that it describes |
 //! | `messages`, if no event is a model call | a conversation |
 //! | `attachment://` | the text that it refers to |
@@ -16,9 +17,11 @@
 //! Other events (states, stores, sandboxes, limits) have no place in spans and stay in the attribute.
 
 mod attachments;
+mod call;
 mod event;
 mod frames;
 mod input;
+mod judges;
 mod message;
 mod sample;
 

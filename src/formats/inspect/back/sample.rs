@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::attachments::Attachments;
-use super::event::{Events, judgement};
+use super::event::Events;
 use super::input::Pool;
+use super::judges::judgement;
 use super::message;
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder, add_left_over_input, read_run_facts, time};
 use crate::operation::{Evaluation, Kind, Operation, Role};
@@ -220,6 +221,17 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
         .iter()
         .filter_map(|(name, score)| judgement(Some(name), score))
         .collect();
+    // The events of some logs do not say who judged.
+    let mut nameless: HashMap<String, String> = HashMap::new();
+    for score in &scores {
+        let name = score.name.clone().unwrap_or_default();
+        nameless.entry(without_name(score)).or_insert(name);
+    }
+    if let Some(root) = builder.operation(0) {
+        for score in root.evaluations.iter_mut().filter(|score| score.name.is_none()) {
+            score.name = nameless.get(&without_name(score)).cloned();
+        }
+    }
     let known: HashSet<String> = builder
         .drafts
         .iter()
@@ -230,6 +242,11 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
             .extend(scores.into_iter().filter(|score| !known.contains(&key_of(score))));
     }
     Ok(())
+}
+
+/// What a judgement says, whoever judged.
+fn without_name(score: &Evaluation) -> String {
+    format!("{:?} {:?} {:?}", score.score, score.label, score.explanation)
 }
 
 /// Tells judgements apart.

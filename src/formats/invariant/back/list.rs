@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
+use super::beside::{started, take, tools};
 use super::content::{self, result};
 use crate::document::shape::kind_of;
 use crate::formats::back::{
-    At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, asked_operation, read_facts, read_operations,
-    searched, time, tool_definition,
+    At, HistoryId, NoteKind, Result, TraceBuilder, add_left_over_input, add_sub_agent, asked_operation, read_operations, searched,
+    take_instructions, time,
 };
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -116,7 +117,7 @@ impl<'s> Reader<'s> {
             }
         };
         if role == "tool" {
-            return self.output(event, metadata, stamp, agent, depth, said).map(Some);
+            return self.output(event, metadata, stamp, agent, depth, said);
         }
         let mut message = content::message(event, role, &metadata)?;
         if let Some(calls) = event.some("tool_calls") {
@@ -249,22 +250,18 @@ impl<'s> Reader<'s> {
         agent: usize,
         depth: usize,
         said: &mut ListHistory,
-    ) -> Result<usize> {
+    ) -> Result<Option<usize>> {
         let call_id = match event.get("tool_call_id") {
-            Some(id) => id.text()?.to_owned(),
+            // To the analyzer it answers no call then.
+            Some(id) if id.value.is_null() => None,
+            Some(id) => Some(id.text()?.to_owned()),
             None => {
                 let last = said.without_id.pop_front().or_else(|| said.last_call.clone());
-                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call comes before it"))?;
-                self.builder.note(
-                    &event.path,
-                    NoteKind::ByPosition,
-                    "no `tool_call_id`: it answers the last call, as the analyzer has it",
-                );
-                last
+                let detail = "no `tool_call_id`: it answers the last call, as the analyzer has it";
+                last.inspect(|_| self.builder.note(&event.path, NoteKind::ByPosition, detail))
             }
         };
-        let known = said.calls.get(&call_id).cloned();
-        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` comes before its output")))?;
+        let known = call_id.as_ref().and_then(|id| said.calls.get(id)).cloned();
         let content = event.get("content");
         if let Some(content) = &content {
             match content.value {
@@ -278,6 +275,10 @@ impl<'s> Reader<'s> {
                 other => return Err(content.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),
             }
         }
+        let (Some(known), Some(call_id)) = (known, &call_id) else {
+            self.without_call(event, content.as_ref(), call_id, &metadata, said)?;
+            return Ok(None);
+        };
         for earlier in metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
             let root = event.below(".metadata.earlier_results", earlier);
             let about = earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -307,10 +308,40 @@ impl<'s> Reader<'s> {
         if let Some(content) = content.filter(|content| content.value.is_object()) {
             answer.result = Some(content.value.clone().into());
         }
-        if said.asked.contains(&call_id) {
+        if said.asked.contains(call_id) {
             said.unheard = self.say(answer, said);
         }
-        Ok(index)
+        Ok(Some(index))
+    }
+
+    /// An output that answers no call of the list, as Explorer takes it: the next model call was given it as it is.
+    fn without_call(
+        &mut self,
+        event: &At<'_>,
+        content: Option<&At<'_>>,
+        call_id: Option<String>,
+        metadata: &Map<String, Value>,
+        said: &mut ListHistory,
+    ) -> Result<()> {
+        let detail = "no call before it has this output: the model was given it as it is";
+        self.builder.note(&event.path, NoteKind::ByPosition, detail);
+        let answer = Message {
+            role: Role::Tool,
+            parts: match content {
+                Some(content) if !content.value.is_object() => content::parts(content)?,
+                _ => Vec::new(),
+            },
+            result: content
+                .map(|content| content.value)
+                .filter(|value| value.is_object())
+                .map(|value| value.clone().into()),
+            name: event.text_of("name")?.map(str::to_owned),
+            is_error: metadata.contains_key("error"),
+            tool_call_id: call_id,
+            ..Message::default()
+        };
+        self.say(answer, said);
+        Ok(())
     }
 
     fn run(
@@ -379,7 +410,11 @@ impl<'s> Reader<'s> {
     /// Words after the last model call are a person's input, each one span.
     fn left_over(&mut self, agent: usize, said: ListHistory) -> Result<Vec<Option<usize>>> {
         let history = self.builder.history(said.history);
-        let unheard = history.split_off(said.unheard.min(history.len()));
+        let mut unheard = history.split_off(said.unheard.min(history.len()));
+        // No model was asked.
+        if said.unheard == 0 {
+            unheard = take_instructions(unheard, agent, self.builder, |message| message);
+        }
         for message in unheard {
             if !message.tool_calls.is_empty() {
                 continue;
@@ -408,43 +443,4 @@ impl ListHistory {
         }
         self.calls.insert(id, KnownCall { call, caller, kind });
     }
-}
-
-/// The start, if the end and the duration are known.
-fn started(metadata: &Map<String, Value>, end: Option<UnixNanos>) -> Option<UnixNanos> {
-    let took = metadata.get("latency_ms")?.as_u64()?.checked_mul(1_000_000)?;
-    Some(UnixNanos(end?.0.checked_sub(took)?))
-}
-
-fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
-    let tools = event.need("tools")?.items()?;
-    tools
-        .iter()
-        .map(|tool| {
-            tool.object()?;
-            tool.need("name")?.text()?;
-            tool_definition(tool.value).ok_or_else(|| tool.refuse("a tool has a name"))
-        })
-        .collect()
-}
-
-/// Moves an event's metadata into an operation; what has no field there goes to its metadata.
-fn take(mut said: Map<String, Value>, operation: &mut Operation) {
-    for key in [
-        "span_id",
-        "latency_ms",
-        "reasoning",
-        "reasoning_opaque",
-        "synthesized",
-        "synthesized_call_ids",
-        "subagent",
-    ] {
-        said.shift_remove(key);
-    }
-    if let Some(name) = said.get("span_name").and_then(Value::as_str) {
-        operation.name = name.to_owned();
-        said.shift_remove("span_name");
-    }
-    read_facts(&mut said, operation);
-    operation.metadata.extend(said);
 }

@@ -12,6 +12,7 @@
 //! | annotations | judgements of the event that the address names, else of the whole |
 
 mod annotations;
+mod beside;
 mod content;
 mod list;
 

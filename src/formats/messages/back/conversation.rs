@@ -46,7 +46,7 @@ impl<'s> Conversation<'s> {
             self.text_arguments |= is_text;
             self.seen += 1;
             if message.role == Role::Tool {
-                self.result(&item, message)?;
+                self.result(&item, message);
                 continue;
             }
             let is_given = is_given || self.is_no_target(&item);
@@ -63,7 +63,9 @@ impl<'s> Conversation<'s> {
         for key in ["training", "trainable"].into_iter().filter(|key| is_false(key)) {
             self.mark = Some(key);
         }
-        weight.is_some_and(|weight| weight.value.as_f64() == Some(0.0)) || is_false("training") || is_false("trainable")
+        let is_zero = |weight: At<'_>| weight.value.as_f64() == Some(0.0);
+        let no_target = [weight, at.some("loss_weight")].into_iter().flatten().any(is_zero);
+        no_target || is_false("training") || is_false("trainable")
     }
 
     fn one(&mut self, at: &At<'_>, message: Message, is_given: bool) {
@@ -85,10 +87,16 @@ impl<'s> Conversation<'s> {
         self.dialogue.model_call(id, operation, self.builder);
     }
 
-    /// A tool's message: it answers the call that it names, else the first one that waits.
-    fn result(&mut self, at: &At<'_>, mut message: Message) -> Result<()> {
+    /// A tool's message: it answers the call that it names, else the first one that waits; where none waits, the model was given it.
+    fn result(&mut self, at: &At<'_>, mut message: Message) {
         let Some(open) = self.dialogue.answered(message.tool_call_id.as_deref()) else {
-            return Err(at.refuse("no call before it waits for this result"));
+            self.builder.note(
+                &at.path,
+                NoteKind::ByPosition,
+                "no call before it waits for this result: the model was given it as it is",
+            );
+            self.dialogue.hear(message, at);
+            return;
         };
         if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
             self.builder.note(
@@ -101,7 +109,7 @@ impl<'s> Conversation<'s> {
         message.tool_call_id = message.tool_call_id.or_else(|| call_id.clone());
         message.name.get_or_insert_with(|| open.call.name.clone());
         if message.content() == NO_RESULT {
-            return Ok(());
+            return;
         }
         let text = message.content();
         let opened = serde_json::from_str::<Value>(&text).ok();
@@ -113,7 +121,6 @@ impl<'s> Conversation<'s> {
         };
         let id = self.builder.id_at(None, at);
         self.dialogue.result(id, &open, message, answer, self.builder);
-        Ok(())
     }
 
     /// The row is written as `prompt` and `completion`.

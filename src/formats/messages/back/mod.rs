@@ -10,11 +10,12 @@
 //! | `tools` | tools offered to the model calls |
 //!
 //! Both flavours are read: arguments as an object and as JSON text, tools as a list and as JSON text, `messages`, and `prompt` with
-//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools. A row has no times:
-//! all are marked as unknown.
+//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools; and
+//! rows of ShareGPT (`conversations` of `from` and `value`), which come back with messages. A row has no times: all are marked as unknown.
 
 mod content;
 mod conversation;
+mod other_rows;
 
 use serde_json::{Value, json};
 
@@ -26,9 +27,17 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     if at.value.is_array() {
         return list(at);
     }
-    at.object()?;
+    if let Some(row) = other_rows::as_messages(at.object()?) {
+        let row_at = At::root("messages", &row, at.path.clone());
+        return self::row(&row_at, Some(&row));
+    }
+    row(at, None)
+}
+
+/// The trace of a row; `written`: what is written again, where the row came in other words.
+fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
     let id = trace_id("messages", &at.value.to_string());
-    let mut builder = TraceBuilder::new("messages", id, None);
+    let mut builder = TraceBuilder::new("messages", id, written.cloned());
     let tools = match at.some("tools").or_else(|| at.some("functions")) {
         Some(tools) => tools_of(&tools, &mut builder)?,
         None => Vec::new(),

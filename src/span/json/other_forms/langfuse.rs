@@ -95,7 +95,7 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
         scores.entry(of.or(only_root)).or_default().extend(evaluation(score));
     }
     let mut spans: Vec<Value> = Vec::with_capacity(observations.len() + 1);
-    let alone = |span: Value| json!({"scope": {"name": SCOPE}, "spans": [span]});
+    let alone = |span: Value| json!({"scopeSpans": [{"scope": {"name": SCOPE}, "spans": [span]}]});
     if let Some(root) = made_root {
         let times = |name: &'static str| observations.iter().filter_map(move |one| get(one, name)?.as_str());
         let start = get(trace, "timestamp").and_then(Value::as_str).or_else(|| times("startTime").min());
@@ -113,8 +113,8 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
         })));
     }
     for observation in observations {
-        let mut in_scope = of_observation(observation)?;
-        if let Some(span) = in_scope.pointer_mut("/spans/0").and_then(Value::as_object_mut) {
+        let mut of_resource = of_observation(observation)?;
+        if let Some(span) = of_resource.pointer_mut("/scopeSpans/0/spans/0").and_then(Value::as_object_mut) {
             let own = own_id(observation);
             if own == only_root
                 && let Some(Value::Array(list)) = span.get_mut("attributes")
@@ -128,18 +128,27 @@ pub(super) fn of_trace(value: &Value) -> Option<Vec<Value>> {
             }
             span.insert("events".to_owned(), scores.remove(&own).into());
         }
-        spans.push(in_scope);
+        spans.push(of_resource);
     }
-    Some(vec![json!({ "scopeSpans": spans })])
+    // The made root is of the process that all the others are of.
+    let resource = |of_resource: &Value| of_resource.get("resource").cloned();
+    let first = spans.get(usize::from(made_root.is_some())).and_then(resource);
+    if made_root.is_some()
+        && spans.iter().skip(1).all(|other| resource(other) == first)
+        && let Some(root) = spans.first_mut().and_then(Value::as_object_mut)
+    {
+        root.extend(first.map(|first| ("resource".to_owned(), first)));
+    }
+    Some(spans)
 }
 
 /// An observation without its trace.
 pub(super) fn of_observation_alone(value: &Value) -> Option<Vec<Value>> {
-    let in_scope = is_observation(value).then(|| of_observation(value))??;
-    Some(vec![json!({ "scopeSpans": [in_scope] })])
+    let of_resource = is_observation(value).then(|| of_observation(value))??;
+    Some(vec![of_resource])
 }
 
-/// The span in its scope.
+/// The span in its scope, of its resource.
 fn of_observation(value: &Value) -> Option<Value> {
     let text = |name: &str| get(value, name).and_then(Value::as_str);
     let mut attributes = Attributes::default();
@@ -197,7 +206,11 @@ fn of_observation(value: &Value) -> Option<Value> {
     });
     let scope = sent.scope.unwrap_or_else(|| json!({ "name": SCOPE }));
     let scope = json!({"name": scope.get("name"), "version": scope.get("version"), "attributes": pairs(scope.get("attributes"))});
-    Some(json!({"scope": scope, "spans": [span]}))
+    let scopes = json!([{"scope": scope, "spans": [span]}]);
+    Some(match sent.resource {
+        Some(resource) => json!({"resource": {"attributes": pairs(Some(&resource))}, "scopeSpans": scopes}),
+        None => json!({ "scopeSpans": scopes }),
+    })
 }
 
 /// What Langfuse keeps in the metadata of an observation that came by OTLP. It takes some attributes out, and gives their values as its
@@ -206,6 +219,7 @@ fn of_observation(value: &Value) -> Option<Value> {
 struct Sent {
     attributes: Option<Value>,
     scope: Option<Value>,
+    resource: Option<Value>,
     others: Option<Value>,
 }
 
@@ -229,9 +243,11 @@ impl Sent {
         };
         let attributes = take("attributes", &|map| map.keys().any(|key| key.contains('.')));
         let scope = take("scope", &|map| map.get("name").is_some_and(Value::is_string));
+        let resource = take("resourceAttributes", &|map| map.keys().any(|key| key.contains('.')));
         Self {
             attributes,
             scope,
+            resource,
             others: Some(Value::Object(others)),
         }
     }

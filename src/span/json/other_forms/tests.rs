@@ -338,10 +338,13 @@ fn what_langfuse_exports() {
     let row =
         json!({"id": "a", "trace_id": "3e28", "type": "GENERATION", "start_time": "2026-09-21 14:13:20.000", "parent_observation_id": "z"});
     let mut sent = observation("a", "GENERATION", None);
-    let metadata = json!({"attributes": r#"{"gen_ai.tool.name": "w"}"#, "scope": {"name": "my.chat", "version": "1"}, "other": 1});
+    let metadata = json!({"attributes": r#"{"gen_ai.tool.name": "w"}"#, "scope": {"name": "my.chat", "version": "1"}, "other": 1,
+        "resourceAttributes": {"service.name": "chat"}});
     let _ = sent.as_object_mut().expect("an object").insert("metadata".to_owned(), metadata);
     let sent = self::spans(&json!({"data": [sent]}));
     assert_eq!(sent.first().map(|span| span.scope.name.as_str()), Some("my.chat"));
+    let resource = sent.first().map(|span| &span.resource.attributes);
+    assert_eq!(resource.and_then(|all| all.text("service.name")), Some("chat"));
     let attributes = sent.first().map(|span| &span.attributes);
     assert_eq!(attributes.and_then(|all| all.text("gen_ai.tool.name")), Some("w"));
     assert_eq!(
