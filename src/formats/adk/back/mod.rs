@@ -49,8 +49,10 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         let (set, left_out) = session::set(at)?;
         let mut traces = of_set(&at.below("", &set), true)?;
         if let Some(first) = traces.first_mut().filter(|_| left_out > 0) {
-            let detail =
-                format!("{left_out} events of the session change its state alone: they are left out, the state at the end is there");
+            let detail = format!(
+                "{left_out} events of the session are left out: they change its state alone, which is there as it was at the end, or are \
+                 pieces of an answer that comes whole too"
+            );
             first.note("$.events", NoteKind::Coerced, detail);
         }
         return Ok(traces);

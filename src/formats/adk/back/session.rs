@@ -10,7 +10,7 @@
 //! | `app_name`, `user_id` | `session_input` |
 //! | `state` | `final_session_state` |
 //!
-//! Other events change the state alone.
+//! Other events change the state alone, or are pieces of an answer that comes whole too: they are left out.
 
 use serde_json::{Map, Value, json};
 
