@@ -153,6 +153,7 @@ fn marks<'f>(found: impl Iterator<Item = &'f Found>, session: &str) -> Vec<Span>
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;
     use crate::otlp::{encode, scan};
