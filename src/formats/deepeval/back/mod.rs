@@ -53,7 +53,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let case = at.object()?;
     let recorded = at.value.get("name").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("deepeval", &whole.to_string()));
-    let mut builder = TraceBuilder::new("deepeval", id, None);
+    let mut builder = TraceBuilder::new("deepeval", id, opened(whole, case));
     let mut about = at.object_of("additional_metadata")?;
     let models = about.get("models").and_then(Value::as_array);
     let model = models
@@ -89,6 +89,15 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     turns.dialogue.finish(&mut builder);
     root(case, about, &mut builder);
     Ok(vec![builder])
+}
+
+/// What is written again of a case whose turns were a text: with the turns that it had.
+fn opened(whole: &Value, case: &Map<String, Value>) -> Option<Value> {
+    let turns = case.get("turns").filter(|turns| turns.is_array())?;
+    let mut document = whole.clone();
+    let text = document.get_mut("turns").filter(|text| text.is_string())?;
+    *text = turns.clone();
+    Some(document)
 }
 
 /// A case with the keys in snake case of which DeepEval writes both: data sets have `inputParameters` beside `tools_called`.
