@@ -71,14 +71,15 @@ impl FileRuns {
         self.spans.iter().chain(&self.sessions)
     }
 
-    /// The spans and the log records of each trace.
+    /// The spans and the log records of each trace. A record that names none is with the only trace there is.
     pub(super) fn traces(&self) -> HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> {
         let mut traces: HashMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = HashMap::default();
         for span in self.spans() {
             traces.entry(span.trace_id).or_default().0.push(span.clone());
         }
+        let only = traces.keys().next().copied().filter(|_| traces.len() == 1);
         for record in &self.logs {
-            if let Some(trace) = record.trace_id.and_then(|id| traces.get_mut(&id)) {
+            if let Some(trace) = record.trace_id.or(only).and_then(|id| traces.get_mut(&id)) {
                 trace.1.push(record.clone());
             }
         }

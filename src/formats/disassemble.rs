@@ -111,18 +111,15 @@ pub fn disassemble_each(
             take(format.id, out);
         };
         if !is_list && let Some((path, only)) = list.first().cloned() {
+            let Some(read) = Whole::unless_refused(format, only, &path, beside, refused)? else {
+                continue;
+            };
             let Whole {
                 format,
                 builders,
                 whole,
                 notes,
-            } = match Whole::read(format, only, &path, beside) {
-                Ok(read) => read,
-                Err(error) => {
-                    refused(error)?;
-                    continue;
-                }
-            };
+            } = read;
             drop(list);
             // The run is made while the value is not in memory.
             let can_come_again = whole.is_none() && builders.list.len() == 1;
@@ -132,18 +129,15 @@ pub fn disassemble_each(
             continue;
         }
         for (index, (path, value)) in list.into_iter().enumerate() {
+            let Some(read) = Whole::unless_refused(format, value, &path, beside, refused)? else {
+                continue;
+            };
             let Whole {
                 format,
                 builders,
                 whole,
                 notes,
-            } = match Whole::read(format, value, &path, beside) {
-                Ok(read) => read,
-                Err(error) => {
-                    refused(error)?;
-                    continue;
-                }
-            };
+            } = read;
             let value = whole.as_ref().unwrap_or(value);
             finish_all((format, &path, &format!("/{index}")), builders, &Source::Value(value), notes);
         }
@@ -161,6 +155,20 @@ struct Whole<'f> {
 }
 
 impl<'f> Whole<'f> {
+    /// `None`: it is refused, and the documents after it are read.
+    fn unless_refused(
+        format: Option<&'f AnyFormat>,
+        document: &Value,
+        path: &str,
+        beside: &mut Beside<'_>,
+        refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
+    ) -> Result<Option<Self>, DisassembleError> {
+        match Self::read(format, document, path, beside) {
+            Ok(read) => Ok(Some(read)),
+            Err(error) => refused(error).map(|()| None),
+        }
+    }
+
     fn read(format: Option<&'f AnyFormat>, document: &Value, path: &str, beside: &mut Beside<'_>) -> Result<Self, DisassembleError> {
         let format = format.map_or_else(|| format_of(document), Ok).map_err(|error| match error {
             DisassembleError::Unrecognised { detail } if path != "$" => DisassembleError::Unrecognised {

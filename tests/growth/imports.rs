@@ -83,6 +83,61 @@ fn conversation_in(format: &str) {
     });
 }
 
+/// As long as a short answer.
+const FOUND: &str =
+    "It was found where it was thought to be, behind the second door on the left, beside all the others that nobody had asked for since.";
+
+#[test]
+fn turns_of_sharegpt() {
+    all_grow_evenly(|count| {
+        let turn = |number: u64| match number % 4 {
+            0 => json!({"from": "human", "value": format!("q{number} {FOUND}")}),
+            1 => json!({"from": "function_call", "value": json!({"name": "look", "arguments": {"at": number, "for": FOUND}}).to_string()}),
+            2 => json!({"from": "observation", "value": FOUND}),
+            _ => json!({"from": "gpt", "value": format!("a{number} {FOUND}")}),
+        };
+        let turns: Vec<Value> = (0..count).map(turn).collect();
+        import("messages", &json!({"conversations": turns, "tools": "[]"}).to_string())
+    });
+}
+
+/// Results that no call asked for.
+#[test]
+fn results_of_no_call_in_messages() {
+    all_grow_evenly(|count| {
+        let message = |number: u64| match number % 2 {
+            0 => json!({"role": "tool", "tool_call_id": format!("c{number}"), "content": FOUND}),
+            _ => json!({"role": "assistant", "content": format!("a{number} {FOUND}")}),
+        };
+        import(
+            "messages",
+            &json!({"messages": (0..count).map(message).collect::<Vec<_>>()}).to_string(),
+        )
+    });
+}
+
+#[test]
+fn events_of_a_session_of_adk() {
+    all_grow_evenly(|count| {
+        let event = |number: u64| {
+            let part = match number % 4 {
+                0 => json!({"text": format!("q{number} {FOUND}")}),
+                1 => json!({"functionCall": {"id": format!("f{number}"), "name": "look", "args": {"at": number, "for": FOUND}}}),
+                2 => json!({"functionResponse": {"id": format!("f{}", number - 1), "name": "look", "response": {"result": FOUND}}}),
+                _ => json!({"text": format!("a{number} {FOUND}")}),
+            };
+            let author = if number % 4 == 0 { "user" } else { "pilot" };
+            json!({"id": format!("e{number}"), "invocationId": format!("i{}", number / 4), "author": author,
+                "timestamp": 1_795_615_875 + number, "content": {"role": author, "parts": [part]}})
+        };
+        let events: Vec<Value> = (0..count).map(event).collect();
+        import(
+            "adk",
+            &json!({"id": "s", "appName": "a", "userId": "u", "events": events}).to_string(),
+        )
+    });
+}
+
 /// Model calls that have nothing to do with one another.
 fn calls_in(format: &str) {
     all_grow_evenly(|count| {

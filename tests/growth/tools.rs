@@ -100,6 +100,57 @@ fn runs_of_one_tool_that_one_call_asks_for() {
     });
 }
 
+/// Words beside calls, whose tools ran while the call went on.
+fn turns_in_one_call(count: u64, ids: impl Fn(u64) -> String, result: &str) -> Batch {
+    let mut parts: Vec<Value> = vec![json!({"type": "text", "content": "done"})];
+    parts.extend((2..count).map(|number| {
+        let mut asked = call(json!({"n": number}));
+        asked["id"] = ids(number).into();
+        asked
+    }));
+    let text = asks(&parts);
+    let (mut spans, logs) = turn_by_turn(count, |number| match number {
+        1 => said(CHAT, &[("gen_ai.output.messages", text.clone())]),
+        _ => said(
+            TOOL,
+            &[
+                ("gen_ai.tool.name", "t".to_owned()),
+                ("gen_ai.tool.call.id", ids(number)),
+                ("gen_ai.tool.call.result", result.to_owned()),
+            ],
+        ),
+    });
+    let last = spans.iter().map(|span| span.end.0).max().unwrap();
+    spans[1].end = UnixNanos(spans[1].start.0 + 2 * (last - spans[1].start.0));
+    (spans, logs)
+}
+
+#[test]
+fn turns_in_one_span() {
+    grows_evenly(|count| turns_in_one_call(count, |number| format!("c{number}"), "found"));
+}
+
+/// A result may be long: it is there once, however many calls have its id.
+#[test]
+fn turns_in_one_span_with_one_id() {
+    grows_evenly(|count| {
+        let (mut spans, logs) = turns_in_one_call(count, |_| "c".to_owned(), "found");
+        spans.truncate(2);
+        let (tools, _) = turn_by_turn(3, |_| {
+            said(
+                TOOL,
+                &[
+                    ("gen_ai.tool.name", "t".to_owned()),
+                    ("gen_ai.tool.call.id", "c".to_owned()),
+                    ("gen_ai.tool.call.result", "found ".repeat(usize::try_from(count).unwrap() * 20)),
+                ],
+            )
+        });
+        spans.extend(tools.into_iter().skip(2));
+        (spans, logs)
+    });
+}
+
 #[test]
 fn results_without_ids() {
     grows_evenly(|count| {

@@ -27,16 +27,26 @@ impl Show {
         let logs = read.logs().to_vec();
         let mut runs = read.into_runs();
         runs.sort_by_key(|run| (run.started_at, run.trace_id));
-        let name = path.display().to_string();
+        let name = match path == Path::new("-") {
+            true => "standard input".to_owned(),
+            false => path.display().to_string(),
+        };
         match (runs.as_slice(), traces) {
             ([], _) if clean => return Err(Failure::missing(format!("{name} has no spans"))),
             ([], _) => {}
             (runs, Some(mut traces)) => {
-                let shown = runs.iter().flat_map(|run| {
+                let mut shown = Vec::new();
+                for run in runs {
                     let (spans, logs) = traces.remove(&run.trace_id).unwrap_or_default();
-                    self.span_lines(run.trace_id, &Trace::from_spans(spans), &run.findings, &logs)
-                });
-                let shown: Vec<String> = shown.collect();
+                    shown.extend(self.span_lines(run.trace_id, &Trace::from_spans(spans), &run.findings, &logs));
+                }
+                // What a client exported of a session is part of the session's run.
+                let mut others: Vec<_> = traces.into_iter().collect();
+                others.sort_by_key(|(id, _)| *id);
+                for (id, (spans, logs)) in others {
+                    let trace = Trace::from_spans(spans);
+                    shown.extend(self.span_lines(id, &trace, &trace.findings, &logs));
+                }
                 print_lines(&shown)?;
             }
             ([run], None) => self.show(run, &logs)?,

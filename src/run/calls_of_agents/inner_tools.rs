@@ -81,8 +81,10 @@ fn split_merged(nodes: &mut Nodes) {
             let _ = by_id.insert(id, tool);
         }
     }
+    // A result is copied: each goes to one call, however many have its id.
+    let mut taken: HashSet<NodeId> = HashSet::default();
     for call in merged {
-        let Some((results, spans)) = results_inside(nodes, call, &given, &by_id) else {
+        let Some((results, spans)) = results_inside(nodes, call, &given, &by_id, &mut taken) else {
             continue;
         };
         let Some(node) = nodes.get_mut(call) else { continue };
@@ -124,6 +126,7 @@ fn results_inside(
     call: NodeId,
     given: &HashSet<String>,
     by_id: &HashMap<String, NodeId>,
+    taken: &mut HashSet<NodeId>,
 ) -> Option<(Vec<Message>, Vec<SpanId>)> {
     let node = nodes.get(call)?;
     let [answer] = node.operation.output_messages.as_deref()? else {
@@ -132,7 +135,7 @@ fn results_inside(
     let (mut results, mut spans) = (Vec::new(), Vec::new());
     for asked in &answer.tool_calls {
         let id = asked.recorded_id().filter(|id| !given.contains(*id))?;
-        let place = *by_id.get(id)?;
+        let place = by_id.get(id).copied().filter(|place| taken.insert(*place))?;
         let tool = nodes.get(place)?;
         let is_below = nodes.parent(place) == Some(call);
         let (from, to) = (node.start, node.end?);

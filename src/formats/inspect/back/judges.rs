@@ -34,7 +34,8 @@ impl Judges {
     }
 
     pub(super) fn name(&self, judge: Option<usize>) -> Option<&str> {
-        self.0.get(judge?).map(|judge| judge.name.as_str())
+        let name = self.0.get(judge?).map(|judge| judge.name.as_str());
+        name.filter(|name| !name.is_empty())
     }
 
     /// The place of its frame: it runs something.

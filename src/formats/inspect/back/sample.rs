@@ -1,6 +1,6 @@
 //! A sample: its events, or its messages if no event is a model call; and facts of the whole sample.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -221,15 +221,15 @@ pub(super) fn root(log: &At<'_>, eval: &At<'_>, sample: Option<&At<'_>>, is_firs
         .iter()
         .filter_map(|(name, score)| judgement(Some(name), score))
         .collect();
-    // The events of some logs do not say who judged.
-    let mut nameless: HashMap<String, String> = HashMap::new();
-    for score in &scores {
-        let name = score.name.clone().unwrap_or_default();
-        nameless.entry(without_name(score)).or_insert(name);
-    }
+    // The events of some logs do not say who judged. Judgements that say the same have the names in their order, each once.
     if let Some(root) = builder.operation(0) {
+        let named: HashSet<String> = root.evaluations.iter().filter(|score| score.name.is_some()).map(key_of).collect();
+        let mut names: HashMap<String, VecDeque<String>> = HashMap::new();
+        for score in scores.iter().filter(|score| !named.contains(&key_of(score))) {
+            names.entry(without_name(score)).or_default().extend(score.name.clone());
+        }
         for score in root.evaluations.iter_mut().filter(|score| score.name.is_none()) {
-            score.name = nameless.get(&without_name(score)).cloned();
+            score.name = names.get_mut(&without_name(score)).and_then(VecDeque::pop_front);
         }
     }
     let known: HashSet<String> = builder
