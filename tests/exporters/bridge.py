@@ -1,15 +1,21 @@
 """A running `spanbridge serve`, and what stands between it and an exporter."""
-import json, re, select, signal, socket, subprocess, tempfile, threading, time, urllib.error, urllib.request
+import itertools, json, os, re, select, signal, socket, subprocess, tempfile, threading, time, urllib.error, urllib.request
+
+# Below the ports that systems give to clients' connections: a port stays free while its bridge is away.
+PORTS = itertools.cycle(range(20_000 + os.getpid() % 12_000, 32_000))
+
+
+def is_free(port):
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    return list(itertools.islice(filter(is_free, PORTS), count))
 
 
 def wait_until(what, holds, seconds=40):

@@ -78,6 +78,13 @@ class Emitter:
             raise GaveUp("the exporter failed: " + "".join(self.errors[-5:]))
         return True
 
+    def gives_up_alone(self):
+        """Waits until it has ended, while the bridge is away: on a busy machine, the bridge could be back before the exporter tries."""
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            pass  # `finish` finds that it does not give up any more.
+
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
@@ -191,7 +198,7 @@ def late(program, command, transport, compression, gives_up):
         with Bridge(program) as bridge:
             emitter = Emitter(command, transport, compression, bridge.port(transport))
             wait_until("it begins", lambda: emitter.traces or not emitter.runs())
-            time.sleep(wait)
+            emitter.gives_up_alone() if gives_up else time.sleep(wait)
             bridge.start()
             try:
                 return finish(bridge, emitter, 1, gives_up)
@@ -207,7 +214,7 @@ def killed(program, command, transport, compression, gives_up):
         emitter = Emitter(command, transport, compression, bridge.port(transport), batches=5, pause=300)
         wait_until("two have arrived", lambda: len(emitter.traces) >= 2 and arrived(bridge)(*emitter.traces[1]) or not emitter.runs())
         bridge.kill()
-        time.sleep(0.7)
+        emitter.gives_up_alone() if gives_up else time.sleep(0.7)
         bridge.start()
         return finish(bridge, emitter, 5, gives_up)
 

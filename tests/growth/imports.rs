@@ -126,7 +126,7 @@ fn events_of_a_session_of_adk() {
                 2 => json!({"functionResponse": {"id": format!("f{}", number - 1), "name": "look", "response": {"result": FOUND}}}),
                 _ => json!({"text": format!("a{number} {FOUND}")}),
             };
-            let author = if number % 4 == 0 { "user" } else { "pilot" };
+            let author = if number.is_multiple_of(4) { "user" } else { "pilot" };
             json!({"id": format!("e{number}"), "invocationId": format!("i{}", number / 4), "author": author,
                 "timestamp": 1_795_615_875 + number, "content": {"role": author, "parts": [part]}})
         };

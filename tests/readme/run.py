@@ -164,6 +164,7 @@ CHECKS = {
     r"spanbridge tail": Reader.follows,
     r"spanbridge show ecba$": Reader.shows,
     r"spanbridge show ecba --": Reader.looks,
+    r"spanbridge show tests/corpus/": Reader.looks,
     r"spanbridge export --to contextforge": Reader.exports,
     r"spanbridge export .*--where|spanbridge export .*--jsonl": Reader.exports_a_set,
     r"spanbridge convert": Reader.converts,
