@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::otlp::decode::{self, DecodeError};
-use crate::otlp::rewrite::{Edit, Entry, Owner, rewrite};
+pub use crate::otlp::rewrite::Owner;
+use crate::otlp::rewrite::{Edit, Entry, rewrite};
 use crate::otlp::{Fault, encode};
 use crate::span::{LogRecord, Signal, Span, hex};
 use text::Replace;
@@ -41,7 +42,7 @@ pub struct RuleText {
     pub action: Action,
     /// Where it looks; empty: everywhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scope: Vec<Scope>,
+    pub scope: Vec<Owner>,
 }
 
 /// What becomes of what a rule finds.
@@ -54,43 +55,6 @@ pub enum Action {
     Mask,
     /// `[hmac:` and 16 hexadecimal digits take its place: equal texts stay equal.
     Hash,
-}
-
-/// Where a rule looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Attributes, name and status message of spans.
-    Span,
-    /// Attributes of resources.
-    Resource,
-    /// Attributes, name and version of instrumentation scopes.
-    Scope,
-    /// Attributes and names of span events.
-    Event,
-    /// Attributes of links.
-    Link,
-    /// Attributes of log records.
-    Log,
-    /// Bodies of log records.
-    Body,
-    /// Names, descriptions and data points' attributes of metrics that are kept for a destination.
-    Metric,
-}
-
-impl Scope {
-    fn of(owner: Owner) -> Self {
-        match owner {
-            Owner::Span => Self::Span,
-            Owner::Resource => Self::Resource,
-            Owner::Scope => Self::Scope,
-            Owner::Event => Self::Event,
-            Owner::Link => Self::Link,
-            Owner::Log => Self::Log,
-            Owner::Body => Self::Body,
-            Owner::Metric => Self::Metric,
-        }
-    }
 }
 
 /// A rule that cannot be used. The expression may be a secret itself, so it is not repeated.
@@ -161,7 +125,7 @@ struct Rule {
     key: Option<Regex>,
     value: Option<Regex>,
     action: Action,
-    scope: Vec<Scope>,
+    scope: Vec<Owner>,
     found: Arc<AtomicU64>,
 }
 
@@ -304,7 +268,7 @@ impl Edit for Applied<'_> {
 
 impl Rule {
     fn looks_at(&self, owner: Owner) -> bool {
-        self.scope.is_empty() || self.scope.contains(&Scope::of(owner))
+        self.scope.is_empty() || self.scope.contains(&owner)
     }
 }
 

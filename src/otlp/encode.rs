@@ -1,6 +1,5 @@
 //! Spans and log records to export requests, grouped by resource and scope in the order of first appearance.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
@@ -14,6 +13,7 @@ use prost::Message as _;
 
 #[cfg(feature = "server")]
 use super::cut::Header;
+use crate::span::groups::{Groups, group_by};
 use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span, Status};
 
 /// An `ExportTraceServiceRequest` with these spans.
@@ -102,38 +102,18 @@ pub(crate) fn traces_of_encoded(spans: &[EncodedSpan]) -> Vec<u8> {
     request
 }
 
-type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<(&'a Arc<Scope>, Vec<&'a T>)>)>;
-
-/// Equal resources are one group even if they came in different messages; the encoded bytes decide what is equal.
+/// The encoded bytes decide which resources and scopes are equal.
 fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
-    let mut groups: Groups<'a, T> = Vec::new();
-    let mut by_address: HashMap<(*const Resource, *const Scope), (usize, usize)> = HashMap::new();
-    let mut resources: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut scopes: HashMap<(usize, Vec<u8>), usize> = HashMap::new();
-    for item in items {
-        let (resource, scope) = of(item);
-        let (in_groups, in_scopes) = *by_address.entry((Arc::as_ptr(resource), Arc::as_ptr(scope))).or_insert_with(|| {
-            let mut key = resource_to(resource).encode_to_vec();
-            key.extend_from_slice(resource.schema_url.as_bytes());
-            let in_groups = *resources.entry(key).or_insert_with(|| {
-                groups.push((resource, Vec::new()));
-                groups.len() - 1
-            });
-            let mut key = scope_to(scope).encode_to_vec();
-            key.extend_from_slice(scope.schema_url.as_bytes());
-            let in_scopes = *scopes.entry((in_groups, key)).or_insert_with(|| {
-                groups.get_mut(in_groups).map_or(0, |(_, scopes)| {
-                    scopes.push((scope, Vec::new()));
-                    scopes.len() - 1
-                })
-            });
-            (in_groups, in_scopes)
-        });
-        if let Some((_, items)) = groups.get_mut(in_groups).and_then(|(_, scopes)| scopes.get_mut(in_scopes)) {
-            items.push(item);
-        }
-    }
-    groups
+    let key = |mut bytes: Vec<u8>, schema_url: &str| {
+        bytes.extend_from_slice(schema_url.as_bytes());
+        bytes
+    };
+    group_by(
+        items,
+        of,
+        |resource| key(resource_to(resource).encode_to_vec(), &resource.schema_url),
+        |scope| key(scope_to(scope).encode_to_vec(), &scope.schema_url),
+    )
 }
 
 /// Adds a span as the field with this number.

@@ -2,20 +2,23 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::schema::{Kind, Type};
 use super::wire::{self, Cursor, Fault, Field, LEN};
 use crate::span::Signal;
 
-/// What an attribute or a text belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What an attribute or a text belongs to. Redaction rules name these in lower case, as their `scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Owner {
     /// A span: its attributes, name, trace state and status message.
     Span,
     /// Who produced the items.
     Resource,
-    /// Which instrumentation produced them.
+    /// Which instrumentation produced them: its attributes, name and version.
     Scope,
-    /// An event of a span.
+    /// An event of a span: its attributes and name.
     Event,
     /// A link of a span.
     Link,

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod decoded;
+pub(crate) mod groups;
 pub mod ids;
 pub mod json;
 pub mod time;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use regex::Regex;
 use spanbridge::otlp::{decode, encode};
 use spanbridge::receiver::limits::{Encoding, inflate};
-use spanbridge::redact::{Action, RuleText, Rules, Scope};
+use spanbridge::redact::{Action, Owner, RuleText, Rules};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Refused, Signal, Span};
 
 use super::serving::{Serving, files, holds, span, trace_id};
@@ -38,7 +38,7 @@ fn recorded(signal: &str) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-fn rule(key: Option<&str>, value: Option<&str>, action: Action, scope: &[Scope]) -> RuleText {
+fn rule(key: Option<&str>, value: Option<&str>, action: Action, scope: &[Owner]) -> RuleText {
     RuleText {
         name: None,
         key: key.map(ToOwned::to_owned),
@@ -281,7 +281,7 @@ fn references_to_entities_are_looked_into() {
         r#type: "host of ann@example".to_owned(),
         ..EntityRef::default()
     });
-    let mail = rules(&[rule(None, Some("ann@example"), Action::Mask, &[Scope::Resource])]);
+    let mail = rules(&[rule(None, Some("ann@example"), Action::Mask, &[Owner::Resource])]);
     let after = mail
         .apply(&request.encode_to_vec(), Signal::Traces)
         .expect("a request")
@@ -320,11 +320,11 @@ fn keys_and_scopes_narrow_a_rule() {
         None,
         Some("5481"),
         Action::Mask,
-        &[Scope::Resource, Scope::Event, Scope::Body],
+        &[Owner::Resource, Owner::Event, Owner::Body],
     )];
     assert_eq!(applied(&elsewhere, &attributes)[3].1, AnyValue::from("u 5481"));
     let several = [
-        rule(None, Some("u"), Action::Mask, &[Scope::Span]),
+        rule(None, Some("u"), Action::Mask, &[Owner::Span]),
         RuleText {
             name: Some("2b".to_owned()),
             ..rule(None, Some("redacted"), Action::Remove, &[])
@@ -416,7 +416,7 @@ fn broken_requests_are_told_and_what_decodes_before_decodes_after() {
         rule(None, Some("[a-m]+"), Action::Mask, &[]),
         RuleText {
             name: Some("keys".to_owned()),
-            ..rule(Some("*e*"), None, Action::Remove, &[Scope::Span, Scope::Event])
+            ..rule(Some("*e*"), None, Action::Remove, &[Owner::Span, Owner::Event])
         },
     ]);
     let mut chance = 0x9E37_79B9_7F4A_7C15_u64;

@@ -35,6 +35,22 @@ pub(in crate::formats) struct Draft {
     heard: Option<Heard>,
 }
 
+impl Draft {
+    fn new(id: SpanId, parent: Option<usize>, operation: Operation) -> Self {
+        Self {
+            id,
+            parent,
+            operation: Box::new(operation),
+            start: None,
+            end: None,
+            duration: None,
+            after: None,
+            running: false,
+            heard: None,
+        }
+    }
+}
+
 /// A document of one trace and its spans under construction. The first draft is the root.
 #[derive(Debug)]
 pub(in crate::formats) struct TraceBuilder {
@@ -108,17 +124,7 @@ impl TraceBuilder {
             ..Operation::default()
         };
         let id = this.derived("root");
-        this.drafts.push(Draft {
-            id,
-            parent: None,
-            operation: Box::new(operation),
-            start: None,
-            end: None,
-            duration: None,
-            after: None,
-            running: false,
-            heard: None,
-        });
+        this.drafts.push(Draft::new(id, None, operation));
         this
     }
 
@@ -181,17 +187,7 @@ impl TraceBuilder {
 
     /// Adds a span; its place in the list.
     pub(in crate::formats) fn add(&mut self, id: SpanId, parent: usize, operation: Operation) -> usize {
-        self.drafts.push(Draft {
-            id,
-            parent: Some(parent),
-            operation: Box::new(operation),
-            start: None,
-            end: None,
-            duration: None,
-            after: None,
-            running: false,
-            heard: None,
-        });
+        self.drafts.push(Draft::new(id, Some(parent), operation));
         self.drafts.len() - 1
     }
 

@@ -1,6 +1,5 @@
 //! Spans and log records to OTLP/JSON, grouped by resource and scope in the order of first appearance.
 
-use std::collections::HashMap;
 #[cfg(feature = "server")]
 use std::io;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use base64::Engine as _;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 
+use crate::span::groups::{Groups, OfScope, group_by};
 use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span};
 
 /// A traces message with these spans.
@@ -71,38 +71,14 @@ impl Serialize for Message<'_> {
     }
 }
 
-type OfScope<'a, T> = (&'a Arc<Scope>, Vec<&'a T>);
-type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<OfScope<'a, T>>)>;
-
-/// Equal resources are one group even if they came in different messages; the written text decides what is equal.
+/// The written text decides which resources and scopes are equal.
 fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
-    let mut groups: Groups<'a, T> = Vec::new();
-    let mut by_address: HashMap<(*const Resource, *const Scope), (usize, usize)> = HashMap::new();
-    let mut resources: HashMap<String, usize> = HashMap::new();
-    let mut scopes: HashMap<(usize, String), usize> = HashMap::new();
-    for item in items {
-        let (resource, scope) = of(item);
-        let (in_groups, in_scopes) = *by_address.entry((Arc::as_ptr(resource), Arc::as_ptr(scope))).or_insert_with(|| {
-            let in_groups = *resources
-                .entry(text(&(ResourceText(resource), &resource.schema_url)))
-                .or_insert_with(|| {
-                    groups.push((resource, Vec::new()));
-                    groups.len() - 1
-                });
-            let key = (in_groups, text(&(ScopeText(scope), &scope.schema_url)));
-            let in_scopes = *scopes.entry(key).or_insert_with(|| {
-                groups.get_mut(in_groups).map_or(0, |(_, scopes)| {
-                    scopes.push((scope, Vec::new()));
-                    scopes.len() - 1
-                })
-            });
-            (in_groups, in_scopes)
-        });
-        if let Some((_, items)) = groups.get_mut(in_groups).and_then(|(_, scopes)| scopes.get_mut(in_scopes)) {
-            items.push(item);
-        }
-    }
-    groups
+    group_by(
+        items,
+        of,
+        |resource| text(&(ResourceText(resource), &resource.schema_url)),
+        |scope| text(&(ScopeText(scope), &scope.schema_url)),
+    )
 }
 
 fn text(value: &impl Serialize) -> String {
