@@ -181,6 +181,39 @@ fn the_runs_of_a_file_are_shown_one_after_the_other() {
     );
 }
 
+/// Rows have no times: they are shown in their order, without times, and those that are refused are passed over.
+#[test]
+fn rows_of_a_file_are_shown_in_their_order_without_times() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("rows.jsonl").to_string_lossy().into_owned();
+    let row = |number: u32| {
+        format!(r#"{{"messages": [{{"role": "user", "content": "question {number}"}}, {{"role": "assistant", "content": "answer"}}]}}"#)
+    };
+    let refused = r#"{"messages": [{"role": "user", "content": {"neither": "text nor parts"}}]}"#;
+    let rows: Vec<String> = (1..=9).map(row).chain([refused.to_owned(), row(10)]).collect();
+    fs::write(&file, rows.join("\n")).expect("writes");
+    let output = run(&["show", &file, "--full"]);
+    assert!(
+        output.status.code() == Some(1) && text(&output.stderr).contains("document 10"),
+        "{output:?}"
+    );
+    let shown = text(&output.stdout);
+    let asked: Vec<u32> = shown
+        .match_indices("question ")
+        .filter_map(|(at, _)| shown[at + 9..].lines().next()?.parse().ok())
+        .collect();
+    let mut once = asked.clone();
+    once.dedup();
+    assert_eq!(once, (1..=10).collect::<Vec<_>>(), "{shown}");
+    assert!(!shown.contains("1970") && !shown.contains("µs"), "{shown}");
+    assert_eq!(shown.matches("times not recorded").count(), 10, "{shown}");
+    fs::write(&file, row(1)).expect("writes");
+    let compared = stdout(&["compare", &file, &file, "--json"]);
+    assert!(!compared.contains("duration_nanos"), "{compared}");
+    let page = stdout(&["show", &file, "--html", "-"]);
+    assert!(page.contains("not recorded") && !page.contains("1970-01-01"), "{page}");
+}
+
 fn golden_cases() -> Vec<String> {
     let entries = fs::read_dir(root().join("looking")).expect("the cases").flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());

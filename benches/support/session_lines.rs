@@ -82,7 +82,7 @@ pub(crate) fn codex(session: u64, turn: u64, out: &mut String) {
         push(out, &json!({"timestamp": time(turn, tool), "type": kind, "payload": payload}));
     };
     let said = |role: &str, kind: &str, words: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": words}]});
-    if turn % 1_000 == 0 {
+    if turn.is_multiple_of(1_000) {
         line(
             "session_meta",
             json!({"id": id(1, session), "timestamp": time(turn, 0), "cwd": "/home/user/project", "originator": "codex_cli_rs",

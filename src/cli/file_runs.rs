@@ -21,6 +21,8 @@ pub(super) struct FileRuns {
     /// Those of session files, and of log records that are joined as such.
     sessions: Vec<Span>,
     logs: Vec<LogRecord>,
+    /// The places of the documents' traces in the file.
+    places: HashMap<TraceId, usize>,
 }
 
 impl FileRuns {
@@ -29,12 +31,14 @@ impl FileRuns {
     pub(super) fn read(path: &Path, semconv: Option<&Path>, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
         let files = Files::one(path, semconv);
         let vocabulary = files.vocabulary()?;
-        let mut batch = files.read(Begin::Unknown);
+        let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();
         let clean = batch.problems.is_empty();
+        let places = batch.in_order.iter().enumerate().map(|(place, id)| (*id, place)).collect();
         let (spans, logs) = redacted(rules, batch.spans, batch.logs)?;
         let (sessions, _) = redacted(rules, sessions, Vec::new())?;
-        Ok((Self::of(vocabulary, spans, sessions, logs), clean))
+        let read = Self::of(vocabulary, spans, sessions, logs);
+        Ok((Self { places, ..read }, clean))
     }
 
     /// Of spans, those of session files, and log records.
@@ -49,10 +53,12 @@ impl FileRuns {
             spans,
             sessions,
             logs,
+            places: HashMap::default(),
         }
     }
 
-    /// One a trace; those of sessions are joined with what was exported of them.
+    /// One a trace, by their start; those of rows, which have no times, in their order. Those of sessions are joined with what was
+    /// exported of them.
     pub(super) fn into_runs(self) -> Vec<Run> {
         let mut runs = self.vocabulary.runs(self.spans, self.logs);
         if !self.sessions.is_empty() {
@@ -60,6 +66,7 @@ impl FileRuns {
             runs.retain(|run| !joined.traces.contains(&run.trace_id));
             runs.extend(self.vocabulary.runs(joined.spans, Vec::new()));
         }
+        runs.sort_by_key(|run| (run.started_at, self.places.get(&run.trace_id).copied(), run.trace_id));
         runs
     }
 

@@ -91,7 +91,7 @@ impl Import {
         let counted = Cell::new(0_usize);
         let mut counting = |_: &Path, _: Disassembled| counted.set(counted.get() + 1);
         let mut batch = if self.files.has_standard_input() {
-            self.files.read(self.at.begin())
+            self.files.read(self.at.begin(), false)
         } else {
             self.files.read_rows(self.at.begin(), false, &mut counting)
         };

@@ -82,17 +82,18 @@ impl Files {
         self.files.extend(files);
     }
 
-    /// Reads them, and reports on standard error what could not be read.
-    pub(super) fn read<'r>(&self, begin: Begin) -> Batch<'r> {
+    /// Reads them, and reports on standard error what could not be read. `reads_others`: a file of which some documents are
+    /// refused is read all the same.
+    pub(super) fn read<'r>(&self, begin: Begin, reads_others: bool) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;
+        batch.reads_others = reads_others;
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
         batch
     }
 
-    /// The same, with the rows of training data one by one. `reads_others`: a file of which some documents are
-    /// refused is read all the same.
+    /// The same, with the rows of training data one by one.
     pub(super) fn read_rows<'r>(&self, begin: Begin, reads_others: bool, rows: &'r mut Rows<'r>) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.begin = begin;

@@ -81,7 +81,7 @@ impl Send {
         let usage = |error| Failure::usage(format!("--to {}: {}", self.to, out::with_causes(&error)));
         let destination = text.resolve(None).map_err(usage)?;
         let registry = Arc::new(self.files.vocabulary()?.registry().clone());
-        let mut batch = self.files.read(self.at.begin());
+        let mut batch = self.files.read(self.at.begin(), false);
         let mut sessions = batch.sessions();
         batch.spans.append(&mut sessions);
         batch.report_documents();

@@ -9,6 +9,7 @@ use crate::run::{Run, Step, Utterance};
 use crate::transcript::content;
 use crate::view::errors;
 use crate::view::outline::rows;
+use crate::view::step;
 use crate::view::text::{dollars, elapsed};
 use crate::view::totals::{self, Group, Totals};
 use crate::web::url::percent_encoded;
@@ -193,13 +194,14 @@ fn figures(run: &Run) -> Markup {
     let now = run.steps.iter().map(Step::end_or_start).max().unwrap_or(run.started_at);
     let nanos = |end: crate::span::UnixNanos| elapsed(end.0.saturating_sub(run.started_at.0));
     let took = run.ended_at.map_or_else(|| format!("so far {}", nanos(now)), nanos);
+    let has_times = step::has_times(run);
     let agents = totals::by_agent(run);
     let named: Vec<String> = agents.iter().filter_map(|group| group.name).map(|name| line(name, 40)).collect();
     let more = named.len().saturating_sub(4);
     let unmetered = totals.unmetered_calls;
     html! {
         dl.facts {
-            (figure("Took", &html! { (took) }))
+            (figure("Took", &html! { @if has_times { (took) } @else { (none("not recorded")) } }))
             (figure("Model calls", &html! {
                 (count(totals.model_calls))
                 @if unmetered > 0 && totals.tokens.input.is_some() { " " small { (unmetered) " without tokens" } }
@@ -219,7 +221,9 @@ fn figures(run: &Run) -> Markup {
             } }
             @if let Some(framework) = &run.agent.framework { div { dt { "Framework" } dd.txt { (line(framework, 40)) } } }
             @if let Some(user) = &run.user_id { div { dt { "User" } dd.txt { (line(user, 40)) } } }
-            div { dt { "Started" } dd.txt { (time(run.started_at.0, 3)) " " small { "UTC" } } }
+            div { dt { "Started" } dd.txt {
+                @if has_times { (time(run.started_at.0, 3)) " " small { "UTC" } } @else { (none("not recorded")) }
+            } }
         }
     }
 }

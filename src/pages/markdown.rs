@@ -24,11 +24,14 @@ pub(crate) fn run(run: &Run) -> String {
         .map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0)));
     let _ = writeln!(
         out,
-        "Trace `{}`, {}, {}, started {}.\n",
+        "Trace `{}`, {}, {}.\n",
         run.trace_id,
         state(run),
-        took,
-        run.started_at.rfc3339()
+        if step::has_times(run) {
+            format!("{took}, started {}", run.started_at.rfc3339())
+        } else {
+            "times not recorded".to_owned()
+        }
     );
     for (what, said) in [("Question", &run.question), ("Answer", &run.answer)] {
         if let Some(said) = said {

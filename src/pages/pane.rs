@@ -9,7 +9,7 @@ use super::messages;
 use super::outline::{self, Outline, name};
 use super::span::{self, OfSpan};
 use super::value::{failure, value};
-use super::words::{SHOWN, count, kind, line, plain, time};
+use super::words::{SHOWN, count, kind, line, none, plain, time};
 use crate::operation::{Failure, Kind};
 use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
@@ -173,11 +173,16 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
     let itself = itself(outline, row, of);
     html! {
         dl.kv {
-            dt { "Started" } dd { "+" (elapsed(offset(run, of.started_at))) " · " (time(of.started_at.0, 6)) " UTC" }
+            dt { "Started" } dd {
+                @match of.known_start() {
+                    Some(start) => { "+" (elapsed(offset(run, start))) " · " (time(start.0, 6)) " UTC" }
+                    None => { (none("not recorded")) }
+                }
+            }
             dt { "Took" } dd {
                 (outline::took(of))
                 @if let Some(nanos) = nanos(of) { " " span.faint { (count(nanos)) " ns" } }
-                @if step::has_derived_times(of) { " " span.faint { "it has no span: its times lie between the calls around it" } }
+                @if step::has_derived_times(of) { " " span.faint { "not recorded: between the times around it" } }
             }
             @if let Some(itself) = itself { dt { "Of it itself" } dd { (elapsed(itself)) } }
             @if let Some(agent) = totals::agent_of(run, of) { dt { "Agent" } dd { (line(agent, 120)) } }

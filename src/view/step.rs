@@ -30,9 +30,15 @@ pub(crate) fn nanos(step: &Step) -> Option<u64> {
     Some(step.ended_at?.0.saturating_sub(step.started_at.0))
 }
 
-/// Whether no span records when it happened: its times lie between those of the calls around it.
+/// Whether a time of it was not recorded: it lies between those of what is around it.
 pub(crate) fn has_derived_times(step: &Step) -> bool {
-    step.observed == Observed::Messages
+    step.observed == Observed::Messages || step.ended_at.is_some() && step.latency_ms().is_none()
+}
+
+/// Whether any time of a run was recorded. Rows of chat messages have none.
+pub(crate) fn has_times(run: &Run) -> bool {
+    let recorded = |step: &Step| step.observed == Observed::Span && step.known_start().or(step.known_end()).is_some();
+    run.steps.is_empty() || run.steps.iter().any(recorded)
 }
 
 /// What a step was called with or asked.

@@ -388,6 +388,61 @@ fn comparing_runs() {
     );
 }
 
+/// The runs of a file are shown without a store: one long run, many runs, and a session file.
+#[test]
+fn showing_files() {
+    commands_grow_evenly(
+        |count| {
+            let line = |number: u64| {
+                let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+                let before = number.checked_sub(1).map(id);
+                json!({"type": role, "uuid": id(number), "parentUuid": before, "sessionId": "s", "timestamp": "2026-01-01T10:00:00Z",
+                    "message": {"role": role, "content": format!("m{number}")}})
+                .to_string()
+            };
+            vec![
+                ("run".to_owned(), encode::traces(&run(count, "").0)),
+                (
+                    "runs".to_owned(),
+                    encode::traces(&(0..count).map(|number| span(number, None, &[CHAT])).collect::<Vec<_>>()),
+                ),
+                (
+                    "session.jsonl".to_owned(),
+                    (0..count).map(line).collect::<Vec<_>>().join("\n").into_bytes(),
+                ),
+            ]
+        },
+        |directory| {
+            let show = |name: &str, flags: &[&str]| command(&[&["show", text(&directory.join(name))], flags].concat());
+            vec![
+                show("run", &[]),
+                show("run", &["--full"]),
+                show("run", &["--spans"]),
+                show("runs", &[]),
+                show("session.jsonl", &["--full"]),
+            ]
+        },
+    );
+}
+
+/// Documents that a format refuses are passed over; the others of the file are read.
+#[test]
+fn refused_documents_among_others() {
+    all_grow_evenly(|count| {
+        let row = |number: u64| {
+            let messages = json!([{"role": "user", "content": format!("q{number}")}, {"role": "assistant", "content": "a"}]);
+            let refused = json!([{"role": "user", "content": {"neither": "text nor parts"}}]);
+            json!({"messages": if number.is_multiple_of(2) { messages } else { refused }}).to_string()
+        };
+        let rows: Vec<String> = (0..count).map(row).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("rows.jsonl");
+        fs::write(&file, rows.join("\n")).unwrap();
+        let commands = [&["convert", "--to", "messages", text(&file)][..], &["show", text(&file)]];
+        commands.map(|command| Work::of_command(command.join(" "), command, 1)).into()
+    });
+}
+
 /// A page has each step, in a tree that is flat or deep.
 #[test]
 fn pages_of_runs() {

@@ -25,8 +25,7 @@ impl Show {
         }
         let traces = self.spans.then(|| read.traces());
         let logs = read.logs().to_vec();
-        let mut runs = read.into_runs();
-        runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        let runs = read.into_runs();
         let name = match path == Path::new("-") {
             true => "standard input".to_owned(),
             false => path.display().to_string(),

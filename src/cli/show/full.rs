@@ -10,11 +10,12 @@ use crate::view::text::{block, elapsed};
 
 pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
+    let has_times = step::has_times(run);
     for conversation in conversations(run) {
         lines.push(String::new());
-        lines.push(head(run, &conversation, width));
+        lines.push(head(run, &conversation, has_times, width));
         for said in &conversation.entries {
-            lines.extend(entry(said, width));
+            lines.extend(entry(said, has_times, width));
         }
     }
     let beside = beside(run);
@@ -22,13 +23,13 @@ pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
         lines.push(String::new());
         lines.push(styled("inputs and outputs outside of conversations", Style::Strong));
         for beside in beside {
-            lines.extend(in_and_out(run, &beside, width));
+            lines.extend(in_and_out(run, &beside, has_times, width));
         }
     }
     lines
 }
 
-fn head(run: &Run, conversation: &Conversation<'_>, width: Option<usize>) -> String {
+fn head(run: &Run, conversation: &Conversation<'_>, has_times: bool, width: Option<usize>) -> String {
     let mut line = Line::default();
     match conversation.agent {
         Some(agent) => line.push(format!("conversation of {}", shown(agent, 48)), Style::Strong),
@@ -36,13 +37,17 @@ fn head(run: &Run, conversation: &Conversation<'_>, width: Option<usize>) -> Str
     }
     if let Some(caller) = conversation.called_by.and_then(|step| run.steps.get(step)) {
         let name = shown(step::name(run, caller), 48);
-        let at = elapsed(step::offset(run, caller.started_at));
-        line.next(&format!("called by {} {name} at {at}", caller.operation.kind.name()), Style::Dim);
+        let mut by = format!("called by {} {name}", caller.operation.kind.name());
+        if has_times {
+            by.push_str(" at ");
+            by.push_str(&elapsed(step::offset(run, caller.started_at)));
+        }
+        line.next(&by, Style::Dim);
     }
     line.fit(width)
 }
 
-fn entry(said: &ConversationEntry<'_>, width: Option<usize>) -> Vec<String> {
+fn entry(said: &ConversationEntry<'_>, has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     if said.branch {
         lines.push(styled("  the history was edited or cut here", Style::Busy));
@@ -51,7 +56,9 @@ fn entry(said: &ConversationEntry<'_>, width: Option<usize>) -> Vec<String> {
     line.push("  ", Style::Plain);
     line.push(shown(said.role, 24), Style::Kind);
     line.next(&shown(said.name.unwrap_or_default(), 48), Style::Strong);
-    line.next(&elapsed(said.offset), Style::Dim);
+    if has_times {
+        line.next(&elapsed(said.offset), Style::Dim);
+    }
     lines.push(line.fit(width));
     for words in &said.parts {
         match words {
@@ -71,14 +78,16 @@ fn entry(said: &ConversationEntry<'_>, width: Option<usize>) -> Vec<String> {
     lines
 }
 
-fn in_and_out(run: &Run, beside: &Beside, width: Option<usize>) -> Vec<String> {
+fn in_and_out(run: &Run, beside: &Beside, has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(of) = run.steps.get(beside.step) else { return lines };
     let mut line = Line::default();
     line.push("  ", Style::Plain);
     line.push(of.operation.kind.name(), Style::Kind);
     line.next(&shown(step::name(run, of), 48), Style::Strong);
-    line.next(&elapsed(step::offset(run, of.started_at)), Style::Dim);
+    if has_times {
+        line.next(&elapsed(step::offset(run, of.started_at)), Style::Dim);
+    }
     lines.push(line.fit(width));
     for (what, value) in [("input", &beside.input), ("output", &beside.output)] {
         if let Some(value) = value {

@@ -30,8 +30,8 @@ use crate::trace::{Finding, Trace};
 use crate::view;
 
 const EXAMPLES: &str = "\
-START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ is derived from the model calls \
-around it, because that step has no span.
+START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ was not recorded: it lies \
+between the times around it.
 
 Examples:
   spanbridge show 5b8efff798038103d269b633813fc60c

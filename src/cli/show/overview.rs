@@ -28,11 +28,15 @@ pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
             .into_iter()
             .filter_map(|(what, name)| Some(format!("{what} {}", shown(name.as_deref()?, NAME)))),
     );
-    who.push(run.started_at.rfc3339());
-    who.push(
-        run.ended_at
-            .map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0))),
-    );
+    if step::has_times(run) {
+        who.push(run.started_at.rfc3339());
+        who.push(
+            run.ended_at
+                .map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0))),
+        );
+    } else {
+        who.push("times not recorded".to_owned());
+    }
     lines.extend(facts(&who, "  ", width));
     lines.extend(facts(&counts(&Totals::of(run)), "  ", width));
     for (what, said) in [("asked", &run.question), ("answered", &run.answer)] {
@@ -182,6 +186,7 @@ pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String>
     }
     let mut lines = vec![String::new(), styled(&many(failed.len(), "error"), Style::Strong)];
     let most = if full { usize::MAX } else { ERRORS };
+    let has_times = step::has_times(run);
     for (of, failure) in failed.iter().take(most) {
         let about = if step::has_derived_times(of) { "~" } else { "" };
         let at = elapsed(step::offset(run, of.started_at));
@@ -189,7 +194,9 @@ pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String>
         line.push("  ", Style::Plain);
         line.push(of.operation.kind.name(), Style::Kind);
         line.next(&shown(step::name(run, of), 28), Style::Strong);
-        line.next(&format!("at {about}{at}"), Style::Dim);
+        if has_times {
+            line.next(&format!("at {about}{at}"), Style::Dim);
+        }
         if let Some(span) = of.span_id {
             line.next(&format!("span {span}"), Style::Dim);
         }

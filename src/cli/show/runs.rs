@@ -5,6 +5,7 @@ use super::line::facts;
 use super::{overview, tree};
 use crate::cli::out::{Style, many, styled};
 use crate::run::Run;
+use crate::view::step;
 use crate::view::text::elapsed;
 use crate::view::totals::Totals;
 
@@ -14,13 +15,12 @@ pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool)
     let all = Totals::of_all(runs);
     let failed = runs.iter().filter(|run| run.failure.is_some()).count();
     let mut about = vec![many(runs.len(), "run")];
-    about.extend(runs.first().map(|run| run.started_at.rfc3339()));
-    let end = runs.iter().filter_map(|run| run.ended_at).max();
-    about.extend(
-        runs.first()
-            .zip(end)
-            .map(|(first, end)| elapsed(end.0.saturating_sub(first.started_at.0))),
-    );
+    let timed = || runs.iter().filter(|run| step::has_times(run));
+    if let Some(first) = timed().next() {
+        about.push(first.started_at.rfc3339());
+        let end = timed().filter_map(|run| run.ended_at).max();
+        about.extend(end.map(|end| elapsed(end.0.saturating_sub(first.started_at.0))));
+    }
     if failed > 0 {
         about.push(many(failed, "failed run"));
     }

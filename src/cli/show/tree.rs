@@ -18,7 +18,10 @@ const WIDE: usize = 120;
 const DEPTH: usize = 40;
 
 /// When a step began and how long it took, as it is shown.
-fn times(run: &Run, of: &Step) -> (String, String, Style) {
+fn times(run: &Run, of: &Step, has_times: bool) -> (String, String, Style) {
+    if !has_times {
+        return ("-".to_owned(), "-".to_owned(), Style::Dim);
+    }
     let about = if step::has_derived_times(of) { "~" } else { "" };
     let start = format!("{about}{}", elapsed(step::offset(run, of.started_at)));
     match step::nanos(of) {
@@ -29,11 +32,12 @@ fn times(run: &Run, of: &Step) -> (String, String, Style) {
 
 pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
     let rows = outline::rows(run);
+    let has_times = step::has_times(run);
     let rows: Vec<(&Row, &Step, _)> = rows
         .iter()
         .filter_map(|row| {
             let step = run.steps.get(row.step)?;
-            Some((row, step, times(run, step)))
+            Some((row, step, times(run, step, has_times)))
         })
         .collect();
     if rows.is_empty() {

@@ -105,12 +105,13 @@ struct ComparedStep<'a> {
 
 fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
     let rows = outline::rows(run).into_iter();
+    let has_times = step::has_times(run);
     rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
-        .map(|(depth, step)| of_step(run, step, depth))
+        .map(|(depth, step)| of_step(run, step, depth, has_times))
         .collect()
 }
 
-fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> ComparedStep<'a> {
+fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool) -> ComparedStep<'a> {
     use crate::operation::Kind;
     let operation = &step.operation;
     // Two models at the same place are one step that changed.
@@ -125,7 +126,7 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize) -> ComparedStep<'a> {
                 input_tokens: operation.usage.input,
                 output_tokens: operation.usage.output,
                 cost_usd: totals::cost(operation),
-                duration_nanos: step::nanos(step),
+                duration_nanos: step::nanos(step).filter(|_| has_times),
             },
             failed: operation.failure.is_some(),
         },

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::run::{Run, Utterance};
 use crate::transcript::content as io;
+use crate::view::step;
 use crate::view::totals::Totals;
 
 /// Facts of a whole run.
@@ -84,7 +85,10 @@ impl Whole {
                     input_tokens: totals.tokens.input,
                     output_tokens: totals.tokens.output,
                     cost_usd: totals.cost,
-                    duration_nanos: run.ended_at.map(|end| end.0.saturating_sub(run.started_at.0)),
+                    duration_nanos: run
+                        .ended_at
+                        .filter(|_| step::has_times(run))
+                        .map(|end| end.0.saturating_sub(run.started_at.0)),
                 },
                 reward: run.reward(),
             },
