@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::outline;
-use super::step::{name, nanos, offset};
+use super::step::{has_times, name, nanos, offset};
 use super::totals::{self, Group, Totals};
 use crate::document::json::{Json, Object};
 use crate::run::{Run, Step, StepId};
@@ -24,8 +24,11 @@ pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
         (None, Some(_)) => "ok",
     };
     out.add("status", status);
-    out.add("start_unix_nano", run.started_at.0);
-    if let Some(end) = run.ended_at {
+    let has_times = has_times(run);
+    if has_times {
+        out.add("start_unix_nano", run.started_at.0);
+    }
+    if let Some(end) = run.ended_at.filter(|_| has_times) {
         out.add("end_unix_nano", end.0);
         out.add("duration_nanos", end.0.saturating_sub(run.started_at.0));
     }
@@ -34,13 +37,13 @@ pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
             out.add(key, &said.content);
         }
     }
-    out.add("totals", sums(&Totals::of(run)));
-    out.add("agents", groups(&totals::by_agent(run)));
-    out.add("models", groups(&totals::by_model(run)));
+    out.add("totals", sums(&Totals::of(run), has_times));
+    out.add("agents", groups(&totals::by_agent(run), has_times));
+    out.add("models", groups(&totals::by_model(run), has_times));
     out.add("facts", facts::of_run_and_agent(run));
     let results = Results::of(run);
     let rows = outline::rows(run).into_iter();
-    let steps = rows.filter_map(|row| Some(step(run, run.steps.get(row.step)?, row.depth, &results)));
+    let steps = rows.filter_map(|row| Some(step(run, run.steps.get(row.step)?, row.depth, has_times, &results)));
     out.add("steps", steps.collect::<Json<'_>>());
     let findings = run.findings.iter().map(|finding| {
         let mut shown = Object::new();
@@ -59,12 +62,12 @@ pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
 /// One step, as it is in the steps of its run, without its depth.
 pub(crate) fn one_step(run: &Run, of: &Step) -> Value {
     let results = Results::of(run);
-    let mut out = step(run, of, 0, &results);
+    let mut out = step(run, of, 0, has_times(run), &results);
     let _ = out.remove("depth");
     Json::from(out).into()
 }
 
-fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -> Object<'a> {
+fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, results: &Results<'a>) -> Object<'a> {
     let operation = &step.operation;
     let mut out = Object::with_capacity(16);
     let id_of = |index: Option<StepId>| index.and_then(|index| run.steps.get(index)).map(|step| step.id.as_str());
@@ -85,9 +88,11 @@ fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -
     out.add("kind", operation.kind.name());
     out.add("name", name(run, step));
     out.add("span_name", &operation.name);
-    out.add("start_unix_nano", step.started_at.0);
-    out.add("offset_nanos", offset(run, step.started_at));
-    if let (Some(end), Some(nanos)) = (step.ended_at, nanos(step)) {
+    if has_times {
+        out.add("start_unix_nano", step.started_at.0);
+        out.add("offset_nanos", offset(run, step.started_at));
+    }
+    if let (Some(end), Some(nanos), true) = (step.ended_at, nanos(step), has_times) {
         out.add("end_unix_nano", end.0);
         out.add("duration_nanos", nanos);
     }
@@ -112,7 +117,7 @@ fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -
     out
 }
 
-fn sums(totals: &Totals) -> Object<'static> {
+fn sums(totals: &Totals, has_times: bool) -> Object<'static> {
     let mut out = Object::new();
     out.add("model_calls", totals.model_calls);
     out.add("model_calls_without_tokens", totals.unmetered_calls);
@@ -134,17 +139,19 @@ fn sums(totals: &Totals) -> Object<'static> {
     if let Some(cost) = totals.cost {
         out.add("cost_usd", cost);
     }
-    out.add("busy_nanos", totals.busy_nanos);
+    if has_times {
+        out.add("busy_nanos", totals.busy_nanos);
+    }
     out
 }
 
-fn groups<'a>(groups: &[Group<'a>]) -> Json<'a> {
+fn groups<'a>(groups: &[Group<'a>], has_times: bool) -> Json<'a> {
     let shown = groups.iter().map(|group| {
         let mut out = Object::new();
         if let Some(name) = group.name {
             out.add("name", name);
         }
-        for (key, value) in sums(&group.totals) {
+        for (key, value) in sums(&group.totals, has_times) {
             out.add(key, value);
         }
         out

@@ -143,13 +143,13 @@ pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
     for (what, groups) in [("AGENT", &agents), ("MODEL", &models)] {
         if groups.len() > 1 || what == "MODEL" && groups.iter().any(|group| group.totals.cost.is_some()) {
             lines.push(String::new());
-            lines.extend(table(what, groups, width));
+            lines.extend(table(what, groups, step::has_times(run), width));
         }
     }
     lines
 }
 
-fn table(what: &str, groups: &[Group<'_>], width: Option<usize>) -> Vec<String> {
+fn table(what: &str, groups: &[Group<'_>], has_times: bool, width: Option<usize>) -> Vec<String> {
     let mut table = Table::new(&[what, "CALLS", "TOOLS", "FAILED", "BUSY", "IN", "CACHED", "OUT", "COST"]);
     for Group { name, totals } in groups {
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
@@ -159,7 +159,7 @@ fn table(what: &str, groups: &[Group<'_>], width: Option<usize>) -> Vec<String> 
             some(totals.model_calls),
             some(totals.tool_calls),
             count(failed),
-            elapsed(totals.busy_nanos),
+            if has_times { elapsed(totals.busy_nanos) } else { String::new() },
             count(totals.tokens.input),
             count(totals.tokens.cache_read),
             count(totals.tokens.output),
