@@ -69,7 +69,9 @@ pub(crate) fn claude_code(session: u64, turn: u64, out: &mut String) {
         let mut result = line("user", result, number + 2, tool);
         let file =
             json!({"filePath": "/home/user/project/src/part.rs", "content": code, "numLines": CODE, "startLine": 1, "totalLines": CODE});
-        result["toolUseResult"] = json!({"type": "text", "file": file});
+        if let Value::Object(result) = &mut result {
+            result.insert("toolUseResult".to_owned(), json!({"type": "text", "file": file}));
+        }
         push(out, &result);
     }
     let last = json!({"type": "text", "text": format!("The report of part {turn} has the sum now. ").repeat(6)});
