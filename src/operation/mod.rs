@@ -40,5 +40,5 @@ pub use rare::Rare;
 pub use recorded::{Form, Recorded};
 pub use tool_call_id::ToolCallId;
 pub use tool_definition::ToolDefinition;
-pub(crate) use value::Group;
 pub use value::{Content, FieldValue, Slot};
+pub(crate) use value::{Group, has_nothing};

@@ -245,3 +245,13 @@ impl<T: Group + Sparse> Held for Rare<T> {
         }
     }
 }
+
+/// Whether a JSON value has nothing in it: null, an empty list or object.
+pub(crate) fn has_nothing(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => true,
+        serde_json::Value::Array(items) => items.is_empty(),
+        serde_json::Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::node::Nodes;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Model, Operation, Recorded, Role};
+use crate::operation::{Kind, Message, Model, Operation, Recorded, Role, has_nothing};
 
 /// Calls with messages in neither direction get those of both.
 pub(super) fn give_to_calls(nodes: &mut Nodes) {
@@ -79,13 +79,7 @@ fn are_blank_messages(recorded: &Recorded) -> bool {
 }
 
 fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
+    has_nothing(value) || value.as_str() == Some("")
 }
 
 /// A JSON object as the text of a message. Bare text was read as a message where it is one.

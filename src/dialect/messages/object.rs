@@ -7,7 +7,7 @@ use super::direction::Direction;
 use super::member::{first, text};
 use super::{arguments, calls, classes, parts};
 use crate::hash::Members as _;
-use crate::operation::{Message, Part, Role, ToolCall};
+use crate::operation::{Message, Part, Role, ToolCall, has_nothing};
 
 /// One recorded message object into messages: tool results inside a message become separate messages.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
@@ -250,7 +250,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.message.result = Some(result);
         return vec![builder.message];
     }
-    let is_something = |value: &Value| !is_nothing(value);
+    let is_something = |value: &Value| !has_nothing(value);
     // OpenInference: pictures as `contents`, and what else a tool gave as `content`.
     if builder.message.role == Role::Tool
         && map
@@ -308,7 +308,7 @@ fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>>
     let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.has("tool_calls"))?;
     let mut rest = map.clone();
     let _ = rest.remove("tool_call_id");
-    let answered = rest.remove("content").filter(|content| !is_nothing(content));
+    let answered = rest.remove("content").filter(|content| !has_nothing(content));
     let mut answer = Builder::new(Role::Tool);
     answer.message.tool_call_id = Some(id);
     answer.message.name = text(map, &["name"]);
@@ -343,13 +343,4 @@ fn is_only_text(contents: &Value) -> bool {
             == Some("text")
     };
     contents.as_array().is_some_and(|items| items.iter().all(is_text))
-}
-
-fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        _ => false,
-    }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Role};
+use crate::operation::{Kind, Message, Role, has_nothing};
 use crate::run::id::{IdVec, StepId};
 use crate::run::model::{Step, Utterance};
 use crate::span::UnixNanos;
@@ -165,7 +165,7 @@ pub(super) fn argument(map: &Map<String, Value>) -> Option<String> {
 
 /// The text of the only argument that a workflow was given, if it is called a question or an input.
 fn only_words(map: &Map<String, Value>) -> Option<String> {
-    let mut members = map.iter().filter(|(_, value)| !is_blank(value));
+    let mut members = map.iter().filter(|(_, value)| !has_nothing(value));
     let ((name, value), None) = (members.next()?, members.next()) else {
         return None;
     };
@@ -180,15 +180,6 @@ fn only_words(map: &Map<String, Value>) -> Option<String> {
         _ => return None,
     };
     Some(text.trim().to_owned())
-}
-
-fn is_blank(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Object(map) => map.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
 }
 
 /// The last words of the right role.
