@@ -24,6 +24,7 @@
 mod case;
 mod first_form;
 mod invocation;
+mod other_names;
 mod parts;
 mod session;
 
@@ -57,7 +58,10 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
         }
         return Ok(traces);
     }
-    of_set(at, false)
+    match other_names::as_adk(at.value) {
+        Some(set) => of_set(&at.below("", &set), true),
+        None => of_set(at, false),
+    }
 }
 
 /// `is_made`: the set is not the document as it came.
