@@ -55,6 +55,13 @@ impl Home {
             }
         }
         files.retain(|_, files| !files.is_empty());
+        if looked.is_empty() {
+            let names: Vec<&str> = self.clients().map(Client::name).collect();
+            return Err(Failure::usage(format!(
+                "{} keeps its sessions in no one folder: give import the files or the folder that has them",
+                names.join(", ")
+            )));
+        }
         if files.is_empty() {
             out::note(&format!("no session files of coding agents in {}", looked.join(", ")));
             return Ok(Some(Vec::new()));

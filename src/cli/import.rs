@@ -38,7 +38,7 @@ of its format, import reports the place and the reason, and stores nothing of th
 import needs the data directory for itself. If a server is running, send it the documents instead: \
 spanbridge send --to http://127.0.0.1:4318 FILE, or POST them to http://127.0.0.1:4319/api/v1/import
 
-Session files of coding agents (Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi) are read too, alone or by their \
+Session files of coding agents (Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi, VS Code) are read too, alone or by their \
 folder. They hold what people and agents wrote, and may hold secrets: --redact applies before anything is stored.
 
 Examples:

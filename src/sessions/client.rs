@@ -20,11 +20,13 @@ pub(crate) enum Client {
     OpenCode,
     /// Pi.
     Pi,
+    /// Copilot Chat in VS Code.
+    Vscode,
 }
 
 impl Client {
     /// Every client.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::GeminiCli,
@@ -32,7 +34,17 @@ impl Client {
         Self::CopilotCli,
         Self::OpenCode,
         Self::Pi,
+        Self::Vscode,
     ];
+
+    /// The names of all, for people.
+    pub(crate) fn names() -> String {
+        let names = Self::ALL.map(Self::name);
+        match names.as_slice() {
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+            [] => String::new(),
+        }
+    }
 
     /// The client's name: the `service.name` of its spans, and the word of `--client`.
     pub(crate) fn name(self) -> &'static str {
@@ -44,6 +56,7 @@ impl Client {
             Self::CopilotCli => "copilot-cli",
             Self::OpenCode => "opencode",
             Self::Pi => "pi",
+            Self::Vscode => "vscode",
         }
     }
 
@@ -78,6 +91,8 @@ impl Client {
                 moved: &[("PI_CODING_AGENT_DIR", &["sessions"])],
                 usual: &[".pi/agent/sessions"],
             },
+            // Beside much else, and elsewhere on each system: its files must be named.
+            Self::Vscode => Places { moved: &[], usual: &[] },
         }
     }
 }

@@ -9,7 +9,7 @@ use super::lines;
 use super::note::Note;
 use super::recognise::{Found, Within};
 use super::recording::Recorded;
-use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, spans};
+use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, spans, vscode};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::span::Span;
 
@@ -145,6 +145,7 @@ impl Sessions {
                 Client::CopilotCli => copilot_cli::read(&files, limit),
                 Client::OpenCode => opencode::read(&key, &files, limit),
                 Client::Pi => pi::read(&files, limit),
+                Client::Vscode => vscode::read(&files, limit),
             };
             // A turn that is a copy is read where it comes from, if that is here too.
             let is_elsewhere = |session: &str| {

@@ -1,4 +1,4 @@
-//! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode and Pi.
+//! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi and VS Code.
 //!
 //! Each client has a reader in its own folder. It returns [`Thread`](recording::Thread)s: messages and actions of one agent, in
 //! order. [`spans`] turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
@@ -29,7 +29,9 @@ mod qwen_code;
 mod recognise;
 mod recording;
 mod spans;
+mod vscode;
 mod watch;
+mod wrapper;
 
 pub(crate) use client::Client;
 pub(crate) use error::SessionError;

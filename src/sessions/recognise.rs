@@ -98,6 +98,10 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
     if begin.contains("\"projectHash\":") && begin.contains("\"sessionId\":") {
         return found(Client::GeminiCli, after(&begin, "\"sessionId\":\""));
     }
+    if begin.contains("\"responderUsername\":") && begin.contains("\"requests\":[") {
+        // The session's id is at the end.
+        return found(Client::Vscode, None);
+    }
     if begin.starts_with("{\"info\":{") && begin.contains("\"id\":\"ses_") {
         return found(Client::OpenCode, after(&begin, "\"id\":\""));
     }
@@ -114,6 +118,7 @@ pub(crate) fn recognised(path: &Path) -> Option<Found> {
 }
 
 fn of_client(client: Client, key: Option<&str>, path: &Path) -> Found {
+    let key = key.filter(|key| !key.is_empty());
     let key = key.map_or_else(|| path.display().to_string(), str::to_owned);
     Found { client, key, within: None }
 }
@@ -186,6 +191,10 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
         };
         return Some((client, get::text(value, "/session_id")));
     }
+    if is_of_vscode(value) || get::count(value, "/kind") == Some(0) && value.get("v").is_some_and(is_of_vscode) {
+        let session = session.or_else(|| get::text(value, "/v/sessionId"));
+        return Some((Client::Vscode, session));
+    }
     // Before it had an envelope.
     if kind.is_empty() && has("id") && has("timestamp") && has("instructions") {
         return Some((Client::Codex, get::text(value, "/id")));
@@ -195,6 +204,12 @@ fn of_record(value: &Value) -> Option<(Client, Option<&str>)> {
         return Some((Client::Pi, get::text(value, "/id")));
     }
     None
+}
+
+/// Whether a document is a session of Copilot Chat.
+fn is_of_vscode(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    value.get("requests").is_some_and(Value::is_array) && (has("responderUsername") || has("creationDate") || has("requesterUsername"))
 }
 
 fn is_of_claude(value: &Value, kind: &str) -> bool {
@@ -228,6 +243,9 @@ fn folder_of_chats(path: &Path) -> Option<String> {
 fn of_document(value: &Value) -> Option<(Client, String)> {
     if value.get("projectHash").is_some() {
         return Some((Client::GeminiCli, get::owned(value, "/sessionId")?));
+    }
+    if is_of_vscode(value) {
+        return Some((Client::Vscode, get::owned(value, "/sessionId").unwrap_or_default()));
     }
     let session = get::text(value, "/info/id").filter(|id| id.starts_with("ses_"))?;
     value.get("messages").map(|_| (Client::OpenCode, session.to_owned()))

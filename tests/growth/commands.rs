@@ -311,6 +311,23 @@ fn a_resumed_session_of_pi() {
     });
 }
 
+/// A log of changes, each of which adds to what is there.
+#[test]
+fn a_session_of_vscode() {
+    session_grows_evenly(|count| {
+        let head = json!({"kind": 0, "v": {"version": 3, "responderUsername": "m", "sessionId": SESSION, "requests": []}});
+        let asked = |turn: u64| json!({"kind": 2, "k": ["requests"], "v": [{"requestId": format!("r{turn}"), "message": {"text": "q"}, "response": []}]});
+        let said = |turn: u64| json!({"kind": 2, "k": ["requests", turn, "response"], "v": [{"value": "a"}]});
+        let told = |turn: u64| {
+            json!({"kind": 1, "k": ["requests", turn, "result"], "v": {"metadata": {"toolCallRounds": [
+                {"response": "", "toolCalls": [{"id": format!("c{turn}"), "name": "look", "arguments": "{}"}]}, {"response": "a", "toolCalls": []},
+            ], "toolCallResults": {(format!("c{turn}")): {"content": [{"value": "found"}]}}}}})
+        };
+        let turns = (0..count / 4).flat_map(|turn| [asked(turn), said(turn), told(turn)]);
+        vec![("s.jsonl".to_owned(), lines(std::iter::once(head).chain(turns)))]
+    });
+}
+
 /// A fork that begins with what it copied, at one time, and whose turn begins with many messages of other agents.
 #[test]
 fn a_fork_of_codex() {

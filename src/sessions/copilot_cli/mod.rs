@@ -1,7 +1,6 @@
 //! Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, with the events of all sub-agents in it.
 
 mod thread;
-mod wrapper;
 
 use std::path::PathBuf;
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::wrapper;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
 use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
-use crate::sessions::{get, parts};
+use crate::sessions::{get, parts, wrapper};
 use crate::span::UnixNanos;
 
 /// Reads one file.

@@ -87,7 +87,7 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
             Client::ClaudeCode => claude_code::read(&records, &mut agents),
             Client::Codex => codex::read(&records, &mut agents),
             Client::GeminiCli | Client::QwenCode => gemini_cli::read(client, &records, &mut agents),
-            Client::CopilotCli | Client::OpenCode | Client::Pi => {}
+            Client::CopilotCli | Client::OpenCode | Client::Pi | Client::Vscode => {}
         }
         let mut spans = spans::of(client, agents.threads(), &writer, &|_| false);
         spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
