@@ -1,6 +1,6 @@
 //! `spanbridge check`: checks documents against the rules of their format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,10 +10,11 @@ use super::decompress::{affordable, read_plain};
 use super::failure::{Failure, exit_status};
 use super::format_options::{format_of, option_of, options_of_environment};
 use super::input::DEFAULT_LIMIT;
-use super::out;
 use super::problem::Problem;
+use super::{foreign, out};
 use crate::formats::check::Checked;
-use crate::formats::{self, AnyFormat, Options};
+use crate::formats::{self, AnyFormat, DisassembleError, Options};
+use crate::sessions;
 
 const EXAMPLES: &str = "\
 check reads documents and prints every place where one breaks a rule of its format, with the reason and how to fix it: the rules of \
@@ -70,10 +71,7 @@ impl Check {
                     formats::memory_of_check(self.format, text.as_bytes()),
                     self.max_memory,
                 )?;
-                formats::check(self.format, text, &options).map_err(|source| Problem::Document {
-                    file: file.clone(),
-                    source,
-                })
+                formats::check(self.format, text, &options).map_err(|source| problem(self.format, (path, &file), text, source))
             });
             match checked {
                 Ok(checked) => {
@@ -94,6 +92,21 @@ impl Check {
             out::many(violations, "violation")
         ));
         Ok(exit_status(violations == 0 && unreadable == 0))
+    }
+}
+
+/// Why a file cannot be checked. Where its format is not known: what it is.
+fn problem(format: Option<&AnyFormat>, (path, file): (&Path, &str), text: &str, source: DisassembleError) -> Problem {
+    let file = file.to_owned();
+    let is_unknown = format.is_none() && matches!(source, DisassembleError::Unrecognised { .. });
+    let session = || sessions::recognised(path).map(|_| "a session of a coding agent; `convert` makes documents of it".to_owned());
+    let what = || match formats::is_export_request(text.as_bytes()) {
+        true => Some("OTLP; `convert` makes documents of it".to_owned()),
+        false => session().or_else(|| foreign::json(text.as_bytes())),
+    };
+    match is_unknown.then(what).flatten() {
+        Some(what) => Problem::NoDocument { file, what },
+        None => Problem::Document { file, source },
     }
 }
 

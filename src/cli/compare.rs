@@ -8,7 +8,7 @@ use clap::Args;
 use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
-use super::file_runs::{FileRuns, missing_file};
+use super::file_runs::{FileRuns, is_input, missing_file};
 use super::out::{self, Style, Table, shown, styled};
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
@@ -59,12 +59,11 @@ pub(super) struct Compare {
 impl Compare {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sides = [&self.left, &self.right];
-        let is_file = |text: &&String| Path::new(text.as_str()).is_file();
         let no_file = |failure| match self.by {
             Some(_) => failure,
             None => sides.iter().find_map(|side| missing_file(side)).unwrap_or(failure),
         };
-        let source = if sides.iter().all(is_file) {
+        let source = if sides.iter().all(|side| is_input(side)) {
             None
         } else {
             Some(self.from.open().map_err(no_file)?)
@@ -105,7 +104,7 @@ impl Compare {
     }
 
     fn one(&self, text: &str, source: Option<&Source>) -> Result<Run, Failure> {
-        let Some(source) = source.filter(|_| !Path::new(text).is_file()) else {
+        let Some(source) = source.filter(|_| !is_input(text)) else {
             let mut runs = self.runs_of_file(Path::new(text))?;
             return match (runs.pop(), runs.len()) {
                 (Some(run), 0) => Ok(run),
@@ -119,7 +118,7 @@ impl Compare {
     }
 
     fn members(&self, text: &str, by: &Key, source: Option<&Source>) -> Result<Vec<Member>, Failure> {
-        let Some(source) = source.filter(|_| !Path::new(text).is_file()) else {
+        let Some(source) = source.filter(|_| !is_input(text)) else {
             let runs = self.runs_of_file(Path::new(text))?;
             return Ok(runs.iter().map(|run| Member::of(run, by)).collect());
         };

@@ -135,7 +135,7 @@ impl Failure {
 
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage { .. } => ExitCode::from(2),
+            Self::Usage { .. } | Self::Start(StartError::Address { .. }) => ExitCode::from(2),
             _ => ExitCode::from(1),
         }
     }

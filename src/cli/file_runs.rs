@@ -34,7 +34,10 @@ impl FileRuns {
         let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();
         let clean = batch.problems.is_empty();
-        let places = batch.in_order.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+        let mut places = HashMap::default();
+        for (place, id) in batch.in_order.iter().enumerate() {
+            places.entry(*id).or_insert(place);
+        }
         let (spans, logs) = redacted(rules, batch.spans, batch.logs)?;
         let (sessions, _) = redacted(rules, sessions, Vec::new())?;
         let read = Self::of(vocabulary, spans, sessions, logs);
@@ -94,9 +97,16 @@ impl FileRuns {
     }
 }
 
+/// Whether `show` and `compare` read this from the disk. A folder is no trace, unless its name may be the first digits of an id.
+pub(super) fn is_input(text: &str) -> bool {
+    let path = Path::new(text);
+    let may_be_id = || text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text == "-" || path.is_file() || path.is_dir() && !may_be_id()
+}
+
 /// The message for what is neither a file nor a run, but has the form of a path.
 pub(super) fn missing_file(text: &str) -> Option<Failure> {
     let path = Path::new(text);
     let is_path = path.extension().is_some() || path.components().count() > 1;
-    (is_path && !path.exists()).then(|| Failure::missing(format!("there is no file {text}, and no run is called so")))
+    (is_path && !path.exists()).then(|| Failure::missing(format!("there is no file {text}, and no trace has this name")))
 }

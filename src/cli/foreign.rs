@@ -10,6 +10,11 @@ const PARQUET: &str = "a Parquet file, which needs a spanbridge that is built wi
 /// What a file is, by its first bytes; `None` if they are not conclusive.
 pub(super) fn named(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
+        (
+            b"\xff\xfe",
+            "text in UTF-16, as PowerShell's > writes it; turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE",
+        ),
+        (b"\xfe\xff", "text in UTF-16; turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE"),
         (b"PK\x03\x04", "a ZIP archive with no log of Inspect AI; unpack it"),
         (b"PAR1", PARQUET),
         (b"%PDF", "a PDF document"),
@@ -72,7 +77,15 @@ const JSON: &[(&[Member], &str)] = &[
     (&[("/prompt", None), ("/completion", None)], "rows of prompts and completions as text, which `--from messages` reads"),
     (&[("/custom_id", None), ("/response", None)], "the answers of a batch; what was asked is in another file"),
     (&[("/custom_id", None), ("/method", None), ("/body", None)], "the requests of a batch; what was answered is in another file"),
-    (&[("/role", None), ("/content", None)], "messages, each by itself; a list of them, or a row `{\"messages\": [...]}`, is read"),
+    (&[("/baseSpans", None), ("/llmSpans", None)], "a trace of DeepEval's own tracing; it exports OTLP too"),
+    (&[("/post", None), ("/patch", None)], "a batch for LangSmith's API; the runs that LangSmith exports are read"),
+    (&[("/mapping", None), ("/title", None)], "a conversation that ChatGPT exports"),
+    (&[("/choices", None), ("/object", Some("chat.completion"))], "a response of the chat API; what was asked is not in it"),
+    (&[("/contents", None)], "a request to Gemini's API; what was answered is not in it"),
+    (&[("/prompt", None), ("/reward_model", None)], "rows of prompts for reinforcement learning; nobody has answered them"),
+    (&[("/instance_id", None), ("/problem_statement", None)], "tasks of SWE-bench; the runs are read (SWE-agent's .traj, mini-SWE-agent's .traj.json)"),
+    (&[("/instance_id", None), ("/model_patch", None)], "predictions for SWE-bench; the runs are read (SWE-agent's .traj, mini-SWE-agent's .traj.json)"),
+    (&[("/input", None), ("/target", None)], "samples of a data set of Inspect AI; the logs of their runs are read"),
 ];
 
 /// What a JSON text is, by the first object in it; `None` where it begins with no value.
@@ -142,10 +155,15 @@ mod tests {
             (r#"{"description":"x","working_dir":"/w"}"#, "Goose"),
             (r#"{"sessionId":"s","workspaceDirectory":"/w","history":[]}"#, "Continue"),
             (r#"{"testCases":[],"conversationalTestCases":[]}"#, "test run of DeepEval"),
-            (
-                r#"{"role":"user","content":"x"} {"role":"assistant","content":"y"}"#,
-                "each by itself",
-            ),
+            (r#"[{"id":"1","title":"t","mapping":{}}]"#, "ChatGPT"),
+            (r#"{"uuid":"1","baseSpans":[],"llmSpans":[]}"#, "DeepEval's own tracing"),
+            (r#"{"post":[],"patch":[]}"#, "LangSmith's API"),
+            (r#"{"id":"1","object":"chat.completion","choices":[]}"#, "response of the chat API"),
+            (r#"{"contents":[],"system_instruction":{}}"#, "request to Gemini"),
+            (r#"{"data_source":"d","prompt":[],"reward_model":{}}"#, "reinforcement learning"),
+            (r#"[{"instance_id":"a","problem_statement":"p","repo":"r"}]"#, "tasks of SWE-bench"),
+            (r#"{"model_name_or_path":"m","instance_id":"a","model_patch":""}"#, "predictions"),
+            (r#"{"input":"x","target":"y"}"#, "samples"),
             (r#"{"conversations":[{"from":"human","value":"x"}],"chosen":{}}"#, "preferences"),
             (r#"{"instruction":"x","input":"","output":"y"}"#, "Alpaca"),
             (r#"{"prompt":[],"chosen":[],"rejected":[]}"#, "preferences"),

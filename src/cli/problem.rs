@@ -6,7 +6,7 @@ use std::io;
 use super::out;
 use crate::formats::{DisassembleError, UnpackError};
 use crate::receiver::limits::{Encoding, InflateError};
-use crate::sessions::SessionError;
+use crate::sessions::{Client, SessionError};
 use crate::span::Refused;
 use crate::span::json::JsonError;
 
@@ -49,15 +49,18 @@ pub(super) enum Problem {
     #[error("{}", out::with_causes(source))]
     Session { source: SessionError },
     #[error(
-        "{folder}: no session files of a coding agent below this folder; spanbridge reads those of claude-code, codex, gemini-cli, \
-         qwen-code, copilot-cli, opencode and pi"
+        "{folder}: no session files of a coding agent below this folder; spanbridge reads those of {clients}",
+        clients = Client::names()
     )]
     NoSessions { folder: String },
     #[error(
         "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, and \
-         session files of claude-code, codex, gemini-cli, qwen-code, copilot-cli, opencode and pi"
+         session files of {clients}",
+        clients = Client::names()
     )]
     Foreign { file: String, what: Cow<'static, str> },
+    #[error("{file}: this is {what}; check reads documents of the formats that `spanbridge formats` lists, which --format names")]
+    NoDocument { file: String, what: String },
     #[error("{file}: {objects} that a console exporter printed are cut off or broken, and left out; export the spans as OTLP to have them")]
     Console { file: String, objects: String },
     #[error("{file}: {refused}")]

@@ -226,6 +226,14 @@ pub enum StartError {
         /// The flag for the place.
         flag: &'static str,
     },
+    /// What was given is no address.
+    #[error("{address} ({flag}) is not an address; write HOST:PORT, for example 127.0.0.1:4318")]
+    Address {
+        /// What was given.
+        address: String,
+        /// The flag for the place.
+        flag: &'static str,
+    },
     /// Listening at this address failed.
     #[error("cannot listen on {address} ({flag})")]
     Bind {

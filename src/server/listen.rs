@@ -88,6 +88,8 @@ fn failed(address: &str, flag: &'static str, source: io::Error) -> StartError {
     let address = address.to_owned();
     match source.kind() {
         io::ErrorKind::AddrInUse => StartError::PortInUse { address, flag },
+        // It could not be taken apart.
+        io::ErrorKind::InvalidInput => StartError::Address { address, flag },
         _ => StartError::Bind { address, flag, source },
     }
 }

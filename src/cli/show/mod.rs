@@ -16,7 +16,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::{Failure, exit_status};
-use super::file_runs::missing_file;
+use super::file_runs::{is_input, missing_file};
 use super::redaction::{Redaction, redacted};
 use super::select::trace_id;
 use super::source::{Source, Where};
@@ -40,6 +40,7 @@ Examples:
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
   spanbridge show spans.json        the runs of a file, without a store
+  spanbridge show ~/.claude/projects/-home-me-project     the runs of a folder of session files
   spanbridge show 5b8e --html run.html
   spanbridge show 5b8e --html run.html --redact rules.toml     for others to read
   spanbridge show --session chat-17     the runs of a session
@@ -50,8 +51,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
     /// The trace's id, or at least its first four digits; the name that a document or a client gave it; or a file with spans, documents
-    /// or a session, which is not stored (`-`: standard input).
-    #[arg(value_name = "TRACE", add = complete::traces(), required_unless_present = "session", conflicts_with = "session")]
+    /// or a session, or a folder with sessions, which are not stored (`-`: standard input).
+    #[arg(value_name = "TRACE|FILE|FOLDER", add = complete::traces(), required_unless_present = "session", conflicts_with = "session")]
     trace: Option<String>,
     /// Show the runs of this session, oldest first: what was asked and answered in each, its steps, and their sums.
     #[arg(long, value_name = "ID", add = complete::sessions(), conflicts_with_all = ["spans", "verbose"])]
@@ -83,10 +84,8 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let rules = self.redaction.rules()?;
-        if let Some(path) = self.trace.as_deref().map(Path::new)
-            && (path == Path::new("-") || path.is_file())
-        {
-            return self.show_file(path, rules.as_ref());
+        if let Some(input) = self.trace.as_deref().filter(|text| is_input(text)) {
+            return self.show_file(Path::new(input), rules.as_ref());
         }
         let no_file = |failure| self.trace.as_deref().and_then(missing_file).unwrap_or(failure);
         let source = self.from.open().map_err(no_file)?;

@@ -45,6 +45,8 @@ pub(in crate::cli) struct Server {
 impl Server {
     /// Connects to the server at this URL, and sees that it is one of ours. `ca`: the authority of its certificate.
     pub(super) fn connect(url: &str, token: Option<Token>, ca: Option<&Path>) -> Result<Self, Failure> {
+        let with_scheme = (!url.contains("://")).then(|| format!("http://{url}"));
+        let url = with_scheme.as_deref().unwrap_or(url);
         let mut tls = ureq::tls::TlsConfig::builder();
         if let Some(path) = ca {
             tls = tls.root_certs(authorities(path)?);
