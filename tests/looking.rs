@@ -146,6 +146,9 @@ fn a_file_is_shown_without_a_store() {
             assert_eq!(of_file, of_store, "{file} {flags:?}");
         }
     }
+    let [folder, file] = ["session_files/cases/codex-tools/session", session].map(|path| root().join(path));
+    let [of_folder, of_file] = [&folder, &file].map(|path| stdout(&["show", path.to_str().expect("text")]));
+    assert_eq!(of_folder, of_file);
 }
 
 /// Several runs of a file are shown as those of a session.
