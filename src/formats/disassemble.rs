@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::any::AnyFormat;
 use super::back::remainder::Remainder;
 use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, TraceBuilder};
-use super::recognise::{documents, format_of, is_about_rows};
+use super::recognise::{RUNS, documents, format_of, is_about_rows, is_message, list_of_lines};
 use crate::dialect::Registry;
 use crate::document::choice::Options;
 use crate::document::repeated_keys::RepeatedKeys;
@@ -76,6 +76,11 @@ pub fn disassemble_each(
     let mut about: Vec<Note> = Vec::new();
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
+        if line == 0 && format.is_none_or(|format| format.id == "messages") && is_message(&value) {
+            drop(value);
+            let list = list_of_lines(text).map_err(|source| DisassembleError::Json { source })?;
+            return disassemble_each(format, &list, beside, take, refused);
+        }
         let end = values.byte_offset();
         let own_text = text.get(begin..end).unwrap_or_default();
         let numbers = Numbers::in_text(own_text, &value);
@@ -92,8 +97,16 @@ pub fn disassemble_each(
             continue;
         }
         lost.append(&mut about);
-        let list = documents(&value, path);
+        let list = documents(&value, path.clone());
+        let within = if value.is_object() { format!("/{RUNS}") } else { String::new() };
         let is_list = list.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
+        if is_list && value.is_object() {
+            lost.push(Note {
+                path,
+                kind: NoteKind::Beside,
+                detail: format!("what stands beside `{RUNS}` is of no trace, and left out"),
+            });
+        }
         let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), builders: TraceBuilders, source: &Source<'_>, notes| {
             let mut out = Disassembled {
                 documents: 1,
@@ -139,7 +152,12 @@ pub fn disassemble_each(
                 notes,
             } = read;
             let value = whole.as_ref().unwrap_or(value);
-            finish_all((format, &path, &format!("/{index}")), builders, &Source::Value(value), notes);
+            finish_all(
+                (format, &path, &format!("{within}/{index}")),
+                builders,
+                &Source::Value(value),
+                notes,
+            );
         }
     }
     Ok(())

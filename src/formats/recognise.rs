@@ -16,8 +16,23 @@ pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String,
             let place = |(index, value)| (format!("{path}[{index}]"), value);
             list.iter().enumerate().map(place).collect()
         }
-        _ => vec![(path, value)],
+        _ => match runs_of(value) {
+            Some(list) => {
+                let place = |(index, value)| (format!("{path}.{RUNS}[{index}]"), value);
+                list.iter().enumerate().map(place).collect()
+            }
+            None => vec![(path, value)],
+        },
     }
+}
+
+/// Where tau2's results have their runs.
+pub(in crate::formats) const RUNS: &str = "simulations";
+
+/// The runs of a file of results.
+fn runs_of(value: &Value) -> Option<&Vec<Value>> {
+    let list = value.get(RUNS)?.as_array()?;
+    list.first().is_some_and(is_whole).then_some(list)
 }
 
 /// Whether a member of a list is a whole document, not a part of one.
@@ -49,7 +64,7 @@ fn of_object(value: &Value) -> Option<&'static str> {
         || has("scenario") && (list("turns") || is_list_as_text(value.get("turns")))
     {
         Some("deepeval")
-    } else if list("prompt") && list("completion") || is_chat_row(value) || is_shared_row(value) {
+    } else if list("prompt") && list("completion") || is_chat_row(value) || is_other_row(value) {
         Some("messages")
     } else if list("messages") {
         Some("invariant")
@@ -71,10 +86,26 @@ fn is_session_of_adk(value: &Value) -> bool {
     has("app_name", "appName") && has("user_id", "userId") && value.get("events").is_some_and(Value::is_array)
 }
 
-/// Whether an object is a row of ShareGPT. With a choice of answers it is one of preferences.
-fn is_shared_row(value: &Value) -> bool {
-    let first = value.pointer("/conversations/0");
-    first.is_some_and(|first| first.get("from").is_some() && first.get("value").is_some()) && value.get("chosen").is_none()
+/// Whether an object is a row whose messages are under another key, in ShareGPT's words, or JSON text. With a choice of answers it is one
+/// of preferences.
+fn is_other_row(value: &Value) -> bool {
+    let row = value.as_object().filter(|row| !row.contains_key("chosen"));
+    let key = row.and_then(super::messages::back::key_of);
+    key.is_some_and(|key| key != "messages" || value.get(key).is_some_and(Value::is_string))
+}
+
+/// Whether an object is one message or one event of a conversation, not a row of them.
+pub(in crate::formats) fn is_message(value: &Value) -> bool {
+    let has_words = || ["content", "tool_calls", "parts"].iter().any(|key| value.get(*key).is_some());
+    let is_message = value.get("role").is_some_and(Value::is_string) && has_words();
+    (is_message || super::messages::back::is_event(value)) && of_object(value).is_none()
+}
+
+/// Messages one after the other, as programs write them while they talk: the text of the list that they are.
+pub(in crate::formats) fn list_of_lines(text: &str) -> serde_json::Result<String> {
+    let lines = serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
+    let lines: serde_json::Result<Vec<&str>> = lines.map(|line| line.map(serde_json::value::RawValue::get)).collect();
+    Ok(format!("[{}]", lines?.join(",\n")))
 }
 
 /// Whether a list is written as JSON text, as a cell of a table has it.
@@ -90,13 +121,15 @@ fn has_blocks_of_others(messages: &[Value]) -> bool {
         let kind = block.get("type").and_then(Value::as_str);
         kind.is_some_and(|kind| !matches!(kind, "text" | "image_url"))
     };
+    // Cline's lists, and Responses items.
+    let is_other = |message: &Value| message.get("ts").is_some() || message.get("role").is_none() && is_of_others(message);
     let blocks = |message: &Value| {
         message
             .get("content")
             .and_then(Value::as_array)
             .is_some_and(|blocks| blocks.iter().any(is_of_others))
     };
-    messages.iter().any(blocks)
+    messages.iter().any(|message| is_other(message) || blocks(message))
 }
 
 /// Whether a list is of ADK's first form: a case as its invocations, or cases with theirs in `data`.
@@ -126,6 +159,9 @@ pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
         if of_object(&value) != Some("invariant") && !value.is_array() {
             return None;
         }
+    }
+    if is_message(&value) {
+        return by_id("messages");
     }
     let (_, first) = documents(&value, String::new()).into_iter().next()?;
     format_of(first).ok()
@@ -186,6 +222,7 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
         Value::Array(list) => match list.first() {
             None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
+            Some(first) if super::messages::back::is_event(first) => Some("messages"),
             Some(first) if first.get("role").is_some() && has_blocks_of_others(list) => Some("messages"),
             Some(first) if first.get("role").is_some() || first.get("function").is_some() => Some("invariant"),
             Some(first) if first.get("tools").is_some_and(Value::is_array) => Some("invariant"),

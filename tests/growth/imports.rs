@@ -117,6 +117,48 @@ fn results_of_no_call_in_messages() {
 }
 
 #[test]
+fn items_of_the_responses_api() {
+    all_grow_evenly(|count| {
+        let item = |number: u64| match number % 5 {
+            0 => json!({"role": "user", "content": format!("q{number} {FOUND}")}),
+            1 => json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": FOUND}]}),
+            2 => json!({"type": "function_call", "call_id": format!("c{number}"), "name": "look", "arguments": "{}"}),
+            3 => json!({"type": "function_call_output", "call_id": format!("c{}", number - 1), "output": FOUND}),
+            _ => json!({"role": "assistant", "content": format!("a{number} {FOUND}")}),
+        };
+        import("messages", &Value::from((0..count).map(item).collect::<Vec<_>>()).to_string())
+    });
+}
+
+/// One response may ask for all of them.
+#[test]
+fn events_of_openhands() {
+    all_grow_evenly(|count| {
+        let event = |number: u64| match number % 2 {
+            0 => json!({"id": format!("e{number}"), "timestamp": "2026-01-01T10:00:00", "source": "agent", "thought": [], "action": {},
+                "tool_name": "look", "tool_call_id": format!("c{number}"), "llm_response_id": "r", "kind": "ActionEvent"}),
+            _ => {
+                json!({"id": format!("e{number}"), "timestamp": "2026-01-01T10:00:00", "source": "environment", "kind": "ObservationEvent",
+                "tool_call_id": format!("c{}", number - 1), "observation": {"content": [{"type": "text", "text": FOUND}]}})
+            }
+        };
+        let asked = json!({"timestamp": "2026-01-01T10:00:00", "source": "user", "kind": "MessageEvent", "llm_message": {"role": "user", "content": "q"}});
+        let events: Vec<Value> = std::iter::once(asked).chain((0..count).map(event)).collect();
+        import("messages", &json!({"history": events}).to_string())
+    });
+}
+
+#[test]
+fn messages_a_line() {
+    all_grow_evenly(|count| {
+        let line =
+            |number: u64| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("{number} {FOUND}")});
+        let lines: Vec<String> = (0..count).map(|number| line(number).to_string()).collect();
+        import("messages", &lines.join("\n"))
+    });
+}
+
+#[test]
 fn events_of_a_session_of_adk() {
     all_grow_evenly(|count| {
         let event = |number: u64| {

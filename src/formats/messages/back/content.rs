@@ -29,7 +29,7 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
         tool_call_id: at.text_of("tool_call_id")?.map(str::to_owned),
         ..Message::default()
     };
-    if let Some(content) = at.some("content") {
+    if let Some(content) = at.some("content").or_else(|| at.some("text")) {
         message.parts = parts(&content)?;
     }
     for key in ["reasoning_content", "reasoning", "thinking"] {

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::content;
+use super::{content, facts};
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder};
 use crate::operation::{Kind, Message, Operation, Role, ToolDefinition};
+use crate::span::{TIMES_UNKNOWN, UnixNanos};
 
 /// What our own rows have where no result was recorded.
 const NO_RESULT: &str = super::super::row::NO_RESULT;
@@ -17,6 +18,8 @@ pub(super) struct Conversation<'s> {
     text_arguments: bool,
     has_weights: bool,
     mark: Option<&'static str>,
+    /// When the message before was written.
+    before: Option<UnixNanos>,
 }
 
 impl<'s> Conversation<'s> {
@@ -29,6 +32,7 @@ impl<'s> Conversation<'s> {
             text_arguments: false,
             has_weights: false,
             mark: None,
+            before: None,
         }
     }
 
@@ -45,12 +49,14 @@ impl<'s> Conversation<'s> {
             let (message, is_text) = content::message(&item)?;
             self.text_arguments |= is_text;
             self.seen += 1;
+            let written = facts::written_at(item.value);
             if message.role == Role::Tool {
                 self.result(&item, message);
-                continue;
+            } else {
+                let is_given = is_given || self.is_no_target(&item);
+                self.one(&item, message, is_given);
             }
-            let is_given = is_given || self.is_no_target(&item);
-            self.one(&item, message, is_given);
+            self.before = written.or(self.before);
         }
         Ok(())
     }
@@ -65,7 +71,9 @@ impl<'s> Conversation<'s> {
         }
         let is_zero = |weight: At<'_>| weight.value.as_f64() == Some(0.0);
         let no_target = [weight, at.some("loss_weight")].into_iter().flatten().any(is_zero);
-        no_target || is_false("training") || is_false("trainable")
+        // SWE-agent gives the model the run of another task first.
+        let is_demonstration = at.some("is_demo").is_some_and(|flag| flag.value == true);
+        no_target || is_demonstration || is_false("training") || is_false("trainable")
     }
 
     fn one(&mut self, at: &At<'_>, message: Message, is_given: bool) {
@@ -75,7 +83,7 @@ impl<'s> Conversation<'s> {
         if is_given {
             return self.dialogue.said_before(message, self.builder);
         }
-        let operation = Operation {
+        let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
             output_messages: Some(vec![message]),
@@ -83,8 +91,16 @@ impl<'s> Conversation<'s> {
             tool_definitions: std::mem::take(&mut self.tools),
             ..Operation::default()
         };
+        facts::add(at.value, &mut operation);
+        let end = facts::written_at(at.value);
+        // It began after what came before it: nobody wrote when.
+        let start = self.before.filter(|start| end.is_some_and(|end| *start <= end));
+        if start.is_some() {
+            operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), "start".into());
+        }
         let id = self.builder.id_at(None, at);
-        self.dialogue.model_call(id, operation, self.builder);
+        let index = self.dialogue.model_call(id, operation, self.builder);
+        self.builder.times(index, start, end);
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits; where none waits, the model was given it.
@@ -116,11 +132,14 @@ impl<'s> Conversation<'s> {
         let opened = opened
             .filter(|value| (value.is_object() || value.is_array()) && serde_json::to_string(value).is_ok_and(|written| written == text));
         let answer = Answer {
+            failure: facts::failure(at.value, &text),
             value: Some(opened.unwrap_or_else(|| text.into())),
-            failure: None,
         };
         let id = self.builder.id_at(None, at);
-        self.dialogue.result(id, &open, message, answer, self.builder);
+        let place = self.dialogue.result(id, &open, message, answer, self.builder);
+        if let Some(place) = place {
+            self.builder.times(place, None, facts::written_at(at.value));
+        }
     }
 
     /// The row is written as `prompt` and `completion`.

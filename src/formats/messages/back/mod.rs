@@ -10,17 +10,26 @@
 //! | `tools` | tools offered to the model calls |
 //!
 //! Both flavours are read: arguments as an object and as JSON text, tools as a list and as JSON text, `messages`, and `prompt` with
-//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools; and
-//! rows of ShareGPT (`conversations` of `from` and `value`), which come back with messages. A row has no times: all are marked as unknown.
+//! `completion`; also a list of messages alone, and `function_call` with `functions`, which OpenAI had before tools. A row whose messages
+//! are under another key, JSON text, or in other words (ShareGPT's `from` and `value`, items of the Responses API) comes back with
+//! messages.
+//!
+//! A row has no times: they are marked as unknown. Where programs write the time, the model, tokens, cost or an error on each message
+//! (Cline, Roo Code, mini-SWE-agent, tau2), or a reward on the row, they are read.
 
 mod content;
 mod conversation;
+mod facts;
+mod items;
+mod openhands;
 mod other_rows;
 
 use serde_json::{Value, json};
 
 use crate::formats::back::{At, Result, TraceBuilder, tool_definitions, trace_id};
 use crate::operation::ToolDefinition;
+pub(in crate::formats) use openhands::is_event;
+pub(in crate::formats) use other_rows::key_of;
 
 /// The trace of a row.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
@@ -51,12 +60,21 @@ fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
         conversation.is_split();
     }
     conversation.finish(at)?;
+    let reward = ["/reward", "/reward_info/reward"]
+        .iter()
+        .find_map(|place| at.value.pointer(place)?.as_f64());
+    if let Some(root) = builder.operation(0).filter(|_| reward.is_some()) {
+        root.training.reward = reward;
+    }
     Ok(vec![builder])
 }
 
 /// The trace of a list of messages alone: that of the row which has it.
 fn list(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let row = json!({"messages": at.value});
+    if let Some(row) = row.as_object().and_then(other_rows::as_messages) {
+        return self::row(&At::root("messages", &row, at.path.clone()), Some(&row));
+    }
     let id = trace_id("messages", &row.to_string());
     let mut builder = TraceBuilder::new("messages", id, Some(row));
     let mut messages = at.clone();

@@ -1,30 +1,68 @@
-//! Rows that say the same in other words: ShareGPT's conversations, and parts that have their text as `value` (LLaMA-Factory's rows since
-//! its version 1). They are read as the row of messages that they are.
+//! Rows that say the same in other words: ShareGPT's conversations, messages under the keys of other programs (SWE-agent's `history`,
+//! tau-bench's `traj`) or as JSON text, events of `OpenHands`, parts that have their text as `value` (LLaMA-Factory's rows since its
+//! version 1), items of the Responses API between messages. They are read as the row of messages that they are.
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
+use super::{items, openhands};
+
+/// Where a row may have its messages.
+const KEYS: [&str; 6] = ["messages", "conversations", "conversation", "history", "traj", "trajectory"];
+
+/// The key under which a row has its messages.
+pub(in crate::formats) fn key_of(row: &Map<String, Value>) -> Option<&'static str> {
+    let is_said = |first: &Value| {
+        let is_shared = first.get("from").is_some() && first.get("value").is_some();
+        first.get("role").is_some() || is_shared || openhands::is_event(first)
+    };
+    let has_messages = |key: &&str| row.get(*key).and_then(opened).is_some_and(|list| list.first().is_some_and(is_said));
+    KEYS.into_iter().find(has_messages)
+}
+
+/// A list, or the one that a text is.
+fn opened(value: &Value) -> Option<Cow<'_, [Value]>> {
+    match value {
+        Value::Array(list) => Some(Cow::Borrowed(list)),
+        Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str(text).ok().map(Cow::Owned),
+        _ => None,
+    }
+}
+
 /// The same row with messages; `None` where it has them already, or has none.
 pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
-    let (key, list) = match row.get("messages") {
-        Some(list) => ("messages", list.as_array()?),
-        None => ("conversations", row.get("conversations")?.as_array()?),
-    };
-    if key == "messages" && !list.iter().any(has_values) {
+    let key = key_of(row)?;
+    let came = row.get(key)?;
+    let list = opened(came)?;
+    if key == "messages" && came.is_array() && !list.iter().any(is_otherwise) {
         return None;
     }
+    let is_shared = list.first().is_some_and(|first| first.get("from").is_some());
     let mut out = Map::new();
-    let prompt = row.get("system").filter(|_| key == "conversations");
+    let prompt = row.get("system").filter(|_| is_shared);
     let prompt = prompt.and_then(Value::as_str).filter(|prompt| !prompt.is_empty());
     let prompt = prompt.map(|prompt| json!({"role": "system", "content": prompt}));
-    let messages: Vec<Value> = prompt.iter().cloned().chain(list.iter().map(message)).collect();
-    out.insert("messages".to_owned(), messages.into());
+    if list.first().is_some_and(openhands::is_event) {
+        let events = openhands::read(&list);
+        out.insert("messages".to_owned(), events.messages.into());
+        let others = (!events.others.is_empty()).then(|| ("other_events".to_owned(), events.others.into()));
+        let tools = events
+            .tools
+            .filter(|_| !row.contains_key("tools"))
+            .map(|tools| ("tools".to_owned(), tools));
+        out.extend(others.into_iter().chain(tools));
+    } else {
+        let messages: Vec<Value> = prompt.iter().cloned().chain(list.iter().map(message)).collect();
+        out.insert("messages".to_owned(), items::as_messages(messages).into());
+    }
     for (name, value) in row {
         match (name.as_str(), value) {
-            ("messages" | "conversations", _) => {}
+            (name, _) if name == key => {}
             ("system", _) if prompt.is_some() => {}
             // No tools.
             ("tools", Value::String(text)) if text.trim().is_empty() => {}
-            ("tools", tools) if key == "conversations" => {
+            ("tools", tools) if is_shared => {
                 out.insert(name.clone(), as_functions(tools));
             }
             _ => {
@@ -35,10 +73,52 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
     Some(out.into())
 }
 
+/// Whether a message is in other words.
+fn is_otherwise(message: &Value) -> bool {
+    has_values(message) || has_runs(message) || openhands::is_event(message) || items::is_item(message) || other_call_id(message).is_some()
+}
+
+/// The id of the call that a result answers, under another key than the API's.
+fn other_call_id(message: &Value) -> Option<&Value> {
+    let is_result = message.get("role").and_then(Value::as_str) == Some("tool") && message.get("tool_call_id").is_none_or(Value::is_null);
+    let ids = message.get("tool_call_ids").and_then(Value::as_array);
+    let only = ids.and_then(|ids| ids.first().filter(|_| ids.len() == 1));
+    only.or_else(|| message.get("id")).filter(|id| is_result && id.is_string())
+}
+
 fn has_values(message: &Value) -> bool {
     let is_one = |part: &Value| part.get("type").is_some() && part.get("value").is_some_and(Value::is_string);
     let parts = message.get("content").and_then(Value::as_array);
     parts.is_some_and(|parts| parts.iter().any(is_one))
+}
+
+/// Whether a message has results as Amp writes them: with what became of the tool in `run`.
+fn has_runs(message: &Value) -> bool {
+    let parts = message.get("content").and_then(Value::as_array);
+    parts.is_some_and(|parts| {
+        parts
+            .iter()
+            .any(|part| part.get("toolUseID").is_some() && part.get("run").is_some())
+    })
+}
+
+/// The same message with results as Anthropic's API has them.
+fn with_results(said: &Map<String, Value>) -> Value {
+    let result = |part: &Value| {
+        let (Some(id), Some(run)) = (part.get("toolUseID"), part.get("run")) else {
+            return part.clone();
+        };
+        let given = ["result", "error", "reason"]
+            .into_iter()
+            .find_map(|key| run.get(key).filter(|given| !given.is_null()));
+        let text = given.map(|given| given.as_str().map_or_else(|| given.to_string(), str::to_owned));
+        let is_error = run.get("status").and_then(Value::as_str).is_some_and(|status| status != "done");
+        json!({"type": "tool_result", "tool_use_id": id, "content": text.unwrap_or_default(), "is_error": is_error, "run": run})
+    };
+    let mut out = said.clone();
+    let parts = said.get("content").and_then(Value::as_array).into_iter().flatten();
+    out.insert("content".to_owned(), parts.map(result).collect());
+    out.into()
 }
 
 /// Tools in OpenAI's form; ShareGPT's are functions alone, often as JSON text.
@@ -58,6 +138,15 @@ fn message(said: &Value) -> Value {
     match said.as_object() {
         Some(map) if map.contains_key("from") => of_turn(map),
         Some(map) if has_values(said) => of_parts(map),
+        Some(map) if has_runs(said) => with_results(map),
+        Some(map) => match other_call_id(said) {
+            Some(id) => {
+                let mut out = map.clone();
+                out.insert("tool_call_id".to_owned(), id.clone());
+                out.into()
+            }
+            None => said.clone(),
+        },
         _ => said.clone(),
     }
 }
