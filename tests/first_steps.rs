@@ -29,8 +29,16 @@ fn messages_say_what_to_do() {
         (vec!["check", &otlp], 1, "this is OTLP; `convert` makes documents of it"),
         (vec!["convert", "--to", "atif", &utf16], 1, "iconv -f UTF-16"),
         (vec!["show", text(&missing)], 1, "there is no file"),
-        (vec!["serve", "--otlp-http", "here", "--data-dir", text(folder.path())], 2, "write HOST:PORT"),
-        (vec!["ls", "--server", "127.0.0.1:1"], 1, "http://127.0.0.1:1: nothing listens there"),
+        (
+            vec!["serve", "--otlp-http", "here", "--data-dir", text(folder.path())],
+            2,
+            "write HOST:PORT",
+        ),
+        (
+            vec!["ls", "--server", "127.0.0.1:1"],
+            1,
+            "http://127.0.0.1:1: nothing listens there",
+        ),
         (vec!["import", "--sessions", "--client", "vscode"], 2, "give import the files"),
     ] {
         let (have, _, said) = ran(&arguments);
@@ -51,7 +59,8 @@ fn rows_without_times_are_shown_in_their_order() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("rows.jsonl");
     let rows = ["one", "two", "three", "four"];
-    let lines = rows.map(|word| format!(r#"{{"messages": [{{"role": "user", "content": "{word}"}}, {{"role": "assistant", "content": "ok"}}]}}"#));
+    let lines =
+        rows.map(|word| format!(r#"{{"messages": [{{"role": "user", "content": "{word}"}}, {{"role": "assistant", "content": "ok"}}]}}"#));
     fs::write(&path, lines.join("\n")).expect("writes");
     let (_, shown, said) = ran(&["show", text(&path)]);
     let asked: Vec<&str> = shown.lines().filter_map(|line| line.trim().strip_prefix("asked ")).collect();
@@ -71,7 +80,10 @@ fn a_message_a_line_is_one_conversation() {
         r#"{"role": "assistant", "content": "See you."}"#,
     ];
     fs::write(&path, lines.join("\r\n")).expect("writes");
-    for arguments in [vec!["convert", "--to", "messages", text(&path)], vec!["convert", "--to", "messages", "--from", "messages", text(&path)]] {
+    for arguments in [
+        vec!["convert", "--to", "messages", text(&path)],
+        vec!["convert", "--to", "messages", "--from", "messages", text(&path)],
+    ] {
         let (status, rows, said) = ran(&arguments);
         assert_eq!((status, rows.lines().count()), (Some(0), 1), "{rows} {said}");
         assert!(rows.contains("Hello.") && rows.contains("See you."), "{rows}");

@@ -151,8 +151,7 @@ fn events_of_openhands() {
 #[test]
 fn messages_a_line() {
     all_grow_evenly(|count| {
-        let line =
-            |number: u64| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("{number} {FOUND}")});
+        let line = |number: u64| json!({"role": if number.is_multiple_of(2) { "user" } else { "assistant" }, "content": format!("{number} {FOUND}")});
         let lines: Vec<String> = (0..count).map(|number| line(number).to_string()).collect();
         import("messages", &lines.join("\n"))
     });

@@ -13,8 +13,8 @@ pub(super) struct Events {
     pub(super) tools: Option<Value>,
     /// Those that are no messages.
     pub(super) others: Vec<Value>,
-    /// The response that the last message is of.
-    response: Option<String>,
+    /// The response that the model's last message is of, and the place of that message.
+    response: Option<(String, usize)>,
 }
 
 /// Whether a value is an event.
@@ -193,21 +193,18 @@ impl Events {
 
     /// Adds an action: to the message of its response, where that was begun.
     fn act(&mut self, event: &Value, response: Option<&str>, words: &Value, call: Value, said: &[&str]) {
-        let is_same = response.is_some() && response == self.response.as_deref();
-        let last = self
-            .messages
-            .iter_mut()
-            .rev()
-            .find(|message| message.get("role").is_some_and(|role| role == "assistant"));
-        if is_same && let Some(calls) = last.and_then(|last| last.get_mut("tool_calls")?.as_array_mut()) {
+        let of_same = self.response.as_ref().filter(|(id, _)| Some(id.as_str()) == response);
+        let begun = of_same.and_then(|(_, place)| self.messages.get_mut(*place));
+        if let Some(calls) = begun.and_then(|begun| begun.get_mut("tool_calls")?.as_array_mut()) {
             calls.push(call);
             return;
         }
+        let place = self.messages.len();
         self.say(event, "assistant", Some(words), said);
         if let Some(message) = self.messages.last_mut().and_then(Value::as_object_mut) {
             message.insert("tool_calls".to_owned(), json!([call]));
         }
-        self.response = response.map(str::to_owned);
+        self.response = response.map(|id| (id.to_owned(), place));
     }
 
     fn observe(&mut self, id: Option<&str>, event: &Value, content: Option<&Value>, is_error: bool) {
