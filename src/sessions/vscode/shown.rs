@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Turn;
+use super::turn::{Turn, lines_of};
 use crate::operation::{Message, Part, Role};
 use crate::sessions::recording::{Event, ToolResult, fact};
 use crate::sessions::{get, parts};
@@ -74,7 +74,7 @@ impl Draft {
     }
 
     fn think(&mut self, turn: &Turn<'_>, part: &Value) {
-        let text = get::owned(part, "/value").or_else(|| super::lines_of(get::list(part, "/value")));
+        let text = get::owned(part, "/value").or_else(|| lines_of(get::list(part, "/value")));
         if text.is_some() {
             let opaque = Map::new();
             self.message(turn).parts.push(Part::Reasoning { text, opaque });
