@@ -163,6 +163,10 @@ pub(super) const DOCUMENT: Shape = Of(&SET);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(set) = document.as_object() else {
+        if document.is_array() {
+            let detail = "a list is the form that ADK had before eval sets; `spanbridge convert --to adk` writes it as a set";
+            return found.add(place, detail.to_owned());
+        }
         return found.add(
             place,
             format!("expected an eval set (an object with `eval_cases`), found {}", shown(document)),
