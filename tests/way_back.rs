@@ -1317,6 +1317,26 @@ const BESIDE: &[(&str, &str)] = &[
         "what a memory was asked for comes back without the names of its parts",
     ),
     (
+        "made-keys-of-clients/5b8efff798038103d2690000009a0006.invariant.json",
+        "an agent's answer that no model call gave is read as one of its own",
+    ),
+    (
+        "made-kinds-without-a-key/5b8efff798038103d269000000c70001.openreward.json",
+        "the result of a tool that gave none comes back as an empty text",
+    ),
+    (
+        "made-kinds-without-a-key/5b8efff798038103d269000000c70003.inspect.json",
+        "an agent that nobody names is none afterwards",
+    ),
+    (
+        "made-kinds-without-a-key/5b8efff798038103d269000000c70004.contextforge.json",
+        "a question and an answer that no model call was given and gave are read as one",
+    ),
+    (
+        "made-kinds-without-a-key/5b8efff798038103d269000000c70004.verifiers.json",
+        "a person's words that no model was given are an operation of their own",
+    ),
+    (
         "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.contextforge.json",
         "a question and an answer that no model call was given and gave are read as one",
     ),

@@ -15,7 +15,7 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
 use super::texts::Opened;
-use super::{flat, mend, normalize, streams, words};
+use super::{flat, mend, normalize, streams};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 pub(super) use client_messages::members_read;
@@ -27,7 +27,9 @@ pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
 pub(super) use kept_text::{recorded, takes_text};
-use parts_of_text::{event_span, has_object, is_unknown, model_of_id, name_of_tool, without_mark, words_then_calls};
+use parts_of_text::{
+    event_span, has_object, is_unknown, model_of_id, name_of_tool, printed_input, snake_case, without_mark, words_then_calls,
+};
 pub(super) use paths::at;
 use paths::at_paths;
 pub(super) use split_off::is_body as is_split_off;
@@ -264,12 +266,8 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
     match rule.codec {
         Codec::Text => Some(Value::String(text_of(raw)?)),
         Codec::BeforeSlash => text_of(raw)?.split_once('/').map(|(head, _)| head.into()),
-        Codec::SnakeCase => {
-            let text = text_of(raw)?;
-            let name = text.trim().trim_matches('"');
-            let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
-            Some(words::of(last).replace('.', "_").into())
-        }
+        Codec::SnakeCase => Some(snake_case(&text_of(raw)?).into()),
+        Codec::PrintedInput => super::python::read(printed_input(raw)?),
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
         Codec::EventSpan => event_span(&text_of(raw)?, rule.field == Field::ToolName).map(Value::from),

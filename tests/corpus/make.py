@@ -1482,6 +1482,14 @@ client wrote for a value that it left out, or that there was none.""")
     model = c.span("generate_content", 4100, 4200, {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "g"}, scope="gcp.vertex.agent", trace=5)
     c.log(4150, "gen_ai.user.message", model, {"content": "<elided>"}, trace=5)
     c.span("execute_tool sound", 4300, 4400, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": "{}"}, scope="gcp.vertex.agent", trace=5)
+    # Langfuse's type of what nobody gave one: other attributes and LangChain's messages of tools say what it is.
+    agent = c.span("harbour", 5000, 5900, {"langfuse.observation.type": "agent", "langfuse.observation.input": text({"prompt": "Which berth is free?", "system": "You know the harbour."}), "langfuse.observation.output": text(chat("assistant", "Berth 3."))}, scope="langfuse-sdk", trace=6)
+    asks = lambda id, name, arguments: {"id": id, "type": "function", "function": {"name": name, "arguments": text(arguments)}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [asks("t1", "tide", {"at": 9}), asks("t2", "berths", {"of": "north"})]}
+    c.span("gen", 5010, 5100, {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": text([chat("user", "Which berth is free?")]), "langfuse.observation.output": text(asked)}, agent, scope="langfuse-sdk", trace=6)
+    c.span("tool.tide", 5110, 5200, {"langfuse.observation.type": "span", "gen_ai.tool.name": "tide", "gen_ai.tool.call.id": "t1", "input.value": text({"at": 9}), "output.value": "low"}, agent, scope="ai.koog", trace=6)
+    found = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": {"status": "success", "content": "3", "tool_call_id": "t2", "name": "berths"}}
+    c.span("berths", 5120, 5210, {"langfuse.observation.type": "span", "langfuse.observation.input": text({"of": "north"}), "langfuse.observation.output": text(found)}, agent, scope="langfuse-sdk", trace=6)
 
 
 for make in (json_mended, tools_without_their_keys, usage_spellings, prompts_of_many_shapes, keys_of_clients):
@@ -2307,7 +2315,44 @@ def turns_in_one_span():
     c.span("execute_tool sound", 100, 200, ran(1, "6 m"), at, **where)
 
 
-for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span):
+def kinds_without_a_key():
+    c = Case(199, "made-kinds-without-a-key", "Spans whose kind no key of a kind tells", """
+Messages without an operation, old counts beside flattened prompts, a tool's name and arguments alone, names that say what runs, Vercel's
+function in the span's operation alone and its ranking; a trace's input at Langfuse without a type; counts that stand in the answer alone; what
+LangSmith's exporter makes of a message; a model and a tool of Monocle; a thread's question at Azure.""")
+    root = c.span("invoke_agent", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper"}, scope="app")
+    c.span("chat", 10, 100, {"gen_ai.output.messages": text([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "ring", "arguments": {"bell": "north"}}]}])}, root, scope="app")
+    c.span("local.tool.ring", 110, 200, {"tool.name": "ring", "tool.parameters": text({"bell": "north"})}, root, scope="app")
+    c.span("llm.call", 300, 400, {"gen_ai.system": "openai", "llm.request.model": "m", "llm.usage.prompt_tokens": 12, "llm.usage.completion_tokens": 3, "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Is it dry?", "gen_ai.completion.0.content": "It is."}, root, scope="app")
+    c.span("answer", 500, 600, {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "And now?", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Still."}, root, scope="app")
+    root = c.span("agent.run", 1000, 1900, {"agent.name": "porter"}, scope="own", trace=2)
+    c.span("model.call", 1010, 1100, {"model.id": "m", "model.stop_reason": "tool_use"}, root, scope="own", trace=2)
+    c.span("tool.call", 1110, 1200, {"tool.name": "lift", "tool.use_id": "u1"}, root, scope="own", trace=2)
+    c.span("model.call", 1210, 1300, {"model.id": "m", "model.stop_reason": "end_turn"}, root, scope="own", trace=2)
+    root = c.span("ai.generateText", 2000, 2900, {"operation.name": "ai.generateText help", "ai.prompt": text({"prompt": "Which door?"}), "ai.response.text": "The left one."}, scope="ai", trace=3)
+    c.span("ai.generateText.doGenerate", 2010, 2100, {"operation.name": "ai.generateText.doGenerate help", "ai.model.id": "m", "ai.prompt.messages": text([chat("user", "Which door?")]), "ai.response.text": "The left one.", "ai.usage.promptTokens": 3, "ai.usage.completionTokens": 4}, root, scope="ai", trace=3)
+    rank = c.span("ai.rerank", 2200, 2300, {"ai.operationId": "ai.rerank", "ai.documents": ['"left"', '"right"'], "ai.model.id": "r"}, scope="ai", trace=9)
+    c.span("ai.rerank.doRerank", 2210, 2290, {"ai.operationId": "ai.rerank.doRerank", "ai.documents": ['"left"', '"right"'], "ai.model.id": "r", "ai.ranking": ['{"index":1,"relevanceScore":0.9}', '{"index":0,"relevanceScore":0.2}'], "ai.ranking.type": "text"}, rank, scope="ai", trace=9)
+    c.span("handler", 3000, 3900, {"langfuse.trace.input": text({"query": "Open?"}), "langfuse.trace.output": text({"response": "Until six."}), "langfuse.session.id": "S-2"}, scope="langfuse-sdk", trace=4)
+    c.span("responses", 4000, 4100, {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.total": 101, "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Sum?", "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Nine.", "output.mime_type": "application/json", "output.value": text({"id": "r1", "output_text": "Nine.", "usage": {"prompt_tokens": 86, "completion_tokens": 15, "total_tokens": 101}})}, scope="@arizeai/openinference-instrumentation-openai", trace=5)
+    root = c.span("claude.conversation", 5000, 5900, {"langsmith.span.kind": "chain", "gen_ai.operation.name": "chain", "gen_ai.prompt": text({"prompt": "Is the pool warm?", "system": "You know the pool."})}, scope="langsmith", trace=6)
+    turn = {"langsmith.span.kind": "llm", "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    c.span("claude.assistant.turn", 5010, 5100, dict(turn, **{"gen_ai.prompt": text(chat("user", "Is the pool warm?")), "gen_ai.completion": text({"role": "assistant", "content": [{"type": "tool_use", "id": "p1", "name": "probe", "input": {"depth": 1}}]})}), root, scope="langsmith", trace=6)
+    c.span("probe", 5110, 5200, {"langsmith.span.kind": "tool", "gen_ai.operation.name": "execute_tool", "gen_ai.prompt": text({"input": {"depth": 1}}), "gen_ai.completion": text({"content": [{"type": "text", "text": "24 degrees"}]})}, root, scope="langsmith", trace=6)
+    c.span("claude.assistant.turn", 5210, 5300, dict(turn, **{"gen_ai.prompt": text({"content": "role"}), "gen_ai.completion": text({"role": "assistant", "content": [{"type": "text", "text": "Warm enough."}]})}), root, scope="langsmith", trace=6)
+    known = {"monocle_apptrace.version": "0.4.0", "workflow.name": "inn"}
+    root = c.span("agent", 6000, 6900, dict(known, **{"span.type": "agentic.invocation", "entity.1.name": "Clerk", "entity.1.type": "agent.crewai"}), scope="monocle_apptrace", trace=7)
+    c.span("model", 6010, 6100, dict(known, **{"span.type": "inference", "entity.1.type": "inference.azure_ai_inference", "entity.2.type": "model.llm.unknown"}), root, scope="monocle_apptrace", trace=7,
+        events=[(6010, "data.input", {"input": ['{"user": "Book a room."}']}), (6100, "data.output", {"response": '{"assistant": "I book it."}'}), (6100, "metadata", {"completion_tokens": 4, "prompt_tokens": 9, "model": "m-2"})])
+    c.span("tool", 6110, 6200, dict(known, **{"span.type": "agentic.tool.invocation", "entity.1.name": "book", "entity.1.type": "tool.crewai"}), root, scope="monocle_apptrace", trace=7,
+        events=[(6110, "data.input", {"input": ["input: {'room': 4, 'view': None}"]}), (6200, "data.output", {"response": "booked"})])
+    said = lambda **content: {"gen_ai.event.content": text(content)}
+    c.span("process_thread_run a", 7000, 7900, {"gen_ai.operation.name": "process_thread_run", "gen_ai.system": "az.ai.agents", "gen_ai.agent.id": "a", "gen_ai.thread.id": "T-1", "gen_ai.request.model": "m"}, scope="azure.ai.agents", trace=8,
+        events=[(7010, "gen_ai.system.message", said(content="Be brief.")), (7020, "gen_ai.user.message", said(content="Is it far?", role="user")), (7800, "gen_ai.assistant.message", said(content={"text": {"value": "Not far."}}, role="assistant"))])
+
+
+for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span, kinds_without_a_key):
     make()
 
 

@@ -36,7 +36,12 @@ pub(super) fn is_nobodys(rule: &Rule, text: &str) -> bool {
         rule.field,
         Field::Input | Field::Output | Field::InputMessages | Field::OutputMessages | Field::System
     );
-    is_said && is_printed_object(text)
+    is_said && (is_printed_object(text) || is_only_a_key(text))
+}
+
+/// Whether a text is what LangSmith's exporter makes of a message that it takes for a pair: the name of its first member.
+fn is_only_a_key(text: &str) -> bool {
+    matches!(text, r#"{"content":"role"}"# | r#"{"content": "role"}"#)
 }
 
 /// Whether a text is a null that something was called with: nobody's word.

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::dialect::{mend, python};
+use crate::dialect::raw::Raw;
+use crate::dialect::{mend, python, words};
+use crate::span::AnyValue;
 
 /// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
 pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
@@ -14,6 +16,31 @@ pub(super) fn event_span(name: &str, is_tool: bool) -> Option<String> {
         true => Some(of.strip_prefix("tool.").unwrap_or(of).to_owned()),
         false => Some(format!("{of}-{number}")),
     }
+}
+
+/// A name in snake case: its last part, with the one before it where that part only says that something runs (`tool.call`).
+pub(super) fn snake_case(text: &str) -> String {
+    const RUNS: [&str; 7] = ["call", "run", "use", "invoke", "invocation", "execution", "request"];
+    let name = text.trim().trim_matches('"');
+    let mut parts = name.rsplit(['.', ':', '/']);
+    let last = words::of(parts.next().unwrap_or(name)).replace('.', "_");
+    match parts.next() {
+        Some(before) if !before.is_empty() && RUNS.contains(&last.as_str()) => format!("{}_{last}", words::of(before).replace('.', "_")),
+        _ => last,
+    }
+}
+
+/// The arguments that Monocle writes of CrewAI's tools: a list of one text, `input: {'city': 'Oslo'}`.
+pub(super) fn printed_input<'a>(raw: &Raw<'a>) -> Option<&'a str> {
+    let text = match raw {
+        Raw::Value(_, AnyValue::Array(items)) => match items.as_slice() {
+            [AnyValue::String(text)] => text,
+            _ => return None,
+        },
+        Raw::Value(_, AnyValue::String(text)) => text,
+        _ => return None,
+    };
+    text.strip_prefix("input: ")
 }
 
 /// A text without the mark before it: Agenta's of a type, Qwen Code's line of what the text is.

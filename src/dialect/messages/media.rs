@@ -11,8 +11,10 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
         raw: Value::Object(map.clone()),
         ..Media::default()
     };
+    // Gemini's and Genkit's words are the same for all: most are pictures, and the type says it.
+    let is_any = kind == "inline_data" && map.get("modality").is_none();
     media.modality = text(map, &["modality"]).unwrap_or_else(|| {
-        if kind.contains("image") {
+        if is_any || kind.contains("image") {
             "image"
         } else if kind.contains("audio") {
             "audio"
@@ -27,11 +29,10 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
     });
     collect_media(&Value::Object(map.clone()), &mut media, 0);
     if let Some(mime) = &media.mime_type
-        && media.modality == "file"
+        && (is_any || media.modality == "file")
         && let Some((major, _)) = mime.split_once('/')
-        && matches!(major, "image" | "audio" | "video")
     {
-        major.clone_into(&mut media.modality);
+        if matches!(major, "image" | "audio" | "video") { major } else { "file" }.clone_into(&mut media.modality);
     }
     media
 }
@@ -61,5 +62,22 @@ fn collect_media(value: &Value, media: &mut Media, depth: usize) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_type_says_what_the_words_of_gemini_and_genkit_hold() {
+        let modality = |kind: &str, of: Value| media(kind, of.as_object().unwrap_or(&Map::new())).modality;
+        assert_eq!(modality("inline_data", json!({"mimeType": "audio/mpeg", "data": "AA"})), "audio");
+        assert_eq!(modality("inline_data", json!({"mime_type": "application/pdf", "data": "AA"})), "file");
+        assert_eq!(modality("inline_data", json!({"contentType": "video/mp4", "url": "https://a/b"})), "video");
+        assert_eq!(modality("inline_data", json!({"url": "https://a/b"})), "image");
+        assert_eq!(modality("image", json!({"mime_type": "image/png", "data": "AA"})), "image");
     }
 }

@@ -196,12 +196,12 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         return calls::of_object(map).map_or(Piece::Nothing, Piece::Call);
     }
     for (key, modality) in [
-        ("inlineData", "image"),
-        ("inline_data", "image"),
+        ("inlineData", "inline_data"),
+        ("inline_data", "inline_data"),
         ("fileData", "file"),
         ("file_data", "file"),
         ("image", "image"),
-        ("media", "image"),
+        ("media", "inline_data"),
     ] {
         if let Some(Value::Object(inner)) = map.member(key) {
             let mut found = media(modality, inner);

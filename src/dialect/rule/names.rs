@@ -72,8 +72,10 @@ named! {
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",
-        /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
+        /// A name in any case: `ToolCall`, `TOOL-CALL`, `SpanKind.TOOL_CALL` and `tool.call` are `tool_call`.
         SnakeCase = "snake_case",
+        /// What Python prints of arguments behind the word `input: ` (Monocle of CrewAI's tools).
+        PrintedInput = "printed_input",
         /// JSON text behind a mark of its type, `@ag.type=json:` (Agenta), or a line that says what it is, `[TOOL INPUT: search]`
         /// (Qwen Code); other text stays text.
         MarkedJson = "marked_json",

@@ -126,7 +126,7 @@ fn document(item: &Value) -> Document {
             ("id" | "doc_id", Value::String(id)) => document.id = Some(id.clone()),
             ("id", Value::Number(id)) => document.id = Some(id.to_string()),
             ("content" | "page_content" | "text" | "pageContent", Value::String(words)) => document.content = Some(words.clone()),
-            ("score" | "relevance_score", Value::Number(score)) => document.score = score.as_f64(),
+            ("score" | "relevance_score" | "relevanceScore", Value::Number(score)) => document.score = score.as_f64(),
             ("metadata", metadata) => match messages::parse_deep(metadata.clone()) {
                 Value::Object(map) => document.metadata.extend(map),
                 Value::Null => {}
