@@ -26,7 +26,7 @@ fn a_part_of_the_name_tells_the_kind() {
 fn the_shape_of_a_span_tells_the_kind_where_nothing_marks_it() {
     let messages = r#"[{"role":"user","content":"Hi"}]"#;
     let flat = ("gen_ai.prompt.0.content", "Hi");
-    let cases: [(&[(&str, &str)], Kind); 12] = [
+    let cases: [(&[(&str, &str)], Kind); 13] = [
         (&[("gen_ai.request.model", "m"), flat], Kind::Llm),
         (&[flat], Kind::Plain),
         (
@@ -48,7 +48,12 @@ fn the_shape_of_a_span_tells_the_kind_where_nothing_marks_it() {
             Kind::Chain,
         ),
         (&[("tool.name", "t"), ("output.value", "9")], Kind::Tool),
-        (&[("tool.name", "t"), ("tool.parameters", "{}")], Kind::Plain),
+        (&[("tool.name", "t"), ("tool.parameters", "{}")], Kind::Tool),
+        // What a model asked for, at AgentOps.
+        (
+            &[("tool.name", "t"), ("tool.parameters", "{}"), ("tool.call.type", "function")],
+            Kind::Plain,
+        ),
         (
             &[("langfuse.observation.model.name", "m"), ("langfuse.observation.input", messages)],
             Kind::Llm,
