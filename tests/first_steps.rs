@@ -2,7 +2,6 @@
 #![expect(clippy::expect_used, reason = "a test")]
 
 use std::fs;
-use std::path::Path;
 
 use crate::serving::spanbridge;
 use crate::session_files::text;
@@ -44,28 +43,6 @@ fn messages_say_what_to_do() {
         let (have, _, said) = ran(&arguments);
         assert!(have == Some(status) && said.contains(words), "{arguments:?}: {have:?} {said}");
     }
-}
-
-#[test]
-fn a_folder_of_sessions_is_shown() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session_files/cases/pi-tools/session");
-    let (status, shown, said) = ran(&["show", text(&folder)]);
-    assert!(status == Some(0) && shown.contains("agent pi"), "{shown} {said}");
-}
-
-/// The runs of rows have no times: none is shown, and the order is that of the file.
-#[test]
-fn rows_without_times_are_shown_in_their_order() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("rows.jsonl");
-    let rows = ["one", "two", "three", "four"];
-    let lines =
-        rows.map(|word| format!(r#"{{"messages": [{{"role": "user", "content": "{word}"}}, {{"role": "assistant", "content": "ok"}}]}}"#));
-    fs::write(&path, lines.join("\n")).expect("writes");
-    let (_, shown, said) = ran(&["show", text(&path)]);
-    let asked: Vec<&str> = shown.lines().filter_map(|line| line.trim().strip_prefix("asked ")).collect();
-    assert_eq!(asked, rows, "{shown} {said}");
-    assert!(!shown.contains("1970") && shown.contains("times not recorded"), "{shown}");
 }
 
 /// What a program writes while it talks is one conversation, whatever its lines are.

@@ -32,7 +32,12 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
         && (is_any || media.modality == "file")
         && let Some((major, _)) = mime.split_once('/')
     {
-        if matches!(major, "image" | "audio" | "video") { major } else { "file" }.clone_into(&mut media.modality);
+        if matches!(major, "image" | "audio" | "video") {
+            major
+        } else {
+            "file"
+        }
+        .clone_into(&mut media.modality);
     }
     media
 }
@@ -75,8 +80,14 @@ mod tests {
     fn the_type_says_what_the_words_of_gemini_and_genkit_hold() {
         let modality = |kind: &str, of: Value| media(kind, of.as_object().unwrap_or(&Map::new())).modality;
         assert_eq!(modality("inline_data", json!({"mimeType": "audio/mpeg", "data": "AA"})), "audio");
-        assert_eq!(modality("inline_data", json!({"mime_type": "application/pdf", "data": "AA"})), "file");
-        assert_eq!(modality("inline_data", json!({"contentType": "video/mp4", "url": "https://a/b"})), "video");
+        assert_eq!(
+            modality("inline_data", json!({"mime_type": "application/pdf", "data": "AA"})),
+            "file"
+        );
+        assert_eq!(
+            modality("inline_data", json!({"contentType": "video/mp4", "url": "https://a/b"})),
+            "video"
+        );
         assert_eq!(modality("inline_data", json!({"url": "https://a/b"})), "image");
         assert_eq!(modality("image", json!({"mime_type": "image/png", "data": "AA"})), "image");
     }

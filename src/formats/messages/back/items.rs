@@ -133,6 +133,7 @@ fn result(item: Value) -> Value {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use super::*;
 
