@@ -272,10 +272,6 @@ fn what_claude_gives_the_model_beside_the_question_is_heard() {
             "b7",
             json!({"type": "queued_command", "prompt": "and hurry", "commandMode": "prompt", "origin": {"kind": "human"}}),
         ),
-        beside(
-            "b8",
-            json!({"type": "skill_listing", "content": "- charts: Draw.", "skillCount": 1}),
-        ),
         answered("a1", 2, "m1", &words("One word."), 10),
     ];
     let told = rows(&lines);
@@ -298,7 +294,6 @@ fn what_claude_gives_the_model_beside_the_question_is_heard() {
         ("It is late.", "system"),
         ("task-notification", "system"),
         ("and hurry", "user"),
-        ("charts: Draw.", "system"),
     ] {
         assert_eq!(with(words), [role], "{words}: {run}");
     }

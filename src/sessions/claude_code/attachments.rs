@@ -17,7 +17,6 @@ const GIVEN: &[(&str, &str)] = &[
     ("plan_file_reference", "/planContent"),
     ("hook_additional_context", "/content"),
     ("critical_system_reminder", "/content"),
-    ("skill_listing", "/content"),
 ];
 
 impl Reader {
