@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{content, facts};
+use super::content;
+use super::facts::Facts;
 use crate::formats::back::{Answer, At, Dialogue, NoteKind, Result, TraceBuilder};
 use crate::operation::{Kind, Message, Operation, Role, ToolDefinition};
 use crate::span::{TIMES_UNKNOWN, UnixNanos};
@@ -42,21 +43,21 @@ impl<'s> Conversation<'s> {
             let role = if is_given { Role::User } else { Role::Assistant };
             let message = Message::text(role, text.as_str());
             self.seen += 1;
-            self.one(at, message, is_given);
+            self.one(at, message, Facts::of(at.value), is_given);
             return Ok(());
         }
         for item in at.items()? {
             let (message, is_text) = content::message(&item)?;
             self.text_arguments |= is_text;
             self.seen += 1;
-            let written = facts::written_at(item.value);
+            let facts = Facts::of(item.value);
             if message.role == Role::Tool {
-                self.result(&item, message);
+                self.result(&item, message, facts);
             } else {
                 let is_given = is_given || self.is_no_target(&item);
-                self.one(&item, message, is_given);
+                self.one(&item, message, facts, is_given);
             }
-            self.before = written.or(self.before);
+            self.before = facts.written_at().or(self.before);
         }
         Ok(())
     }
@@ -76,7 +77,7 @@ impl<'s> Conversation<'s> {
         no_target || is_demonstration || is_false("training") || is_false("trainable")
     }
 
-    fn one(&mut self, at: &At<'_>, message: Message, is_given: bool) {
+    fn one(&mut self, at: &At<'_>, message: Message, facts: Facts<'_>, is_given: bool) {
         if message.role != Role::Assistant {
             return self.dialogue.hear(message, at);
         }
@@ -91,8 +92,8 @@ impl<'s> Conversation<'s> {
             tool_definitions: std::mem::take(&mut self.tools),
             ..Operation::default()
         };
-        facts::add(at.value, &mut operation);
-        let end = facts::written_at(at.value);
+        facts.add(&mut operation);
+        let end = facts.written_at();
         // It began after what came before it: nobody wrote when.
         let start = self.before.filter(|start| end.is_some_and(|end| *start <= end));
         if start.is_some() {
@@ -104,7 +105,7 @@ impl<'s> Conversation<'s> {
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits; where none waits, the model was given it.
-    fn result(&mut self, at: &At<'_>, mut message: Message) {
+    fn result(&mut self, at: &At<'_>, mut message: Message, facts: Facts<'_>) {
         let Some(open) = self.dialogue.answered(message.tool_call_id.as_deref()) else {
             self.builder.note(
                 &at.path,
@@ -132,13 +133,13 @@ impl<'s> Conversation<'s> {
         let opened = opened
             .filter(|value| (value.is_object() || value.is_array()) && serde_json::to_string(value).is_ok_and(|written| written == text));
         let answer = Answer {
-            failure: facts::failure(at.value, &text),
+            failure: facts.failure(&text),
             value: Some(opened.unwrap_or_else(|| text.into())),
         };
         let id = self.builder.id_at(None, at);
         let place = self.dialogue.result(id, &open, message, answer, self.builder);
         if let Some(place) = place {
-            self.builder.times(place, None, facts::written_at(at.value));
+            self.builder.times(place, None, facts.written_at());
         }
     }
 

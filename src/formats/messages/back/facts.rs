@@ -25,9 +25,51 @@ const USAGE: [&str; 3] = ["/usage", "/metrics/tokens", "/extra/response/usage"];
 /// Where it has its cost in US dollars.
 const COSTS: [&str; 3] = ["/cost", "/metrics/cost", "/extra/cost"];
 
-/// When a message was written.
-pub(super) fn written_at(message: &Value) -> Option<UnixNanos> {
-    TIMES.iter().find_map(|place| moment(message.pointer(place)?))
+/// What a message has of the chat API: no fact is among it.
+const OF_THE_API: [&str; 6] = ["role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content"];
+
+/// The facts of a message. Most messages have none, and are not looked through for each.
+#[derive(Clone, Copy)]
+pub(super) struct Facts<'m>(Option<&'m Value>);
+
+impl<'m> Facts<'m> {
+    pub(super) fn of(message: &'m Value) -> Self {
+        let members = message.as_object();
+        let has_more = members.is_some_and(|members| members.keys().any(|key| !OF_THE_API.contains(&key.as_str())));
+        Self(has_more.then_some(message))
+    }
+
+    /// When the message was written.
+    pub(super) fn written_at(self) -> Option<UnixNanos> {
+        let message = self.0?;
+        TIMES.iter().find_map(|place| moment(message.pointer(place)?))
+    }
+
+    /// Adds what a model's message says of its call.
+    pub(super) fn add(self, operation: &mut Operation) {
+        let Some(message) = self.0 else { return };
+        let text = |places: &[&str]| places.iter().find_map(|place| message.pointer(place)?.as_str().map(str::to_owned));
+        operation.model.response = text(&MODELS);
+        operation.model.provider = text(&["/modelInfo/providerId"]);
+        operation.finish_reason = text(&["/stop_reason", "/finish_reason", "/extra/response/choices/0/finish_reason"]);
+        operation.cost.total = COSTS.iter().find_map(|place| message.pointer(place)?.as_f64());
+        if let Some(usage) = USAGE.iter().find_map(|place| message.pointer(place)) {
+            operation.usage = tokens(usage);
+        }
+    }
+
+    /// Why a tool failed, where its message says that it did.
+    pub(super) fn failure(self, words: &str) -> Option<Failure> {
+        let message = self.0?;
+        let is_error = ["error", "is_error", "isError"]
+            .into_iter()
+            .any(|key| message.get(key) == Some(&Value::Bool(true)))
+            || message.get("status").and_then(Value::as_str) == Some("error");
+        is_error.then(|| Failure {
+            message: Some(words.to_owned()).filter(|words| !words.is_empty()),
+            ..Failure::default()
+        })
+    }
 }
 
 /// A time as text, or as seconds, milliseconds, microseconds or nanoseconds since 1970, by its size.
@@ -58,18 +100,6 @@ fn moment(value: &Value) -> Option<UnixNanos> {
     Some(UnixNanos(nanos)).filter(|time| *time >= EARLIEST)
 }
 
-/// Adds what a model's message says of its call.
-pub(super) fn add(message: &Value, operation: &mut Operation) {
-    let text = |places: &[&str]| places.iter().find_map(|place| message.pointer(place)?.as_str().map(str::to_owned));
-    operation.model.response = text(&MODELS);
-    operation.model.provider = text(&["/modelInfo/providerId"]);
-    operation.finish_reason = text(&["/stop_reason", "/finish_reason", "/extra/response/choices/0/finish_reason"]);
-    operation.cost.total = COSTS.iter().find_map(|place| message.pointer(place)?.as_f64());
-    if let Some(usage) = USAGE.iter().find_map(|place| message.pointer(place)) {
-        operation.usage = tokens(usage);
-    }
-}
-
 /// Tokens in the words of OpenAI's and Anthropic's APIs, of Cline and Amp. Anthropic and Amp count what a cache took or gave beside the input.
 fn tokens(usage: &Value) -> TokenCount {
     let count = |keys: &[&str]| keys.iter().find_map(|key| usage.pointer(key)?.as_u64());
@@ -97,18 +127,6 @@ fn tokens(usage: &Value) -> TokenCount {
     }
 }
 
-/// Why a tool failed, where its message says that it did.
-pub(super) fn failure(message: &Value, words: &str) -> Option<Failure> {
-    let is_error = ["error", "is_error", "isError"]
-        .into_iter()
-        .any(|key| message.get(key) == Some(&Value::Bool(true)))
-        || message.get("status").and_then(Value::as_str) == Some("error");
-    is_error.then(|| Failure {
-        message: Some(words.to_owned()).filter(|words| !words.is_empty()),
-        ..Failure::default()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -127,7 +145,7 @@ mod tests {
             json!({"created_at": 1_777_073_160_794_000_u64}),
             json!({"created_at": 1_777_073_160_794_000_000_u64}),
         ] {
-            assert_eq!(written_at(&same), wanted, "{same}");
+            assert_eq!(Facts::of(&same).written_at(), wanted, "{same}");
         }
         for none in [
             json!({"ts": 12}),
@@ -135,7 +153,7 @@ mod tests {
             json!({"timestamp": null}),
             json!({}),
         ] {
-            assert_eq!(written_at(&none), None, "{none}");
+            assert_eq!(Facts::of(&none).written_at(), None, "{none}");
         }
     }
 

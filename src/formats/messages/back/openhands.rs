@@ -20,11 +20,14 @@ pub(super) struct Events {
 /// Whether a value is an event.
 pub(in crate::formats) fn is_event(value: &Value) -> bool {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
+    if text("source").is_none() {
+        return false;
+    }
     let is_first_form = ["action", "observation"].iter().any(|key| text(key).is_some())
         && value.get("id").is_some_and(Value::is_number)
         && (value.get("args").is_some() || value.get("content").is_some());
     let is_kind = text("kind").is_some_and(|kind| kind.ends_with("Event") || kind.ends_with("Observation"));
-    text("source").is_some() && (is_first_form || is_kind && value.get("timestamp").is_some())
+    is_first_form || is_kind && value.get("timestamp").is_some()
 }
 
 pub(super) fn read(list: &[Value]) -> Events {

@@ -81,9 +81,12 @@ fn is_otherwise(message: &Value) -> bool {
 /// The id of the call that a result answers, under another key than the API's.
 fn other_call_id(message: &Value) -> Option<&Value> {
     let is_result = message.get("role").and_then(Value::as_str) == Some("tool") && message.get("tool_call_id").is_none_or(Value::is_null);
+    if !is_result {
+        return None;
+    }
     let ids = message.get("tool_call_ids").and_then(Value::as_array);
     let only = ids.and_then(|ids| ids.first().filter(|_| ids.len() == 1));
-    only.or_else(|| message.get("id")).filter(|id| is_result && id.is_string())
+    only.or_else(|| message.get("id")).filter(|id| id.is_string())
 }
 
 fn has_values(message: &Value) -> bool {
