@@ -104,7 +104,7 @@ pub fn disassemble_each(
             lost.push(Note {
                 path,
                 kind: NoteKind::Beside,
-                detail: format!("what stands beside `{RUNS}` is of no trace, and left out"),
+                detail: format!("what is beside `{RUNS}` belongs to no trace and is left out"),
             });
         }
         let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), builders: TraceBuilders, source: &Source<'_>, notes| {

@@ -11,7 +11,7 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
         raw: Value::Object(map.clone()),
         ..Media::default()
     };
-    // Gemini's and Genkit's words are the same for all: most are pictures, and the type says it.
+    // Gemini's and Genkit's words are the same for all: most are pictures; the MIME type tells.
     let is_any = kind == "inline_data" && map.get("modality").is_none();
     media.modality = text(map, &["modality"]).unwrap_or_else(|| {
         if is_any || kind.contains("image") {
