@@ -9,6 +9,7 @@ use crate::sessions::{get, parts};
 
 pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
     let mut draft = Draft::default();
+    let mut left = Map::new();
     for part in get::list(turn.request, "/response") {
         let kind = get::text(part, "/kind").unwrap_or_default();
         match kind {
@@ -34,13 +35,18 @@ pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {
             }
             "thinking" => draft.think(turn, part),
             "toolInvocationSerialized" | "toolInvocation" => draft.tool(turn, part),
-            _ => {}
+            // Edits, progress, buttons: they are no words.
+            other => {
+                let count = left.entry(other.to_owned()).or_insert_with(|| Value::from(0));
+                *count = Value::from(count.as_u64().unwrap_or_default() + 1);
+            }
         }
     }
     draft.give(turn);
     if let Some(Event::Call(last)) = draft.events.iter_mut().rev().find(|event| matches!(event, Event::Call(_))) {
         last.usage = turn.usage();
         last.end = last.end.or(turn.end);
+        fact(&mut last.facts, "other_parts", Some(left).filter(|left| !left.is_empty()));
     }
     draft.events
 }

@@ -66,7 +66,7 @@ impl Events {
                 let message = event.get("llm_message").unwrap_or(&Value::Null);
                 let role = text(message, "/role").unwrap_or(if is_of_agent { "assistant" } else { "user" });
                 self.say(event, role, message.get("content"), &["llm_message"]);
-                self.think(text(message, "/reasoning_content"));
+                self.think(self.last(), text(message, "/reasoning_content"));
             }
             "ActionEvent" => {
                 let words = json!(event.get("thought").cloned().unwrap_or_default());
@@ -75,14 +75,14 @@ impl Events {
                     .pointer("/tool_call/arguments")
                     .or_else(|| event.pointer("/tool_call/function/arguments"));
                 let call = call(id, text(event, "/tool_name"), arguments.or_else(|| event.get("action")));
-                self.act(
+                let place = self.act(
                     event,
                     text(event, "/llm_response_id"),
                     &words,
                     call,
                     &["thought", "tool_call", "action", "reasoning_content"],
                 );
-                self.think(text(event, "/reasoning_content"));
+                self.think(place, text(event, "/reasoning_content"));
             }
             "ObservationEvent" => {
                 let content = event
@@ -142,10 +142,10 @@ impl Events {
                 let name = text(metadata, "/function_name").unwrap_or(kind);
                 let call = call(id.as_deref(), Some(name), Some(&arguments));
                 let response = text(metadata, "/model_response/id");
-                self.act(event, response, &words, call, &["args", "message", "tool_call_metadata"]);
-                self.think(text(answered, "/reasoning_content"));
+                let place = self.act(event, response, &words, call, &["args", "message", "tool_call_metadata"]);
+                self.think(place, text(answered, "/reasoning_content"));
                 let facts = [("model", "/model_response/model"), ("usage", "/model_response/usage")];
-                if let Some(message) = self.messages.last_mut().and_then(Value::as_object_mut) {
+                if let Some(message) = self.messages.get_mut(place).and_then(Value::as_object_mut) {
                     for (key, place) in facts {
                         if let Some(fact) = metadata.pointer(place).filter(|fact| !fact.is_null()) {
                             message.insert(key.to_owned(), fact.clone());
@@ -186,21 +186,29 @@ impl Events {
         }
     }
 
-    fn think(&mut self, thought: Option<&str>) {
+    fn last(&self) -> usize {
+        self.messages.len().saturating_sub(1)
+    }
+
+    fn think(&mut self, place: usize, thought: Option<&str>) {
         if let Some(thought) = thought
-            && let Some(message) = self.messages.last_mut().and_then(Value::as_object_mut)
+            && let Some(message) = self.messages.get_mut(place).and_then(Value::as_object_mut)
         {
             message.insert("reasoning_content".to_owned(), thought.into());
         }
     }
 
-    /// Adds an action: to the message of its response, where that was begun.
-    fn act(&mut self, event: &Value, response: Option<&str>, words: &Value, call: Value, said: &[&str]) {
+    /// Adds an action: to the message of its response, where that was begun. Returns the place of that message.
+    fn act(&mut self, event: &Value, response: Option<&str>, words: &Value, call: Value, said: &[&str]) -> usize {
         let of_same = self.response.as_ref().filter(|(id, _)| Some(id.as_str()) == response);
-        let begun = of_same.and_then(|(_, place)| self.messages.get_mut(*place));
-        if let Some(calls) = begun.and_then(|begun| begun.get_mut("tool_calls")?.as_array_mut()) {
+        if let Some(place) = of_same.map(|(_, place)| *place)
+            && let Some(calls) = self
+                .messages
+                .get_mut(place)
+                .and_then(|begun| begun.get_mut("tool_calls")?.as_array_mut())
+        {
             calls.push(call);
-            return;
+            return place;
         }
         let place = self.messages.len();
         self.say(event, "assistant", Some(words), said);
@@ -208,6 +216,7 @@ impl Events {
             message.insert("tool_calls".to_owned(), json!([call]));
         }
         self.response = response.map(|id| (id.to_owned(), place));
+        place
     }
 
     fn observe(&mut self, id: Option<&str>, event: &Value, content: Option<&Value>, is_error: bool) {
@@ -250,4 +259,34 @@ fn call(id: Option<&str>, name: Option<&str>, arguments: Option<&Value>) -> Valu
         .cloned()
         .unwrap_or_else(|| json!({}));
     json!({"id": id, "type": "function", "function": {"name": name.unwrap_or_default(), "arguments": arguments}})
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_thought_is_with_its_message_not_with_a_result() {
+        let action = |number: u64| {
+            let call = json!({"id": format!("c{number}"), "function": {"name": "run", "arguments": "{}"}});
+            let message = json!({"content": "Look.", "reasoning_content": "Why?", "tool_calls": [call]});
+            let answered = json!({"id": "r", "model": "m", "choices": [{"message": message}]});
+            json!({"id": number, "source": "agent", "action": "run", "args": {},
+                "tool_call_metadata": {"function_name": "run", "tool_call_id": format!("c{number}"), "model_response": answered}})
+        };
+        let result = |number: u64| {
+            json!({"id": number + 1, "source": "agent", "observation": "run", "content": "done",
+                "tool_call_metadata": {"tool_call_id": format!("c{number}")}})
+        };
+        let messages = read(&[action(1), result(1), action(3), result(3)]).messages;
+        let roles: Vec<&str> = messages.iter().filter_map(|message| message["role"].as_str()).collect();
+        assert_eq!(roles, ["assistant", "tool", "tool"]);
+        assert_eq!(messages[0]["tool_calls"].as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            (&messages[0]["reasoning_content"], &messages[0]["model"]),
+            (&json!("Why?"), &json!("m"))
+        );
+        assert!(messages[1].get("reasoning_content").is_none() && messages[1].get("model").is_none());
+    }
 }
