@@ -52,6 +52,7 @@
 //! 4  formats                runs -> documents
 //! 3  transcript             a run, prepared for the formats
 //! 3  run                    operations -> causal order, agent scopes, conversations, joined tool calls
+//! 2  events                 what happened, as readers tell it; becomes spans
 //! 2  trace  dialect  otlp   spans -> tree;  span attributes -> Operation, by table;  OTLP bytes <-> spans
 //! 1  span   operation       values
 //! 0  semconv/               the dialects as data
@@ -72,6 +73,7 @@ pub mod dataset;
 pub mod dialect;
 mod document;
 pub mod documents;
+mod events;
 pub mod formats;
 #[cfg(feature = "server")]
 pub mod forward;

@@ -16,6 +16,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("dialect", 2),
     ("document", 2),
     ("otlp", 2),
+    ("events", 2),
     ("run", 3),
     ("transcript", 3),
     ("blocks", 3),
@@ -48,6 +49,7 @@ const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("transcript", "run", "it lays out what a run says"),
     ("pages", "forward", "the page of operations shows its destinations"),
     ("pages", "web", "they answer on its port, from the runs that it keeps"),
+    ("events", "dialect", "what happened becomes attributes"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];
 

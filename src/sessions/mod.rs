@@ -1,6 +1,6 @@
 //! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi and VS Code.
 //!
-//! Each client has a reader in its own folder. It returns [`Thread`](recording::Thread)s: messages and actions of one agent, in
+//! Each client has a reader in its own folder. It returns [`Thread`](crate::events::Thread)s: messages and actions of one agent, in
 //! order. [`spans`] turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
 //! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives additional ones.
 //!

@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 
 use super::client::Client;
 use super::ids;
-use super::recording::{Call, Compaction, Event, Prompt, Thread};
 use crate::dialect::Continuation;
 use crate::dialect::write::AttributeWriter;
+use crate::events::{Call, Compaction, Event, Prompt, Thread};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
 use crate::span::{Span, SpanId, TraceId, UnixNanos};
 pub(crate) use draft::is_of_session;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::events::{Event, Thread, Under};
 use crate::sessions::get;
-use crate::sessions::recording::{Event, Thread, Under};
 
 /// What the files of a session have in common: what results of tools tell of agents that they started, and which lines were read.
 #[derive(Debug, Default)]

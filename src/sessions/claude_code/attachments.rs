@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::reader::Reader;
+use crate::events::Event;
 use crate::operation::{Message, Part, Role};
-use crate::sessions::recording::Event;
 use crate::sessions::{get, parts};
 
 /// What the model is given of an attachment, by its type. Versions from 2.1.332 on write it as they sent it, those from 2.1.97 on have

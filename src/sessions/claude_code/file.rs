@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::agents::Agents;
 use super::reader::Reader;
+use crate::events::Thread;
 use crate::sessions::get;
-use crate::sessions::recording::Thread;
 
 /// Reads one file.
 pub(super) struct File {

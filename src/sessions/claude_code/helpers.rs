@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, Compaction, Event, Thread, fact};
 use crate::sessions::note::Note;
-use crate::sessions::recording::{Call, Compaction, Event, Recorded, Thread, fact};
+use crate::sessions::recording::Recorded;
 use crate::span::UnixNanos;
 
 /// How the id of the agent begins that writes a summary.

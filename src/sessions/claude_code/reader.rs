@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::queue::Queue;
 use super::request::Requests;
 use super::sent::Sent;
+use crate::events::{Event, Thread};
 use crate::operation::{Message, Role};
 use crate::sessions::get;
-use crate::sessions::recording::{Event, Thread};
 
 /// Reads one file.
 pub(super) struct Reader {

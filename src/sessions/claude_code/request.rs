@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::events::Call;
 use crate::operation::ToolDefinition;
 use crate::sessions::get;
-use crate::sessions::recording::Call;
 use crate::span::UnixNanos;
 
 /// What the requests of a file have in common, and each request.

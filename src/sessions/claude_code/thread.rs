@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::agents::Agents;
 use super::reader::Reader;
 use super::user;
+use crate::events::{Call, Compaction, Event, Under, fact};
 use crate::operation::{Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 

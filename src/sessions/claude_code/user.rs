@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::agents::Agents;
 use super::reader::Reader;
+use crate::events::{Compaction, Event, Prompt, ToolResult, fact};
 use crate::operation::{Message, Part, Role};
-use crate::sessions::recording::{Compaction, Event, Prompt, ToolResult, fact};
 use crate::sessions::{get, parts};
 
 pub(super) fn line(reader: &mut Reader, line: &Value, agents: &mut Agents) {

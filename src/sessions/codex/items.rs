@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::events::{ToolResult, fact};
 use crate::operation::{Message, Part, Role, ToolCall, ToolDefinition};
-use crate::sessions::recording::{ToolResult, fact};
 use crate::sessions::{get, parts};
 
 /// The thread that asked for a sub-agent, by the `session_meta` of the sub-agent.

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::error::SessionError;
-use super::recording::{Recorded, Under};
+use super::recording::Recorded;
 use super::{get, lines};
+use crate::events::Under;
 pub(super) use items::parent_of;
 use thread::Reader;
 

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::items;
+use crate::events::{Call, Compaction, Event, Thread, ToolResult, Under, fact};
 use crate::operation::{Message, Role, TokenCount, ToolDefinition};
-use crate::sessions::recording::{Call, Compaction, Event, Thread, ToolResult, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::{TraceId, UnixNanos};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
 use crate::sessions::{get, parts, wrapper};
 use crate::span::UnixNanos;
 

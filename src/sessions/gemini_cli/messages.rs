@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, Event, Prompt, ToolResult, Unknown, fact};
 use crate::operation::{Message, Part, Role, TokenCount};
-use crate::sessions::note::Unknown;
-use crate::sessions::recording::{Call, Event, Prompt, ToolResult, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 

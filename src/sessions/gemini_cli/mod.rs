@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::get;
 use super::lines;
-use super::recording::{Recorded, Thread, Under};
+use super::recording::Recorded;
+use crate::events::{Thread, Under};
 use messages::Messages;
 
 /// The threads of one session: the main file, and one for each sub-agent.

@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Map;
 
 use super::record::Record;
+use crate::events::{Call, Event, Prompt, Thread, ToolResult, Under, Unknown};
 use crate::operation::{Message, Role, ToolCall};
-use crate::sessions::note::Unknown;
 use crate::sessions::parts;
-use crate::sessions::recording::{Call, Event, Prompt, Thread, ToolResult, Under};
 use crate::span::UnixNanos;
 
 /// The agents of one session.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::agents::{Agents, AskedBy};
 use super::bodies;
 use super::record::Record;
+use crate::events::{Call, Compaction, Event, ToolResult};
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, ToolResult};
 use crate::span::UnixNanos;
 
 /// Tools that start sub-agents.

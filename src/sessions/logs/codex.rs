@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use super::agents::{Agents, AskedBy};
 use super::record::Record;
+use crate::events::{Call, Event, ToolResult};
 use crate::operation::{Message, Role, TokenCount};
-use crate::sessions::recording::{Call, Event, ToolResult};
 use crate::span::UnixNanos;
 
 /// What a record of a model call is read for.

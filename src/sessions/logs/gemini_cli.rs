@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::agents::{Agents, AskedBy};
 use super::record::Record;
+use crate::events::{Call, Event, ToolResult};
 use crate::operation::{Message, Part, Role, TokenCount, ToolCallId};
 use crate::sessions::client::Client;
-use crate::sessions::recording::{Call, Event, ToolResult};
 use crate::sessions::{get, parts};
 
 /// What a record of a model call is read for.

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact};
 use crate::operation::message::Media;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact};
 use crate::sessions::{get, ids, parts};
 use crate::span::UnixNanos;
 

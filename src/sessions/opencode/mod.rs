@@ -8,8 +8,9 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
-use super::recording::{Recorded, Thread, Under};
+use super::recording::Recorded;
 use super::{get, lines};
+use crate::events::{Thread, Under};
 use messages::Session;
 
 pub(super) use database::is_database;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::error::SessionError;
-use super::recording::{Call, Compaction, Event, Prompt, Recorded, Thread, ToolResult, fact};
+use super::recording::Recorded;
 use super::{get, lines, parts};
+use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact};
 use crate::operation::{Cost, Message, Role, TokenCount, ToolDefinition};
 use crate::span::UnixNanos;
 

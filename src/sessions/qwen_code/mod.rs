@@ -17,7 +17,8 @@ use super::error::SessionError;
 use super::get;
 use super::lines;
 use super::recognise::is_printed;
-use super::recording::{Event, Recorded, Under};
+use super::recording::Recorded;
+use crate::events::{Event, Under};
 use telemetry::Telemetry;
 use thread::Reader;
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, ToolResult, fact};
 use crate::sessions::get;
-use crate::sessions::recording::{Call, ToolResult, fact};
 use crate::span::UnixNanos;
 
 /// Records of model calls and tools that no line has been joined to.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::telemetry::{Noted, Telemetry};
+use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
 use crate::operation::{Message, Role, TokenCount};
-use crate::sessions::recording::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 

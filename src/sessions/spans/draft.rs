@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::dialect::Continuation;
 use crate::dialect::write::{AttributeWriter, status_and_exception};
+use crate::events::Thread;
 use crate::operation::{Kind, Operation};
 use crate::sessions::client::Client;
-use crate::sessions::recording::Thread;
 use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// What attributes without a key in any vocabulary begin with.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::draft::PREFIX;
+use crate::events::Call;
 use crate::operation::{Message, Operation, Part, Role};
-use crate::sessions::recording::Call;
 
 /// So many texts of one call that are not found as a whole are looked for inside others.
 const INSIDE: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::Builder;
 use super::unlinked::{Place, Waiting};
-use crate::sessions::recording::{Thread, Under};
+use crate::events::{Thread, Under};
 
 /// Finds the place of a sub-agent that began with this prompt, among what is placed already.
 type Placing<'a> = dyn FnMut(&Builder, &Thread, Option<&str>) -> Option<Place> + 'a;

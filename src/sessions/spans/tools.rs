@@ -2,9 +2,9 @@
 
 use super::draft::{Draft, PREFIX, add_facts};
 use super::{Builder, Cursor, failure, own};
+use crate::events::{Thread, ToolResult};
 use crate::operation::{Kind, Message, Role, ToolUse};
 use crate::sessions::ids;
-use crate::sessions::recording::{Thread, ToolResult};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 impl Builder {

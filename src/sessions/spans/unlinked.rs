@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::Value;
 
 use super::draft::{Draft, PREFIX};
-use crate::sessions::recording::{Event, Thread, Under};
+use crate::events::{Event, Thread, Under};
 use crate::span::{SpanId, TraceId};
 
 /// The trace of a sub-agent, and the span that it is under.

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::error::SessionError;
-use super::recording::{Event, Prompt, Recorded, Thread, fact};
+use super::recording::Recorded;
 use super::{get, lines, wrapper};
+use crate::events::{Event, Prompt, Thread, fact};
 use crate::operation::{Message, Role};
 use crate::span::UnixNanos;
 use turn::Turn;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::turn::{Turn, lines_of};
+use crate::events::{Event, ToolResult, fact};
 use crate::operation::{Message, Part, Role};
-use crate::sessions::recording::{Event, ToolResult, fact};
 use crate::sessions::{get, parts};
 
 pub(super) fn events(turn: &Turn<'_>) -> Vec<Event> {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::events::{Call, Event, ToolResult, fact};
 use crate::operation::{Message, Part, Role, TokenCount};
-use crate::sessions::recording::{Call, Event, ToolResult, fact};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 

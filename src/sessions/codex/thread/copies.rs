@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::Reader;
 use super::copied::millis;
+use crate::events::{Event, Thread};
 use crate::sessions::get;
-use crate::sessions::recording::{Event, Thread};
 
 /// So deep may forks of forks be.
 const DEEPEST: usize = 16;

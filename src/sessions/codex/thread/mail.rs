@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Reader;
+use crate::events::Event;
 use crate::operation::{Message, Role};
-use crate::sessions::recording::Event;
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Reader, Telling, items};
+use crate::events::Event;
 use crate::sessions::get;
-use crate::sessions::recording::Event;
 use crate::span::UnixNanos;
 
 impl Reader {

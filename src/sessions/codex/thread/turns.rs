@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{Reader, Telling, items};
+use crate::events::{Compaction, Event, Prompt, fact};
 use crate::operation::{Message, Role, TokenCount};
 use crate::sessions::get;
-use crate::sessions::recording::{Compaction, Event, Prompt, fact};
 use crate::span::{TraceId, UnixNanos};
 
 impl Reader {

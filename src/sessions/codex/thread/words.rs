@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Reader, items, mail};
+use crate::events::{Event, ToolResult};
 use crate::operation::{Message, Part};
 use crate::sessions::get;
-use crate::sessions::recording::{Event, ToolResult};
 use crate::span::UnixNanos;
 
 impl Reader {
