@@ -14,7 +14,9 @@ use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use crate::run::Run;
 use crate::store::{Filter, Order};
-use crate::view::compare::{self, Change, Comparison, Difference, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole};
+use crate::view::compare::{
+    self, Change, Comparison, Difference, Effort, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole,
+};
 use crate::view::text::{dollars, elapsed, many};
 
 const EXAMPLES: &str = "\
@@ -74,7 +76,7 @@ impl Compare {
             return self.print(&compared, |full| set_lines(&compared, full));
         }
         let [left, right] = sides.map(|side| self.one(side, source.as_ref()));
-        let compared = compare::runs(&left?, &right?);
+        let compared = compare::runs(&left?, &right?, &mut Effort::new(&|| true));
         self.print(&compared, |full| lines(&compared, full))
     }
 

@@ -9,7 +9,6 @@ use crate::forward::ForwardError;
 use crate::redact::Unredacted;
 use crate::server::StartError;
 use crate::sessions::SessionError;
-use crate::span::TraceId;
 use crate::store;
 
 /// Why a command stopped.
@@ -99,10 +98,8 @@ pub(super) enum Failure {
         source: io::Error,
     },
     /// A run takes more memory than the server may read with.
-    #[error("trace {id} takes about {bytes} bytes of memory, more than the {limit} that reading may take; raise serve --max-read-bytes")]
+    #[error("this takes about {bytes} bytes of memory, more than the {limit} that reading may take; raise serve --max-read-bytes")]
     TooLarge {
-        /// Which.
-        id: TraceId,
         /// About how many bytes it takes.
         bytes: usize,
         /// How many there are.

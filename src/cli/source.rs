@@ -24,6 +24,7 @@ use crate::span::json::Message;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
 use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor, Unwanted};
+use crate::web::allowance::Allowance;
 use crate::web::listing::{self, Listed};
 use crate::web::service::Web;
 pub(super) use lists::Session;
@@ -94,10 +95,26 @@ enum Chosen<'a> {
 
 impl Source {
     /// The store of a server, for one request to it: what is read takes memory of what the server reads with.
-    pub(super) fn served(web: &Web) -> Self {
+    pub(super) fn served(web: &Web, allowance: Allowance) -> Self {
         Self {
             vocabulary: Arc::clone(&web.vocabulary),
-            kind: Kind::Served(Served::new(web)),
+            kind: Kind::Served(Served::new(web, allowance)),
+        }
+    }
+
+    /// Reserves memory for what is made of what was read; only a server has a limit.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Served(served) => served.allowance().reserve(bytes).map_err(served::refused),
+            Kind::Server(_) | Kind::Directory { .. } => Ok(()),
+        }
+    }
+
+    /// Says whether anybody waits for what is made.
+    pub(super) fn goes_on(&self) -> Box<dyn Fn() -> bool> {
+        match &self.kind {
+            Kind::Served(served) => Box::new(served.allowance().goes_on(None)),
+            Kind::Server(_) | Kind::Directory { .. } => Box::new(|| true),
         }
     }
 }

@@ -152,6 +152,15 @@ impl Document<'_> {
         self.content.text(layout)
     }
 
+    /// Writes its text piece by piece, without a line break at the end.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or the document cannot be written.
+    pub fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+        self.content.write(layout, out)
+    }
+
     /// The name by which readers of the format look for its file, if they do.
     #[must_use]
     pub fn own_file_name(&self) -> Option<String> {

@@ -24,6 +24,8 @@ pub mod scan;
 mod schema;
 pub mod signal;
 mod wire;
+#[cfg(feature = "server")]
+pub(crate) mod words;
 
 pub use cut::Cuts;
 pub use decode::DecodeError;

@@ -1,32 +1,33 @@
 //! Routes of the API for the pages: a run's skeleton, words for rows, a run or a step as JSON or Markdown.
 
+use std::cell::Cell;
 use std::io::Write as _;
+use std::time::Instant;
 
-use axum::extract::Path;
-use axum::response::Response;
 use axum::routing::get;
-use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::live;
 use super::load::Loaded;
 use super::markdown;
 use super::outline::{self, Outline};
-use super::query::Query;
+use super::query::{Query, sought};
 use super::reply::HTML;
 use super::skeleton::{self, Skeleton};
-use crate::run::Run;
+use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view;
 use crate::view::conversation::readable;
+use crate::view::json::WholeRun;
+use crate::view::seeking::Sought;
 use crate::web::Route;
+use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
 use crate::web::openapi;
 use crate::web::reply::{Outcome, Problem};
-use crate::web::request::{Asked, Named};
-use crate::web::routes::OfProject;
+use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
@@ -38,87 +39,46 @@ const HITS: usize = 10_000;
 /// The routes.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        openapi::RUNS.route(get(of_runs)),
-        openapi::EVENTS.route(get(live::events)),
-        openapi::SKELETON.route(get(of_skeleton)),
-        openapi::ROWS.route(get(of_rows)),
-        openapi::FIND.route(get(of_find)),
-        openapi::RUN.route(get(of_run)),
-        openapi::MARKDOWN.route(get(of_markdown)),
-        openapi::PAGE.route(get(of_page)),
-        openapi::RUN_STEP.route(get(of_step)),
-        openapi::STEP_PART.route(get(of_part)),
+        openapi::RUNS.reads(|web, (), asked, answer| runs(web, asked, answer)),
+        openapi::EVENTS.bare(get(live::events)),
+        openapi::SKELETON.reads(|web, id: String, asked, answer| skeleton(web, &id, asked, answer)),
+        openapi::ROWS.reads(|web, id: String, asked, answer| rows(web, &id, asked, answer)),
+        openapi::FIND.reads(|web, id: String, asked, answer| find(web, &id, asked, answer)),
+        openapi::RUN.reads(|web, id: String, _, answer| whole(web, &id, answer)),
+        openapi::MARKDOWN.reads(|web, id: String, _, answer| as_markdown(web, &id, answer)),
+        openapi::PAGE.reads(|web, id: String, _, answer| file(web, &id, answer)),
+        openapi::RUN_STEP.reads(|web, (id, step): (String, String), _, answer| one_step(web, &id, &step, answer)),
+        openapi::STEP_PART.reads(|web, (id, step, part): (String, String, String), _, answer| one_part(web, &id, &step, &part, answer)),
     ]
 }
 
-async fn of_runs(OfProject(web): OfProject, asked: Asked) -> Response {
-    web.read(asked, runs).await
+fn whole(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, id, answer)?;
+    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
+    let logs = web.store.read_logs(loaded.row.trace_id)?;
+    let run = loaded.run()?;
+    answer.json(&WholeRun { run, logs: &logs })
 }
 
-async fn of_skeleton(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, asked, answer| skeleton(web, &id, asked, answer)).await
-}
-
-async fn of_rows(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, asked, answer| rows(web, &id, asked, answer)).await
-}
-
-async fn of_find(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, asked, answer| find(web, &id, asked, answer)).await
-}
-
-async fn of_run(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        answer.reserve(
-            usize::try_from(loaded.row.bytes)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(4)
-                .saturating_add(run.repeated_bytes()),
-        )?;
-        let logs = web.store.read_logs(loaded.row.trace_id)?;
-        answer.json(&view::json::run(run, &logs))
-    })
-    .await
-}
-
-async fn of_markdown(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(3))?;
-        text(answer, &markdown::run(loaded.run()?))
-    })
-    .await
+fn as_markdown(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, id, answer)?;
+    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(3))?;
+    text(answer, &markdown::run(loaded.run()?))
 }
 
 /// One file that opens from disk. As an answer it is to be stored, not shown: it may not act for who is logged in here.
-async fn of_page(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    let answer = web.read(asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(8))?;
-        let page = super::file::page(loaded.run()?);
-        answer.of_type(HTML);
-        Ok(answer.write_all(page.as_bytes())?)
-    });
-    let mut answer = answer.await;
+fn file(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+    let loaded = Loaded::of(web, id, answer)?;
+    answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
+    answer.of_type(HTML);
     for (name, value) in [
         (CONTENT_DISPOSITION, "attachment"),
         (CONTENT_SECURITY_POLICY, "sandbox"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ] {
-        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+        answer.header(name, value);
     }
-    answer
-}
-
-async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, String)>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| one_step(web, &id, &step, answer)).await
-}
-
-async fn of_part(OfProject(web): OfProject, Path((id, step, part)): Path<(String, String, String)>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| one_part(web, &id, &step, &part, answer))
-        .await
+    Ok(super::file::write(loaded.run()?, answer)?)
 }
 
 fn text(answer: &mut Answer, text: &str) -> Outcome {
@@ -200,43 +160,51 @@ fn rows(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.json(&words)
 }
 
-/// The rows whose names or payloads have these words, in any case.
+/// The rows whose names or payloads have these words, in any case: those that are found in time.
 fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "q");
+    let sought = Sought::of(&sought(wanted.map(|(_, value)| value).unwrap_or_default())?);
     let loaded = Loaded::of(web, id, answer)?;
     check_revision(asked, &loaded)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
-    let wanted = query_pairs(asked.query()).into_iter().find(|(name, _)| name == "q");
-    let words = wanted.map(|(_, value)| value.to_lowercase()).unwrap_or_default();
     let mut hits = Vec::new();
     let mut more = false;
-    if !words.is_empty() {
+    if let Some(sought) = sought {
+        let goes_on = answer.goes_on(Some(Instant::now() + PATIENCE));
         let results = Results::of(run);
         for (number, (_, step)) in outline.steps().enumerate() {
-            if number.is_multiple_of(256) {
-                answer.check()?;
-            }
-            if has_words(run, step, &results, &words) {
-                if hits.len() == HITS {
+            match has_words(run, step, &results, &sought, &goes_on) {
+                Some(true) if hits.len() < HITS => hits.push(number),
+                Some(false) => {}
+                _ => {
                     more = true;
                     break;
                 }
-                hits.push(number);
             }
         }
+        answer.check()?;
     }
     answer.json(&json!({ "rows": hits, "more": more }))
 }
 
-/// Whether a step says these words, which are in small letters. What a call shares with earlier calls is theirs.
-fn has_words(run: &Run, step: &crate::run::Step, results: &Results<'_>, words: &str) -> bool {
-    let has = |text: &str| contains(text, words);
+/// Whether a step says these words; `None`: that is not known, because the search ended before. What a call shares with earlier calls
+/// is theirs.
+fn has_words(run: &Run, step: &Step, results: &Results<'_>, words: &Sought, goes_on: &dyn Fn() -> bool) -> Option<bool> {
+    let ended = Cell::new(false);
+    // That it ended is enough, as a find is.
+    let has = |text: &str| {
+        let found = words.look(text.as_bytes(), goes_on);
+        ended.set(found.is_none());
+        found != Some(false)
+    };
     let operation = &step.operation;
     let messages = || {
         let input = operation.input_messages.as_ref().map(|messages| messages.own()).unwrap_or_default();
         input.iter().chain(operation.output_messages.as_deref().unwrap_or_default())
     };
-    has(&operation.name)
+    let found = !goes_on()
+        || has(&operation.name)
         || has(view::step::name(run, step))
         || operation.failure.as_ref().is_some_and(|failure| has(&view::errors::words(failure)))
         || messages().any(|message| {
@@ -247,15 +215,8 @@ fn has_words(run: &Run, step: &crate::run::Step, results: &Results<'_>, words: &
         || view::step::arguments(run, step).is_some_and(|text| has(&text))
         || (operation.output_messages.is_none() && content::output(results, step).is_some_and(|output| has(&readable(output))))
         || (operation.input_messages.is_none() && content::input(run, step).is_some_and(|input| has(&readable(input))))
-        || operation.unmapped.iter().any(|(key, value)| has(key) || has(&content::text(value)))
-}
-
-fn contains(text: &str, words: &str) -> bool {
-    if text.is_ascii() && words.is_ascii() {
-        let (text, words) = (text.as_bytes(), words.as_bytes());
-        return text.windows(words.len().max(1)).any(|window| window.eq_ignore_ascii_case(words));
-    }
-    text.to_lowercase().contains(words)
+        || operation.unmapped.iter().any(|(key, value)| has(key) || has(&content::text(value)));
+    (!ended.get() && goes_on()).then_some(found)
 }
 
 fn no_step(step: &str) -> Problem {
@@ -266,8 +227,7 @@ fn one_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     let run = loaded.run()?;
     let (_, of) = run.steps.enumerate().find(|(_, of)| of.id == step).ok_or_else(|| no_step(step))?;
-    let value: Value = view::json::one_step(run, of);
-    answer.json(&value)
+    answer.json(&view::json::one_step(run, of))
 }
 
 fn one_part(web: &Web, id: &str, step: &str, part: &str, answer: &mut Answer) -> Outcome {
@@ -303,5 +263,27 @@ mod tests {
         let mut answered: BTreeSet<&str> = routes.map(|route| route.path).collect();
         assert!(answered.remove("/"), "the front page is for people");
         assert_eq!(openapi::paths().collect::<BTreeSet<_>>(), answered);
+    }
+    /// Whatever makes something of what is stored has an [`Answer`]: its memory, its time, and an end when nobody waits. These have none:
+    /// what is the same for all data, what counts, what is written, and events, which have a bound of their own.
+    #[test]
+    fn every_route_that_reads_has_an_allowance() {
+        let (of_pages, of_api) = pages::routes();
+        let routes = web::routes().into_iter().chain(of_pages).chain(of_api);
+        let bare: BTreeSet<&str> = routes.filter(|route| !route.reads).map(|route| route.path).collect();
+        let expected = [
+            "/",
+            "/api/v1/events",
+            "/api/v1/import",
+            "/api/v1/import/{format}",
+            "/api/v1/openapi.json",
+            "/api/v1/sessions/{session}",
+            "/api/v1/traces/{trace_id}/evaluations",
+            "/assets/{version}/{file}",
+            "/healthz",
+            "/metrics",
+            "/readyz",
+        ];
+        assert_eq!(bare, BTreeSet::from(expected));
     }
 }

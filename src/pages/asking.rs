@@ -1,43 +1,35 @@
 //! Shared by the routes of the pages: parameters, and rendering on reader threads.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
-use axum::response::Response;
-use axum::routing::MethodRouter;
 use maud::Markup;
+use serde::de::DeserializeOwned;
 
 use super::reply::HTML;
 use crate::access::Right;
 use crate::web::Route;
 use crate::web::answer::Answer;
-use crate::web::reply::Problem;
+use crate::web::reply::{GET, Outcome, Problem};
 use crate::web::request::Asked;
-use crate::web::routes::only_get;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 
-/// A route that reads.
-pub(crate) fn route(path: &'static str, right: Option<Right>, methods: MethodRouter) -> Route {
-    Route {
-        path,
-        right,
-        methods: methods.fallback(only_get),
-    }
+/// A page: made by a thread of those that read. `T`: what differs in its path.
+pub(crate) fn page<T: DeserializeOwned + Send + 'static>(
+    path: &'static str,
+    right: Right,
+    make: impl Fn(&Web, T, &Asked, &mut Answer) -> Result<Markup, Problem> + Clone + Send + Sync + 'static,
+) -> Route {
+    Route::reads(path, Some(right), GET, move |web, named, asked, answer| {
+        let page = make(web, named, asked, answer)?;
+        write(answer, page)
+    })
 }
 
-/// Answers with a page that is made by a thread of those that read.
-pub(crate) async fn page(
-    web: Arc<Web>,
-    asked: Asked,
-    make: impl FnOnce(&Web, &Asked, &mut Answer) -> Result<Markup, Problem> + Send + 'static,
-) -> Response {
-    web.read(asked, move |web, asked, answer| {
-        let page = make(web, asked, answer)?.into_string();
-        answer.of_type(HTML);
-        Ok(answer.write_all(page.as_bytes())?)
-    })
-    .await
+/// Answers with a page.
+pub(crate) fn write(answer: &mut Answer, page: Markup) -> Outcome {
+    answer.of_type(HTML);
+    Ok(answer.write_all(page.into_string().as_bytes())?)
 }
 
 /// A parameter of the address.

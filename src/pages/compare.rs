@@ -1,25 +1,21 @@
 //! Comparing: two runs, and two sessions; as pages and as JSON.
 
-use axum::Extension;
-use axum::response::Response;
-use axum::routing::get;
+use maud::Markup;
 use serde::Serialize;
 
-use super::asking::{page, parameter, route};
-use super::clients::Addresses;
+use super::asking::{page, parameter};
 use super::differences;
 use super::frame::{self, Place};
 use super::load::Loaded;
 use super::{runs, sessions};
 use crate::access::Right;
-use crate::view::compare::{self, Comparison, Key, Member, SetComparison};
+use crate::view::compare::{self, Comparison, Effort, Key, Member, SetComparison};
 use crate::web::Route;
 use crate::web::answer::Answer;
 use crate::web::lists;
 use crate::web::openapi;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
-use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::single;
 
@@ -28,58 +24,44 @@ const TAKES: usize = 4;
 
 /// The routes of the pages, and those of the API.
 pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
-    let read = |path, methods| route(path, Some(Right::Read), methods);
-    let pages = vec![read("/compare", get(of_runs)), read("/compare/sessions", get(of_sessions))];
+    let pages = vec![
+        page("/compare", Right::Read, |web, (), asked, answer| of_runs(web, asked, answer)),
+        page("/compare/sessions", Right::Read, |web, (), asked, answer| {
+            of_sessions(web, asked, answer)
+        }),
+    ];
     let api = vec![
-        openapi::COMPARE.route(get(runs_as_json)),
-        openapi::COMPARE_SESSIONS.route(get(sessions_as_json)),
+        openapi::COMPARE.reads(|web, (), asked, answer| {
+            let compared = two_runs(web, asked, answer)?;
+            answer.json(&compared)
+        }),
+        openapi::COMPARE_SESSIONS.reads(|web, (), asked, answer| {
+            let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
+            let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
+            answer.json(&Sessions { compared, left_out })
+        }),
     ];
     (pages, api)
 }
 
 /// Two runs, or the list to choose the other one from.
-async fn of_runs(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
-    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
-    page(web, asked, move |web, asked, answer| {
-        if parameter(asked, "b").is_none() {
-            return runs::page(web, asked, answer, &addresses);
-        }
-        let compared = two_runs(web, asked, answer)?;
-        Ok(frame::page("Compare", Place::Runs, &[], &differences::runs(&compared)))
-    })
-    .await
-}
-
-async fn runs_as_json(OfProject(web): OfProject, asked: Asked) -> Response {
-    web.read(asked, |web, asked, answer| {
-        let compared = two_runs(web, asked, answer)?;
-        answer.json(&compared)
-    })
-    .await
+fn of_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    if parameter(asked, "b").is_none() {
+        return runs::page(web, asked, answer);
+    }
+    let compared = two_runs(web, asked, answer)?;
+    Ok(frame::page("Compare", Place::Runs, &[], &differences::runs(&compared)))
 }
 
 /// Two sessions, or the list to choose the other one from.
-async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
-    page(web, asked, |web, asked, answer| {
-        if parameter(asked, "b").is_none() {
-            let left = needed(asked, "a")?;
-            return sessions::page(web, asked, Some(&left), answer);
-        }
-        let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
-        let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
-        let body = differences::sessions(&left, &right, &compared, left_out);
-        Ok(frame::page("Compare sessions", Place::Sessions, &[], &body))
-    })
-    .await
-}
-
-async fn sessions_as_json(OfProject(web): OfProject, asked: Asked) -> Response {
-    web.read(asked, |web, asked, answer| {
-        let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
-        let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
-        answer.json(&Sessions { compared, left_out })
-    })
-    .await
+fn of_sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let left = needed(asked, "a")?;
+    let Some(right) = parameter(asked, "b") else {
+        return sessions::page(web, asked, Some(&left), answer);
+    };
+    let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
+    let body = differences::sessions(&left, &right, &compared, left_out);
+    Ok(frame::page("Compare sessions", Place::Sessions, &[], &body))
 }
 
 /// Two sessions as JSON.
@@ -102,7 +84,10 @@ fn two_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Comparison,
         let bytes = usize::try_from(one.row.bytes).unwrap_or(usize::MAX);
         answer.reserve(bytes.saturating_mul(TAKES).saturating_add(one.run()?.repeated_bytes()))?;
     }
-    Ok(compare::runs(left.run()?, right.run()?))
+    let goes_on = answer.goes_on(None);
+    let compared = compare::runs(left.run()?, right.run()?, &mut Effort::new(&goes_on));
+    answer.check()?;
+    Ok(compared)
 }
 
 /// Two sessions, and whether runs of them are left out.

@@ -1,5 +1,7 @@
 //! The conversation of a run, by agent: each model call with what is new in it.
 
+use std::io;
+
 use maud::{Markup, html};
 
 use super::head::step_href;
@@ -17,10 +19,10 @@ use crate::view::turns::{self, History, Turn, Turns};
 pub(crate) const CALLS: usize = 100;
 
 /// The view. `from`: the first call that is shown.
-pub(crate) fn view(run: &Run, from: usize, served: bool) -> Markup {
+pub(crate) fn view(run: &Run, from: usize) -> Markup {
     let all = turns::of(run);
     let calls: usize = all.iter().map(|turns| turns.calls.len()).sum();
-    let until = if served { from.saturating_add(CALLS) } else { usize::MAX };
+    let until = from.saturating_add(CALLS);
     // Each call with its number in all, so that pages cut wherever they must.
     let mut number = 0;
     let sections: Vec<(&Turns, Vec<(usize, Turn)>)> = all
@@ -38,16 +40,12 @@ pub(crate) fn view(run: &Run, from: usize, served: bool) -> Markup {
         .filter(|(_, shown): &(_, Vec<_>)| !shown.is_empty())
         .collect();
     html! {
-        div.tools {
-            span.dim { "By agent: what is new in each call. Unchanged history is folded." }
-            span.sp {}
-            @if served { button data-fold="open" { "Unfold all" } a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
-        }
+        (tools(run, true))
         div.convs {
             div.thread.conv {
                 @if sections.is_empty() { p.none-yet { "This run has no model calls." } }
-                @for (turns, shown) in &sections { (scope(run, turns, shown, served)) }
-                @if served && calls > CALLS {
+                @for (turns, shown) in &sections { (scope(run, turns, shown)) }
+                @if calls > CALLS {
                     p.none-yet {
                         "Calls " (count(from as u64 + 1)) " to " (count(until.min(calls) as u64)) " of " (count(calls as u64)) ". "
                         @if from > 0 { a href={ "?from=" (from.saturating_sub(CALLS)) } { "Previous" } " " }
@@ -55,17 +53,61 @@ pub(crate) fn view(run: &Run, from: usize, served: bool) -> Markup {
                     }
                 }
             }
-            nav.toc aria-label="Agents and calls" {
-                h2 { "Agents and calls" }
-                ol {
-                    @for (turns, shown) in &sections {
-                        li { a href={ "#scope-" (turns.scope.index()) } { (agent(run, turns.scope)) } " " span.faint { (turns.calls.len()) } }
-                        @for (at, turn) in shown {
-                            li.in {
-                                a href={ "#call-" (turn.step.index()) } { "call " (at + 1) } " "
-                                @if let Some(step) = run.steps.get(turn.step) { span.faint { (took(step)) } }
-                                @match turn.history { History::Rewritten { .. } => { " " b { "rewritten" } }, History::OfItsOwn => " own prompt", History::GoesOn => "" }
-                            }
+            (contents(run, sections.iter().map(|(turns, shown)| (*turns, shown.iter().copied()))))
+        }
+    }
+}
+
+/// Writes all of it call by call, for a file.
+pub(crate) fn write(run: &Run, put: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    let all: Vec<Turns> = turns::of(run).into_iter().filter(|turns| !turns.calls.is_empty()).collect();
+    put(&tools(run, false).into_string())?;
+    put(r#"<div class="convs"><div class="thread conv">"#)?;
+    if all.is_empty() {
+        put(&html! { p.none-yet { "This run has no model calls." } }.into_string())?;
+    }
+    for turns in &all {
+        put(&format!(
+            r#"<section class="scope in{}" id="scope-{}">"#,
+            nesting(run, turns.scope),
+            turns.scope.index()
+        ))?;
+        put(&scope_head(run, turns).into_string())?;
+        for (at, turn) in turns.calls.iter().enumerate() {
+            if let Some(step) = run.steps.get(turn.step) {
+                put(&call(run, at, turn, step, false).into_string())?;
+            }
+        }
+        put("</section>")?;
+    }
+    put("</div>")?;
+    put(&contents(run, all.iter().map(|turns| (turns, turns.calls.iter().copied().enumerate()))).into_string())?;
+    put("</div>")
+}
+
+fn tools(run: &Run, served: bool) -> Markup {
+    html! {
+        div.tools {
+            span.dim { "By agent: what is new in each call. Unchanged history is folded." }
+            span.sp {}
+            @if served { button data-fold="open" { "Unfold all" } a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
+        }
+    }
+}
+
+/// The agents with their calls.
+fn contents<'t>(run: &Run, sections: impl Iterator<Item = (&'t Turns, impl Iterator<Item = (usize, Turn)>)>) -> Markup {
+    html! {
+        nav.toc aria-label="Agents and calls" {
+            h2 { "Agents and calls" }
+            ol {
+                @for (turns, shown) in sections {
+                    li { a href={ "#scope-" (turns.scope.index()) } { (agent(run, turns.scope)) } " " span.faint { (turns.calls.len()) } }
+                    @for (at, turn) in shown {
+                        li.in {
+                            a href={ "#call-" (turn.step.index()) } { "call " (at + 1) } " "
+                            @if let Some(step) = run.steps.get(turn.step) { span.faint { (took(step)) } }
+                            @match turn.history { History::Rewritten { .. } => { " " b { "rewritten" } }, History::OfItsOwn => " own prompt", History::GoesOn => "" }
                         }
                     }
                 }
@@ -90,25 +132,31 @@ fn nesting(run: &Run, scope: ScopeId) -> usize {
     depth
 }
 
-fn scope(run: &Run, turns: &Turns, shown: &[(usize, Turn)], served: bool) -> Markup {
+fn scope(run: &Run, turns: &Turns, shown: &[(usize, Turn)]) -> Markup {
+    html! {
+        section class={ "scope in" (nesting(run, turns.scope)) } id={ "scope-" (turns.scope.index()) } {
+            (scope_head(run, turns))
+            @for (at, turn) in shown {
+                @if let Some(step) = run.steps.get(turn.step) { (call(run, *at, turn, step, true)) }
+            }
+        }
+    }
+}
+
+fn scope_head(run: &Run, turns: &Turns) -> Markup {
     let steps = || turns.calls.iter().filter_map(|turn| run.steps.get(turn.step));
     let sum = |part: fn(&Step) -> Option<u64>| steps().filter_map(part).reduce(u64::saturating_add);
     let (input, output) = (sum(|step| step.operation.usage.input), sum(|step| step.operation.usage.output));
     let caller = run.scopes.get(turns.scope).and_then(|scope| run.steps.get(scope.called_by?));
     html! {
-        section class={ "scope in" (nesting(run, turns.scope)) } id={ "scope-" (turns.scope.index()) } {
-            h2 {
-                (kind(Kind::Agent)) " " (agent(run, turns.scope)) " "
-                span.dim {
-                    (many(turns.calls.len(), "model call"))
-                    @if let Some(input) = input { " · " (count(input)) " in" }
-                    @if let Some(output) = output { ", " (count(output)) " out" }
-                }
-                @if let Some(caller) = caller { " " span.faint { "called by " (kind(caller.operation.kind)) " " (line(name(run, caller), 80)) } }
+        h2 {
+            (kind(Kind::Agent)) " " (agent(run, turns.scope)) " "
+            span.dim {
+                (many(turns.calls.len(), "model call"))
+                @if let Some(input) = input { " · " (count(input)) " in" }
+                @if let Some(output) = output { ", " (count(output)) " out" }
             }
-            @for (at, turn) in shown {
-                @if let Some(step) = run.steps.get(turn.step) { (call(run, *at, turn, step, served)) }
-            }
+            @if let Some(caller) = caller { " " span.faint { "called by " (kind(caller.operation.kind)) " " (line(name(run, caller), 80)) } }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The documents of a run: all formats with what each loses, and a preview of one.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
 
 use maud::{Markup, html};
 
@@ -12,39 +14,80 @@ use crate::formats::{AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
 use crate::hash::HashMap;
 use crate::run::{Run, Step};
 use crate::span::SpanId;
+use crate::view::excerpt::Excerpt;
+use crate::web::allowance::Allowance;
+use crate::web::reply::Problem;
+use crate::web::single::cost_of_writing;
+
+/// Other formats are made beside the one that is shown as long as each takes no more memory than this in addition to the run.
+const BESIDE: usize = 16 << 20;
+/// And for so long.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a format makes of a run.
 #[derive(Debug)]
 pub(crate) struct Made {
-    /// The format.
-    pub(crate) format: &'static AnyFormat,
-    /// Its losses, of all documents.
-    pub(crate) losses: Vec<Loss>,
-    /// How many documents there are.
-    pub(crate) documents: usize,
-    /// Their text, for the format that is looked at.
-    text: Option<String>,
+    format: &'static AnyFormat,
+    /// How many documents there are, and how many losses of all of them; `None`: it was not made.
+    counted: Option<(usize, usize)>,
 }
 
-/// What every format makes of a run; the text of one.
-pub(crate) fn made(run: &Run, shown: &'static AnyFormat, options: &Options) -> Vec<Made> {
-    let one = |format: &'static AnyFormat| {
-        let outcome = documents::of_run(run, format, options);
-        let text = (format.id == shown.id).then(|| {
-            let texts = outcome
-                .documents
-                .iter()
-                .map(|document| document.text(Layout::Indented).unwrap_or_default());
-            texts.collect::<Vec<_>>().join("\n")
-        });
-        Made {
-            format,
-            documents: outcome.documents.len(),
-            losses: outcome.documents.into_iter().flat_map(|document| document.losses).collect(),
-            text,
-        }
-    };
-    FORMATS.iter().map(one).collect()
+/// The format that is looked at.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    format: &'static AnyFormat,
+    documents: usize,
+    losses: Vec<Loss>,
+    /// The beginning of the documents' text.
+    beginning: String,
+    /// How long all of it is.
+    len: usize,
+}
+
+/// The documents of one format, and how much of the run each other format has.
+pub(crate) fn made(
+    run: &Run,
+    format: &'static AnyFormat,
+    options: &Options,
+    allowance: &mut Allowance,
+) -> Result<(Shown, Vec<Made>), Problem> {
+    let until = Instant::now() + PATIENCE;
+    let runs = std::slice::from_ref(run);
+    let before = allowance.reserved();
+    allowance.reserve(cost_of_writing(runs, format))?;
+    let shown = shown(run, format, options, &allowance.goes_on(None))?;
+    let mut all = Vec::new();
+    for other in FORMATS {
+        let cost = cost_of_writing(runs, other);
+        let is_cheap = cost <= BESIDE && Instant::now() < until;
+        let counted = if other.id == format.id {
+            Some((shown.documents, shown.losses.len()))
+        } else if is_cheap && allowance.reserve_in_all(before.saturating_add(cost)).is_ok() {
+            let made = documents::of_run(run, other, options).documents;
+            Some((made.len(), made.iter().map(|document| document.losses.len()).sum()))
+        } else {
+            None
+        };
+        allowance.check()?;
+        all.push(Made { format: other, counted });
+    }
+    Ok((shown, all))
+}
+
+fn shown(run: &Run, format: &'static AnyFormat, options: &Options, goes_on: &dyn Fn() -> bool) -> Result<Shown, Problem> {
+    let made = documents::of_run(run, format, options).documents;
+    let mut text = Excerpt::new(0, SHOWN, goes_on);
+    for (at, document) in made.iter().enumerate() {
+        text.write_all(if at > 0 { b"\n" } else { b"" })?;
+        document.write(Layout::Indented, &mut text)?;
+    }
+    Ok(Shown {
+        format,
+        documents: made.len(),
+        beginning: text.text(0..text.floor(SHOWN)).into_owned(),
+        len: text.len(),
+        losses: made.into_iter().flat_map(|document| document.losses).collect(),
+    })
 }
 
 fn why(reason: LossReason) -> (&'static str, &'static str) {
@@ -58,46 +101,44 @@ fn why(reason: LossReason) -> (&'static str, &'static str) {
 }
 
 /// The view.
-pub(crate) fn view(run: &Run, shown: &'static AnyFormat, all: &[Made]) -> Markup {
-    let here = all.iter().find(|made| made.format.id == shown.id);
+pub(crate) fn view(run: &Run, shown: &Shown, all: &[Made]) -> Markup {
     html! {
         div.docs {
             nav aria-label="Formats" {
                 @for made in all {
-                    a href={ "/runs/" (run.trace_id) "/documents/" (made.format.id) } aria-current=[(made.format.id == shown.id).then_some("page")] {
+                    a href={ "/runs/" (run.trace_id) "/documents/" (made.format.id) } aria-current=[(made.format.id == shown.format.id).then_some("page")] {
                         b { (made.format.id) }
-                        span.num { @if made.losses.is_empty() { span.faint { "no loss" } } @else { (many(made.losses.len(), "loss")) } }
+                        span.num { @match made.counted { Some((_, 0)) => span.faint { "no loss" }, Some((_, losses)) => (many(losses, "loss")), None => span.faint { "not counted" } } }
                         small { (made.format.keeps) }
-                        small.num { (many(made.documents, "document")) }
+                        @if let Some((documents, _)) = made.counted { small.num { (many(documents, "document")) } }
                     }
                 }
             }
-            @if let Some(made) = here { (preview(run, made)) (losses(run, made)) }
+            (preview(run, shown)) (losses(run, shown))
         }
     }
 }
 
-fn preview(run: &Run, made: &Made) -> Markup {
-    let text = made.text.as_deref().unwrap_or_default();
-    let (beginning, of) = words::beginning(text, SHOWN);
+fn preview(run: &Run, made: &Shown) -> Markup {
+    let (beginning, _) = words::beginning(&made.beginning, SHOWN);
     let at = format!("/api/v1/traces/{}/{}", run.trace_id, made.format.id);
     html! {
         div.prev {
             div.bar2 {
                 h2 { (made.format.id) }
-                span.dim { (many(made.documents, "document")) " · " (words::bytes(text.len())) " indented" }
+                span.dim { (many(made.documents, "document")) " · " (words::bytes(made.len)) " indented" }
                 span.sp {}
                 a.btn.small href=(at) download={ (run.trace_id) "." (made.format.id) ".json" } { "Download" }
                 button.small data-copyfrom=(at) { "Copy" }
             }
             p.bar2.dim { (made.format.keeps) ". It leaves out: " (made.format.loses) "." }
             pre tabindex="0" role="region" aria-label="Preview of the document" { (beginning) }
-            @if let Some(of) = of { div.more { "The first " (words::bytes(SHOWN)) " of " (words::bytes(of)) ". Download and Copy take all of it." } }
+            @if made.len > SHOWN { div.more { "The first " (words::bytes(SHOWN)) " of " (words::bytes(made.len)) ". Download and Copy take all of it." } }
         }
     }
 }
 
-fn losses(run: &Run, made: &Made) -> Markup {
+fn losses(run: &Run, made: &Shown) -> Markup {
     let mut groups: BTreeMap<(&str, LossReason), (usize, Vec<SpanId>, usize)> = BTreeMap::new();
     for loss in &made.losses {
         let (number, spans, others) = groups.entry((&loss.what, loss.reason)).or_default();

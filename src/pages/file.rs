@@ -3,9 +3,11 @@
 //! Without scripts it is an outline with the steps below it. The scripts draw the outline as on a server, and show one step at a time.
 //! Nothing is loaded: the content security policy names the hashes of the style and the script, and allows nothing else.
 
+use std::io::{self, Write};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::assets;
@@ -28,33 +30,53 @@ pub fn is_page(head: &[u8]) -> bool {
     head.starts_with(b"<!DOCTYPE html>") && memchr::memmem::find(head, b"default-src").is_some()
 }
 
-/// The page of a run.
-#[must_use]
-pub fn page(run: &Run) -> String {
+/// Writes the page of a run, section by section.
+///
+/// # Errors
+///
+/// `out` takes no more.
+pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let outline = Outline::of(run);
     let around = Around::default();
     let script = script();
-    let skeleton = (outline.rows.len() <= MOST).then(|| STANDARD.encode(Skeleton::of(&outline, 0).bytes()));
-    let selected = outline.first_to_look_at();
-    let body = html! {
+    let (before, behind) = file(&format!("{} {}", line(title(run), 80), run.trace_id), Some(&script));
+    let mut put = |markup: &str| out.write_all(markup.as_bytes());
+    put(&before)?;
+    let top = html! {
         a.skip href="#main" { "Skip to content" }
-        main.full id="main" {
-            (head::head(run, Tab::Timeline, &around))
-            (timeline::view(&outline, 0, selected, &About::default(), false))
-            (steps(&outline))
-            section.part id="conversation" { (conversation::view(run, 0, false)) }
-            section.part id="findings" { (findings::view(run, &around)) }
-        }
-        @if let Some(skeleton) = skeleton { script type="text/plain" id="skeleton" { (skeleton) } }
-        script type="module" { (PreEscaped(&script)) }
+        (OPEN_MAIN)
+        (head::head(run, Tab::Timeline, &around))
+        (timeline::view(&outline, 0, outline.first_to_look_at(), &About::default(), false))
     };
-    file(&format!("{} {}", line(title(run), 80), run.trace_id), Some(&script), &body)
+    put(&top.into_string())?;
+    put(r#"<div class="steps" id="steps">"#)?;
+    let about = About::default();
+    for (row, (_, step)) in outline.steps().enumerate() {
+        put(&html! { section.pane.alone id=(step_anchor(step)) { (pane::pane(&outline, row, step, &about)) } }.into_string())?;
+    }
+    put("</div>")?;
+    put(r#"<section class="part" id="conversation">"#)?;
+    conversation::write(run, &mut put)?;
+    put("</section>")?;
+    put(&html! { section.part id="findings" { (findings::view(run, &around)) } }.into_string())?;
+    put("</main>")?;
+    if outline.rows.len() <= MOST {
+        let skeleton = STANDARD.encode(Skeleton::of(&outline, 0).bytes());
+        put(&html! { script type="text/plain" id="skeleton" { (skeleton) } }.into_string())?;
+    }
+    put(&html! { script type="module" { (PreEscaped(&script)) } }.into_string())?;
+    put(&behind)
 }
 
-/// A page of several runs, one below the other, behind a list of what was asked in each. It has no scripts. `what` they are of, a
+const OPEN_MAIN: PreEscaped<&str> = PreEscaped(r#"<main class="full" id="main">"#);
+
+/// Writes a page of several runs, one below the other, behind a list of what was asked in each. It has no scripts. `what` they are of, a
 /// session or a file, has this name.
-#[must_use]
-pub(crate) fn runs_page(what: &str, name: &str, runs: &[Run]) -> String {
+///
+/// # Errors
+///
+/// `out` takes no more.
+pub(crate) fn write_runs(what: &str, name: &str, runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let around = Around::default();
     let asked = |run: &Run| {
         run.question
@@ -62,54 +84,46 @@ pub(crate) fn runs_page(what: &str, name: &str, runs: &[Run]) -> String {
             .map(|said| line(&content::text(&said.content), 200))
             .unwrap_or_default()
     };
-    let body = html! {
-        main.full {
-            h1 { (what) " " (line(name, 200)) }
-            ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
-            @for run in runs {
-                (head::head(run, Tab::Timeline, &around))
-                section.part { (conversation::view(run, 0, false)) }
-                section.part { (findings::view(run, &around)) }
-            }
-        }
+    let (before, behind) = file(&format!("{what} {}", line(name, 80)), None);
+    let mut put = |markup: &str| out.write_all(markup.as_bytes());
+    put(&before)?;
+    put(r#"<main class="full">"#)?;
+    let top = html! {
+        h1 { (what) " " (line(name, 200)) }
+        ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
     };
-    file(&format!("{what} {}", line(name, 80)), None, &body)
+    put(&top.into_string())?;
+    for run in runs {
+        put(&head::head(run, Tab::Timeline, &around).into_string())?;
+        put(r#"<section class="part">"#)?;
+        conversation::write(run, &mut put)?;
+        put("</section>")?;
+        put(&html! { section.part { (findings::view(run, &around)) } }.into_string())?;
+    }
+    put("</main>")?;
+    put(&behind)
 }
 
-/// A file with our style in it. `script`: what the body has as its only script.
-fn file(title: &str, script: Option<&str>, body: &Markup) -> String {
+/// A file with our style in it: what comes before its body, and what behind it. `script`: what the body has as its only script.
+fn file(title: &str, script: Option<&str>) -> (String, String) {
     let style = assets::named("ui.css").map_or("", |asset| asset.text);
     let script = script.map(|script| format!("script-src '{}'; ", hash(script))).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; {script}style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(style)
     );
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="referrer" content="no-referrer";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(style)) }
-            }
-            body.file { (body) }
+    let head = html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            meta name="referrer" content="no-referrer";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            title { (title) }
+            style { (PreEscaped(style)) }
         }
     };
-    markup.into_string()
-}
-
-fn steps(outline: &Outline<'_>) -> Markup {
-    let about = About::default();
-    html! {
-        div.steps id="steps" {
-            @for (row, (_, step)) in outline.steps().enumerate() {
-                section.pane.alone id=(step_anchor(step)) { (pane::pane(outline, row, step, &about)) }
-            }
-        }
-    }
+    let before = html! { (DOCTYPE) (PreEscaped(r#"<html lang="en">"#)) (head) (PreEscaped(r#"<body class="file">"#)) };
+    (before.into_string(), "</body></html>".to_owned())
 }
 
 /// The modules as one: nothing is imported, so no two of them may give one name to two things.

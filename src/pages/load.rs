@@ -141,7 +141,9 @@ impl OneSpan {
 
 /// All spans of a trace as they came.
 pub(crate) fn spans(web: &Web, id: &str, answer: &mut Answer) -> Result<Vec<Span>, Problem> {
-    let mut spans = single::stored_alone(web, single::trace_id(id)?, Purpose::Spans, answer)?.spans;
+    let id = single::trace_id(id)?;
+    let stored = single::stored_alone(&*web.store, id, Purpose::Spans, answer)?;
+    let mut spans = stored.ok_or_else(|| single::no_trace(web, id))?.spans;
     spans.sort_by_key(|span| (span.start, span.end));
     Ok(spans)
 }

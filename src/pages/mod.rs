@@ -58,8 +58,8 @@ mod value;
 mod words;
 
 pub use clients::Addresses;
-pub(crate) use file::runs_page;
-pub use file::{is_page, page};
+pub(crate) use file::write_runs;
+pub use file::{is_page, write};
 pub(crate) use reply::page_reply;
 pub(crate) use reply::{addressed, dressed};
 pub use routes::routes;

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use regex::bytes::{Regex, RegexBuilder};
+use std::time::Instant;
 
 use crate::dataset::Expression;
 use crate::run::Run;
 use crate::search::{Hits, SearchError};
 use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
+use crate::view::seeking::{LONGEST, Sought};
+use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
 use crate::web::facets::Facet;
 use crate::web::listing::Listed;
@@ -25,14 +25,9 @@ use crate::web::url::{percent_encoded, query_pairs};
 pub(crate) const PAGE: usize = 100;
 /// Rows that are read from the index at once.
 const BATCH: usize = 200;
-/// How long a page is looked for. What was found until then is shown, with how far back it goes.
-const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// With more runs that may have the words, the list is gone through instead.
 const MAX_CANDIDATES: usize = 500;
-
-/// Bytes that a pattern of words may take.
-const PATTERN: usize = 4 << 20;
 
 /// What an address asks for.
 #[derive(Debug, Default)]
@@ -70,6 +65,8 @@ pub(crate) struct Query {
 pub(crate) struct Found {
     /// The runs.
     pub(crate) runs: Vec<Listed>,
+    /// Bytes of the names in them.
+    names: usize,
     /// Where the next page begins.
     pub(crate) next: Option<TraceCursor>,
     /// The search gave up here: the start of the last trace that was looked at.
@@ -98,7 +95,7 @@ impl Query {
         for (name, value) in query_pairs(asked.query()) {
             let value = value.trim().to_owned();
             match name.as_str() {
-                "q" => query.words = value,
+                "q" => query.words = sought(value)?,
                 "status" => query.status = one_of(&name, value, &["", "ok", "error", "running"])?,
                 "agent" => query.agent = value,
                 "model" => query.model = value,
@@ -204,6 +201,7 @@ impl Query {
             until: moment("until", &self.until)?,
             after: self.after,
             limit: Some(BATCH),
+            name_bytes: Some(lists::NAME_BYTES),
             order: if self.oldest { Order::OldestFirst } else { Order::NewestFirst },
             ..Filter::default()
         };
@@ -219,12 +217,12 @@ impl Query {
         };
         let given_up = Instant::now() + PATIENCE;
         answer.reserve_in_all(lists::MEMORY)?;
-        let hits = self.hits(web);
+        let hits = self.hits(web, answer.goes_on(Some(given_up)));
         if let Some(search) = web.search.as_ref().filter(|_| hits.is_some()) {
             found.behind = search.behind();
         }
         // Which runs have the words is known; a phrase is looked for in what they hold.
-        let words = if hits.is_some() { self.phrase() } else { self.pattern() };
+        let words = if hits.is_some() { self.phrase() } else { Sought::of(&self.words) };
         let few = hits
             .as_ref()
             .map(|hits| hits.few(MAX_CANDIDATES))
@@ -249,11 +247,11 @@ impl Query {
                 ControlFlow::Continue(facet.is_none_or(|facet| self.matches(&facet)))
             })?;
             found.has_any |= looked_at.is_some();
-            let is_last = rows.len() < BATCH;
+            let is_last = rows.len() < BATCH && lists::names(&rows) < lists::NAME_BYTES;
             for row in rows {
                 answer.check()?;
                 let cursor = row.cursor();
-                if found.runs.len() == PAGE {
+                if found.runs.len() == PAGE || found.names >= lists::NAME_BYTES {
                     found.next = filter.after;
                     return Ok(found);
                 }
@@ -274,9 +272,10 @@ impl Query {
                 if let Some(words) = words.as_ref().filter(|_| matches && !self.has_words(&listed)) {
                     // The first trace is looked through in any case: whoever goes on gets further.
                     let until = (filter.after != self.after).then_some(given_up);
-                    match has_words_in_payloads(web, &row, words, until) {
+                    match has_words_in_payloads(web, &row, words, &answer.goes_on(until)) {
                         Some(found) => matches = found,
                         None => {
+                            answer.check()?;
                             found.next = filter.after;
                             found.searched_to = Some(row.start);
                             return Ok(found);
@@ -285,6 +284,7 @@ impl Query {
                 }
                 filter.after = Some(cursor);
                 if matches && self.expression_matches(web, &row, expression.as_ref(), answer)? {
+                    found.names += listed.names();
                     found.runs.push(listed);
                 }
             }
@@ -314,7 +314,7 @@ impl Query {
     }
 
     /// A run that is in the list now, as far as its place in time does not matter.
-    pub(crate) fn of_row(&self, web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Option<Listed>, Problem> {
+    pub(crate) fn of_row(&self, web: &Web, row: TraceRow, until: Instant, answer: &mut Answer) -> Result<Option<Listed>, Problem> {
         let is = |wanted: &str, has: &Option<String>| wanted.is_empty() || has.as_deref() == Some(wanted);
         if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
             return Ok(None);
@@ -327,11 +327,13 @@ impl Query {
             },
         };
         let listed = lists::listed(web, row.clone(), answer)?;
-        let words = self.pattern();
         let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
+        let goes_on = || answer.goes_on(Some(until));
         // What has just come may not be in the index yet.
-        let has_words = words.is_none_or(|words| {
-            self.has_words(&listed) || self.hits(web).is_some_and(is_known) || has_words_in_payloads(web, &row, &words, None) == Some(true)
+        let has_words = Sought::of(&self.words).is_none_or(|words| {
+            self.has_words(&listed)
+                || self.hits(web, goes_on()).is_some_and(is_known)
+                || has_words_in_payloads(web, &row, &words, &goes_on()) == Some(true)
         });
         let fits =
             has_words && self.matches(&Facet::of(&listed.summary)) && self.expression_matches(web, &row, expression.as_ref(), answer)?;
@@ -347,15 +349,10 @@ impl Query {
             && (self.model.is_empty() || facet.models.contains(&self.model))
     }
 
-    /// What finds the words in payloads, in any case.
-    fn pattern(&self) -> Option<Regex> {
-        (!self.words.is_empty()).then(|| pattern(&self.words)).flatten()
-    }
-
-    /// The runs that have the words; `None`: there is no index of words, or it cannot be read now, so the log is.
-    fn hits(&self, web: &Web) -> Option<Hits> {
+    /// The runs that have the words; `None`: there is no index of words, or it cannot be read in time, so the log is.
+    fn hits(&self, web: &Web, goes_on: impl Fn() -> bool + Clone + Send + 'static) -> Option<Hits> {
         let search = web.search.as_ref().filter(|_| !self.words.is_empty())?;
-        let found = search.find(&self.words);
+        let found = search.find(&self.words, &goes_on);
         found
             .inspect_err(|error| tracing::warn!(%error, "search reads the log"))
             .ok()
@@ -363,22 +360,19 @@ impl Query {
     }
 
     /// The text between quotes, which has to be there as it is.
-    fn phrase(&self) -> Option<Regex> {
+    fn phrase(&self) -> Option<Sought> {
         let phrase = self.words.split('"').nth(1).filter(|phrase| !phrase.trim().is_empty())?;
-        pattern(phrase)
+        Sought::of(phrase)
     }
 
     fn has_words(&self, listed: &Listed) -> bool {
-        let words = self.words.to_lowercase();
+        let Some(words) = Sought::of(&self.words) else { return true };
         let summary = &listed.summary;
         let texts = [&listed.root, &listed.service, &listed.session, &summary.agent, &summary.question]
             .into_iter()
             .flatten();
-        texts
-            .chain(&summary.agents)
-            .chain(&summary.models)
-            .any(|text| text.to_lowercase().contains(&words))
-            || listed.trace_id.starts_with(&words)
+        texts.chain(&summary.agents).chain(&summary.models).any(|text| words.is_in(text))
+            || listed.trace_id.starts_with(&self.words.to_lowercase())
     }
 
     /// What the run must be asked for. The memory that this takes is given back.
@@ -396,6 +390,16 @@ impl Query {
     }
 }
 
+/// Words that are looked for.
+pub(crate) fn sought(words: String) -> Result<String, Problem> {
+    match words.len() {
+        0..=LONGEST => Ok(words),
+        bytes => Err(Problem::invalid(format!(
+            "q has {bytes} bytes; words that are looked for have at most {LONGEST}"
+        ))),
+    }
+}
+
 fn one_of(name: &str, value: String, words: &[&str]) -> Result<String, Problem> {
     if words.contains(&value.as_str()) {
         return Ok(value);
@@ -404,26 +408,17 @@ fn one_of(name: &str, value: String, words: &[&str]) -> Result<String, Problem> 
     Err(Problem::invalid(format!("{name}={value} is not {}", words.join(" or "))))
 }
 
-fn pattern(words: &str) -> Option<Regex> {
-    let words = regex::escape(words);
-    RegexBuilder::new(&words).case_insensitive(true).size_limit(PATTERN).build().ok()
-}
-
 fn unsearched(error: SearchError) -> Problem {
     Problem::internal(format!("the words cannot be looked up: {error}"))
 }
 
 /// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
-/// as JSON writes it. `None`: that is not known by this time.
-fn has_words_in_payloads(web: &Web, row: &TraceRow, words: &Regex, until: Option<Instant>) -> Option<bool> {
+/// as JSON writes it. `None`: that is not known, because the search ended before.
+fn has_words_in_payloads(web: &Web, row: &TraceRow, words: &Sought, goes_on: &dyn Fn() -> bool) -> Option<bool> {
     let mut found = Some(false);
     // That it is found ends the reading. A trace that cannot be read has no words.
     let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {
-        if until.is_some_and(|until| Instant::now() > until) {
-            found = None;
-        } else if words.is_match(message) {
-            found = Some(true);
-        }
+        found = if goes_on() { words.look(message, goes_on) } else { None };
         if found == Some(false) {
             Ok(())
         } else {

@@ -1,17 +1,16 @@
 //! The routes of the pages, each with the right that it takes.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::Extension;
 use axum::body::Body;
-use axum::extract::Path;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::Response;
 use axum::routing::get;
 use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::{Markup, html};
 
-use super::asking::{number, page, parameter, route};
+use super::asking::{number, page, parameter, write};
 use super::clients::{self, Addresses};
 use super::compare;
 use super::documents;
@@ -31,11 +30,12 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::store;
 use crate::web::Route;
+use crate::web::allowance::PATIENCE;
+use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
-use crate::web::reply::Problem;
+use crate::web::reply::{GET, Outcome, Problem};
 use crate::web::request::{Asked, Named};
-use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
 
@@ -45,23 +45,49 @@ const SETTLED: u64 = 600 * 1_000_000_000;
 /// The routes of the pages, and those of the API that they need.
 #[must_use]
 pub fn routes() -> (Vec<Route>, Vec<Route>) {
-    let read = |path, methods| route(path, Some(Right::Read), methods);
+    use Right::{Admin, Read};
     let pages = vec![
-        read("/runs", get(list)),
-        read("/rows", get(rows)),
-        read("/runs/{trace}", get(run)),
-        read("/runs/{trace}/conversation", get(of_conversation)),
-        read("/runs/{trace}/documents", get(of_documents)),
-        read("/runs/{trace}/documents/{format}", get(of_documents)),
-        read("/runs/{trace}/findings", get(of_findings)),
-        read("/runs/{trace}/raw", get(of_raw)),
-        read("/runs/{trace}/steps/{step}", get(of_step)),
-        read("/runs/{trace}/pane/{row}", get(of_pane)),
-        read("/operations", get(of_operations)),
-        route("/operations/dead-letters/{name}", Some(Right::Admin), get(of_dead_letters)),
-        read("/sessions", get(of_sessions)),
-        read("/sessions/{session}", get(of_session)),
-        route("/assets/{version}/{file}", None, get(asset)),
+        page("/runs", Read, |web, (), asked, answer| runs::page(web, asked, answer)),
+        page("/rows", Read, |web, (), asked, answer| rows(web, asked, answer)),
+        Route::reads("/runs/{trace}", Some(Read), GET, |web, id: String, asked, answer| {
+            run(web, &id, asked, answer)
+        }),
+        page("/runs/{trace}/conversation", Read, |web, id: String, asked, answer| {
+            of_conversation(web, &id, asked, answer)
+        }),
+        page("/runs/{trace}/documents", Read, |web, id: String, _, answer| {
+            of_documents(web, &id, None, answer)
+        }),
+        page(
+            "/runs/{trace}/documents/{format}",
+            Read,
+            |web, (id, format): (String, String), _, answer| of_documents(web, &id, Some(&format), answer),
+        ),
+        page("/runs/{trace}/findings", Read, |web, id: String, _, answer| {
+            of_findings(web, &id, answer)
+        }),
+        page("/runs/{trace}/raw", Read, |web, id: String, asked, answer| {
+            of_raw(web, &id, asked, answer)
+        }),
+        page(
+            "/runs/{trace}/steps/{step}",
+            Read,
+            |web, (id, step): (String, String), _, answer| of_step(web, &id, &step, answer),
+        ),
+        page(
+            "/runs/{trace}/pane/{row}",
+            Read,
+            |web, (id, row): (String, usize), asked, answer| of_pane(web, &id, row, asked, answer),
+        ),
+        page("/operations", Read, |web, (), asked, _| Ok(of_operations(web, asked))),
+        page("/operations/dead-letters/{name}", Admin, |_, name: String, asked, answer| {
+            of_dead_letters(&name, asked, answer)
+        }),
+        page("/sessions", Read, |web, (), asked, answer| sessions::page(web, asked, None, answer)),
+        page("/sessions/{session}", Read, |web, session: String, _, answer| {
+            of_session(web, &session, answer)
+        }),
+        Route::bare("/assets/{version}/{file}", None, GET, get(asset)),
     ];
     let (compared, of_api) = compare::routes();
     (
@@ -70,29 +96,22 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
     )
 }
 
-async fn list(OfProject(web): OfProject, addresses: Option<Extension<Addresses>>, asked: Asked) -> Response {
-    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
-    page(web, asked, move |web, asked, answer| runs::page(web, asked, answer, &addresses)).await
-}
-
 /// The rows of the runs with these `ids`, or without ids those of the list itself, for a list that is open already.
-async fn rows(OfProject(web): OfProject, asked: Asked) -> Response {
-    page(web, asked, move |web, asked, answer| {
-        let query = Query::of_rows(asked)?;
-        let Some(ids) = parameter(asked, "ids") else {
-            return Ok(rows_of(&query.find(web, answer)?.runs, &query));
-        };
-        answer.reserve_in_all(lists::MEMORY)?;
-        let mut found = Vec::new();
-        for id in ids.split(',').filter(|id| !id.is_empty()).take(query::PAGE) {
-            answer.check()?;
-            if let Some(row) = web.store.row(single::trace_id(id)?)? {
-                found.extend(query.of_row(web, row, answer)?);
-            }
+fn rows(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let query = Query::of_rows(asked)?;
+    let Some(ids) = parameter(asked, "ids") else {
+        return Ok(rows_of(&query.find(web, answer)?.runs, &query));
+    };
+    answer.reserve_in_all(lists::MEMORY)?;
+    let until = Instant::now() + PATIENCE;
+    let mut found = Vec::new();
+    for id in ids.split(',').filter(|id| !id.is_empty()).take(query::PAGE) {
+        answer.check()?;
+        if let Some(row) = web.store.row(single::trace_id(id)?)? {
+            found.extend(query.of_row(web, row, until, answer)?);
         }
-        Ok(rows_of(&found, &query))
-    })
-    .await
+    }
+    Ok(rows_of(&found, &query))
 }
 
 fn rows_of(found: &[Listed], query: &Query) -> Markup {
@@ -101,31 +120,29 @@ fn rows_of(found: &[Listed], query: &Query) -> Markup {
 }
 
 /// A run, or where it is if only the first digits of its id are given.
-async fn run(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    if TraceId::from_hex(&id).is_none() {
-        return by_prefix(&web, id).await;
+fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    if TraceId::from_hex(id).is_none() {
+        let found = by_prefix(web, &id.to_ascii_lowercase())?;
+        return answer.see_other(&format!("/runs/{found}"));
     }
-    page(web, asked, move |web, asked, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let outline = Outline::of(run);
-        let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
-        let selected = selected(&outline, parameter(asked, "span").as_deref());
-        let span = outline
-            .step(selected)
-            .map(|step| OneSpan::of_step(web, run, step, answer))
-            .transpose()?
-            .flatten();
-        let about = About {
-            span: span.as_ref().and_then(|span| span.explained(web)),
-            served: true,
-        };
-        let is_recent = |end: crate::span::UnixNanos| end.0.saturating_add(SETTLED) > store::now();
-        let live = run.ended_at.is_none_or(is_recent);
-        let body = timeline::view(&outline, from, selected, &about, live);
-        Ok(of_run(run, Tab::Timeline, &loaded.around(), &["run.js"], &body))
-    })
-    .await
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let outline = Outline::of(run);
+    let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
+    let selected = selected(&outline, parameter(asked, "span").as_deref());
+    let span = outline
+        .step(selected)
+        .map(|step| OneSpan::of_step(web, run, step, answer))
+        .transpose()?
+        .flatten();
+    let about = About {
+        span: span.as_ref().and_then(|span| span.explained(web)),
+        served: true,
+    };
+    let is_recent = |end: crate::span::UnixNanos| end.0.saturating_add(SETTLED) > store::now();
+    let live = run.ended_at.is_none_or(is_recent);
+    let body = timeline::view(&outline, from, selected, &about, live);
+    write(answer, of_run(run, Tab::Timeline, &loaded.around(), &["run.js"], &body))
 }
 
 /// The row of a step or a span, else of the one that is to be looked at first.
@@ -137,26 +154,20 @@ fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     named.unwrap_or_else(|| outline.first_to_look_at())
 }
 
-async fn by_prefix(web: &Arc<Web>, digits: String) -> Response {
-    let digits = digits.to_ascii_lowercase();
+/// The trace whose id begins with these digits.
+fn by_prefix(web: &Web, digits: &str) -> Result<TraceId, Problem> {
     let is_prefix = (4..32).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !is_prefix {
-        return Problem::invalid(format!(
+        return Err(Problem::invalid(format!(
             "{digits} is not a trace id: expected 32 hexadecimal digits, or at least the first 4"
-        ))
-        .reply();
+        )));
     }
-    let (readers, store) = (Arc::clone(&web.readers), Arc::clone(web));
-    let wanted = digits.clone();
-    let found = readers.states.run(move || with_prefix(&store, &wanted)).await;
-    match found {
-        Some(Ok(found)) => match found.as_slice() {
-            [one] => Redirect::to(&format!("/runs/{one}")).into_response(),
-            [] => Problem::not_found(format!("no trace id starts with {digits}")).reply(),
-            _ => Problem::not_found(format!("several trace ids start with {digits}: give more digits")).reply(),
-        },
-        Some(Err(error)) => Problem::from(error).reply(),
-        None => Problem::internal("the response could not be made").reply(),
+    match with_prefix(web, digits)?.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Problem::not_found(format!("no trace id starts with {digits}"))),
+        _ => Err(Problem::not_found(format!(
+            "several trace ids start with {digits}: give more digits"
+        ))),
     }
 }
 
@@ -165,211 +176,166 @@ fn of_run(run: &Run, tab: Tab, around: &Around, scripts: &[&str], body: &Markup)
     frame::page(&title, Place::Runs, scripts, &html! { (head::head(run, tab, around)) (body) })
 }
 
-async fn of_conversation(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    page(web, asked, move |web, asked, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let body = conversation::view(run, number(asked, "from")?, true);
-        Ok(of_run(run, Tab::Conversation, &loaded.around(), &[], &body))
-    })
-    .await
+fn of_conversation(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let body = conversation::view(run, number(asked, "from")?);
+    Ok(of_run(run, Tab::Conversation, &loaded.around(), &[], &body))
 }
 
-async fn of_documents(OfProject(web): OfProject, Path(path): Path<Vec<(String, String)>>, asked: Asked) -> Response {
-    let part = |wanted: &str| path.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-    let (id, format) = (part("trace").unwrap_or_default(), part("format"));
-    page(web, asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let format = match &format {
-            Some(format) => format_of(format)?,
-            None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
-        };
-        let body = if run.has_agent_work() {
-            answer.reserve(
-                usize::try_from(loaded.row.bytes)
-                    .unwrap_or(usize::MAX)
-                    .saturating_mul(6)
-                    .saturating_add(run.repeated_bytes()),
-            )?;
-            documents::view(run, format, &documents::made(run, format, &web.options))
-        } else {
-            html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
-        };
-        Ok(of_run(run, Tab::Documents, &loaded.around(), &[], &body))
-    })
-    .await
+fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let format = match format {
+        Some(format) => format_of(format)?,
+        None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
+    };
+    let body = if run.has_agent_work() {
+        let (shown, all) = documents::made(run, format, &web.options, answer)?;
+        documents::view(run, &shown, &all)
+    } else {
+        html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
+    };
+    Ok(of_run(run, Tab::Documents, &loaded.around(), &[], &body))
 }
 
-async fn of_findings(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    page(web, asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let around = loaded.around();
-        Ok(of_run(run, Tab::Findings, &around, &[], &findings::view(run, &around)))
-    })
-    .await
+fn of_findings(web: &Web, id: &str, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let around = loaded.around();
+    Ok(of_run(run, Tab::Findings, &around, &[], &findings::view(run, &around)))
 }
 
-async fn of_raw(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    page(web, asked, move |web, asked, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let spans = spans(web, &id, answer)?;
-        let from = number(asked, "from")?.min(spans.len());
-        let shown: Vec<_> = spans.iter().skip(from).take(raw::SPANS).collect();
-        let body = raw::view(run.trace_id, &shown, from, spans.len());
-        Ok(of_run(run, Tab::Raw, &loaded.around(), &[], &body))
-    })
-    .await
+fn of_raw(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let spans = spans(web, id, answer)?;
+    let from = number(asked, "from")?.min(spans.len());
+    let shown: Vec<_> = spans.iter().skip(from).take(raw::SPANS).collect();
+    let body = raw::view(run.trace_id, &shown, from, spans.len());
+    Ok(of_run(run, Tab::Raw, &loaded.around(), &[], &body))
 }
 
 /// A step, or a span without a step.
-async fn of_step(OfProject(web): OfProject, Named((id, step)): Named<(String, String)>, asked: Asked) -> Response {
-    page(web, asked, move |web, _, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        let run = loaded.run()?;
-        let outline = Outline::of(run);
-        let is_named = |of: &crate::run::Step| of.id == step || of.span_id.is_some_and(|span| span.to_string() == step);
-        let row = outline.steps().position(|(_, of)| is_named(of));
-        let of = row.and_then(|row| outline.step(row)).or_else(|| run.steps.iter().find(|of| is_named(of)));
-        let Some(of) = of else {
-            let span = crate::span::SpanId::from_hex(&step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
-            let one = OneSpan::read(web, run.trace_id, span, answer)?;
-            let of_span = one.explained(web).ok_or_else(|| Problem::not_found(format!("there is no span {step} in this trace")))?;
-            let body = html! {
-                div.runhead { div.line { a href={ "/runs/" (run.trace_id) } { (line(title(run), 120)) } } }
-                div.pane.alone { header { div.ttl { h2 { "Span " (line(&of_span.span.name, 160)) } } } (super::span::attributes(&of_span)) @if let Some(events) = super::span::events(run, &of_span) { (events) } }
-            };
-            return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
-        };
-        let span = OneSpan::of_step(web, run, of, answer)?;
-        let about = About {
-            span: span.as_ref().and_then(|span| span.explained(web)),
-            served: true,
-        };
+fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let run = loaded.run()?;
+    let outline = Outline::of(run);
+    let is_named = |of: &crate::run::Step| of.id == step || of.span_id.is_some_and(|span| span.to_string() == step);
+    let row = outline.steps().position(|(_, of)| is_named(of));
+    let of = row
+        .and_then(|row| outline.step(row))
+        .or_else(|| run.steps.iter().find(|of| is_named(of)));
+    let Some(of) = of else {
+        let span = crate::span::SpanId::from_hex(step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
+        let one = OneSpan::read(web, run.trace_id, span, answer)?;
+        let of_span = one
+            .explained(web)
+            .ok_or_else(|| Problem::not_found(format!("there is no span {step} in this trace")))?;
         let body = html! {
-            div.runhead { div.line {
-                nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/" { "Runs" } } li { a href={ "/runs/" (run.trace_id) } { (line(title(run), 80)) } } li { h1 { (line(name(run, of), 120)) } } } }
-                div.acts { a.btn.small href=(head::step_path(run, of)) { "Show in timeline" } }
-            } }
-            div.pane.alone { (pane::pane(&outline, row.unwrap_or(usize::MAX), of, &about)) }
+            div.runhead { div.line { a href={ "/runs/" (run.trace_id) } { (line(title(run), 120)) } } }
+            div.pane.alone { header { div.ttl { h2 { "Span " (line(&of_span.span.name, 160)) } } } (super::span::attributes(&of_span)) @if let Some(events) = super::span::events(run, &of_span) { (events) } }
         };
-        Ok(frame::page(&line(name(run, of), 80), Place::Runs, &[], &body))
-    })
-    .await
+        return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
+    };
+    let span = OneSpan::of_step(web, run, of, answer)?;
+    let about = About {
+        span: span.as_ref().and_then(|span| span.explained(web)),
+        served: true,
+    };
+    let body = html! {
+        div.runhead { div.line {
+            nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/" { "Runs" } } li { a href={ "/runs/" (run.trace_id) } { (line(title(run), 80)) } } li { h1 { (line(name(run, of), 120)) } } } }
+            div.acts { a.btn.small href=(head::step_path(run, of)) { "Show in timeline" } }
+        } }
+        div.pane.alone { (pane::pane(&outline, row.unwrap_or(usize::MAX), of, &about)) }
+    };
+    Ok(frame::page(&line(name(run, of), 80), Place::Runs, &[], &body))
 }
 
-async fn of_pane(OfProject(web): OfProject, Named((id, row)): Named<(String, usize)>, asked: Asked) -> Response {
-    page(web, asked, move |web, asked, answer| {
-        let loaded = Loaded::of(web, &id, answer)?;
-        api::check_revision(asked, &loaded)?;
-        let run = loaded.run()?;
-        let outline = Outline::of(run);
-        let of = outline
-            .step(row)
-            .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
-        let span = OneSpan::of_step(web, run, of, answer)?;
-        let about = About {
-            span: span.as_ref().and_then(|span| span.explained(web)),
-            served: true,
-        };
-        Ok(pane::pane(&outline, row, of, &about))
-    })
-    .await
+fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    api::check_revision(asked, &loaded)?;
+    let run = loaded.run()?;
+    let outline = Outline::of(run);
+    let of = outline
+        .step(row)
+        .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
+    let span = OneSpan::of_step(web, run, of, answer)?;
+    let about = About {
+        span: span.as_ref().and_then(|span| span.explained(web)),
+        served: true,
+    };
+    Ok(pane::pane(&outline, row, of, &about))
 }
 
-async fn of_dead_letters(
-    OfProject(web): OfProject,
-    Extension(forwarder): Extension<Arc<Forwarder>>,
-    Extension(project): Extension<Project>,
-    Named(name): Named<String>,
-    asked: Asked,
-) -> Response {
-    page(web, asked, move |_, _, answer| {
-        answer.reserve_in_all(lists::MEMORY)?;
-        let letters = forwarder.dead_letters(&project, &name, operations::LETTERS);
-        let letters = letters.map_err(|error| Problem::internal(error.to_string()))?;
-        let (letters, in_all) = letters.ok_or_else(|| Problem::not_found(format!("there is no destination {name}")))?;
-        let title = format!("Dead letters of {}", line(&name, 60));
-        Ok(frame::page(
-            &title,
-            Place::Operations,
-            &[],
-            &operations::dead_letters(&name, &letters, in_all),
-        ))
-    })
-    .await
+fn of_dead_letters(name: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let none = || Problem::internal("the request is of no project");
+    let (forwarder, project) = (
+        asked.extension::<Arc<Forwarder>>().ok_or_else(none)?,
+        asked.extension::<Project>().ok_or_else(none)?,
+    );
+    answer.reserve_in_all(lists::MEMORY)?;
+    let letters = forwarder.dead_letters(project, name, operations::LETTERS);
+    let letters = letters.map_err(|error| Problem::internal(error.to_string()))?;
+    let (letters, in_all) = letters.ok_or_else(|| Problem::not_found(format!("there is no destination {name}")))?;
+    let title = format!("Dead letters of {}", line(name, 60));
+    Ok(frame::page(
+        &title,
+        Place::Operations,
+        &[],
+        &operations::dead_letters(name, &letters, in_all),
+    ))
 }
 
-async fn of_operations(
-    OfProject(web): OfProject,
-    addresses: Option<Extension<Addresses>>,
-    forwarder: Option<Extension<Arc<Forwarder>>>,
-    project: Option<Extension<Project>>,
-    asked: Asked,
-) -> Response {
-    let addresses = addresses.map(|Extension(addresses)| addresses).unwrap_or_default();
-    page(web, asked, move |web, _, _| {
-        let samples = forwarder.map(|Extension(forwarder)| forwarder.samples()).unwrap_or_default();
-        let is_of = |sample: &Sample| project.as_ref().is_some_and(|Extension(project)| sample.project == *project);
-        let store = &web.store;
-        let lost = store.lost();
-        let state = operations::State {
-            unready: store.ready().err().map(|error| error.to_string()),
-            usage: store.usage().ok(),
-            appended: store.appended_bytes(),
-            lost: (
-                lost.iter().map(|lost| lost.records).sum(),
-                lost.iter().map(|lost| lost.traces).sum(),
-            ),
-            maintained: store.maintained(),
-            search_behind: web.search.as_ref().map(|search| search.behind()),
-            destinations: samples.into_iter().filter(is_of).collect(),
-            reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
-        };
-        let clients = clients::view(&addresses.http, &addresses.grpc);
-        Ok(frame::page(
-            "Operations",
-            Place::Operations,
-            &[],
-            &operations::view(&state, &clients),
-        ))
-    })
-    .await
+fn of_operations(web: &Web, asked: &Asked) -> Markup {
+    let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
+    let (forwarder, project) = (asked.extension::<Arc<Forwarder>>(), asked.extension::<Project>());
+    let samples = forwarder.map(|forwarder| forwarder.samples()).unwrap_or_default();
+    let is_of = |sample: &Sample| project.is_some_and(|project| sample.project == *project);
+    let store = &web.store;
+    let lost = store.lost();
+    let state = operations::State {
+        unready: store.ready().err().map(|error| error.to_string()),
+        usage: store.usage().ok(),
+        appended: store.appended_bytes(),
+        lost: (
+            lost.iter().map(|lost| lost.records).sum(),
+            lost.iter().map(|lost| lost.traces).sum(),
+        ),
+        maintained: store.maintained(),
+        search_behind: web.search.as_ref().map(|search| search.behind()),
+        destinations: samples.into_iter().filter(is_of).collect(),
+        reading: (web.readers.reserved_bytes(), web.readers.limits().bytes),
+    };
+    let clients = clients::view(&addresses.http, &addresses.grpc);
+    frame::page("Operations", Place::Operations, &[], &operations::view(&state, &clients))
 }
 
-async fn of_sessions(OfProject(web): OfProject, asked: Asked) -> Response {
-    page(web, asked, |web, asked, answer| sessions::page(web, asked, None, answer)).await
-}
-
-async fn of_session(OfProject(web): OfProject, Named(session): Named<String>, asked: Asked) -> Response {
-    page(web, asked, move |web, _, answer| {
-        answer.reserve_in_all(lists::MEMORY)?;
-        let (rows, left_out) = sessions::runs(web, &session)?;
-        let mut hops = Vec::new();
-        for row in rows {
-            answer.check()?;
-            let listed = lists::listed(web, row.clone(), answer)?;
-            if !listed.summary.agent_work && listed.summary.status != "too_large" {
-                continue;
-            }
-            let built = single::built(web, &row, answer);
-            let hop = match built {
-                Err(problem) if problem.is_too_large() => sessions::Hop::of(listed, None),
-                built => sessions::Hop::of(listed, built?.run.as_ref()),
-            };
-            answer.shrink_to(lists::MEMORY);
-            hops.push(hop);
+fn of_session(web: &Web, session: &str, answer: &mut Answer) -> Result<Markup, Problem> {
+    answer.reserve_in_all(lists::MEMORY)?;
+    let (rows, left_out) = sessions::runs(web, session)?;
+    let mut hops = Vec::new();
+    for row in rows {
+        answer.check()?;
+        let listed = lists::listed(web, row.clone(), answer)?;
+        if !listed.summary.agent_work && listed.summary.status != "too_large" {
+            continue;
         }
-        Ok(frame::page(
-            &format!("Session {}", line(&session, 60)),
-            Place::Sessions,
-            &[],
-            &sessions::thread(&session, &hops, left_out),
-        ))
-    })
-    .await
+        let built = single::built(web, &row, answer);
+        let hop = match built {
+            Err(problem) if problem.is_too_large() => sessions::Hop::of(listed, None),
+            built => sessions::Hop::of(listed, built?.run.as_ref()),
+        };
+        answer.shrink_to(lists::MEMORY);
+        hops.push(hop);
+    }
+    Ok(frame::page(
+        &format!("Session {}", line(session, 60)),
+        Place::Sessions,
+        &[],
+        &sessions::thread(session, &hops, left_out),
+    ))
 }
 
 async fn asset(Named((version, file)): Named<(String, String)>, headers: HeaderMap) -> Response {

@@ -21,7 +21,8 @@ use crate::web::url::percent_encoded;
 const BEHIND: u64 = 1 << 20;
 
 /// The page of the list. With a parameter `a`, its runs lead to a comparison with that one.
-pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer, addresses: &Addresses) -> Result<Markup, Problem> {
+pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
     let query = Query::of(asked)?;
     let found = query.find(web, answer)?;
     let clients = clients::view(&addresses.http, &addresses.grpc);

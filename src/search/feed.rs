@@ -11,9 +11,8 @@ use std::time::Duration;
 use super::error::SearchError;
 use super::part::{self, Part};
 use super::words::Document;
-use crate::otlp::decode;
 use crate::span::TraceId;
-use crate::store::{ArrivalLimits, Arrivals, ChunkKind, Position, Store};
+use crate::store::{ArrivalLimits, Arrivals, Position, Store};
 
 /// Bytes of messages of a batch.
 const BATCH: usize = 8 << 20;
@@ -189,17 +188,7 @@ fn documents(arrivals: &Arrivals) -> Vec<(TraceId, Document)> {
     for chunk in &arrivals.chunks {
         let Some(trace) = chunk.trace_id else { continue };
         let document = documents.entry(trace).or_insert_with(|| Document::of(trace));
-        match chunk.kind {
-            ChunkKind::Spans => {
-                let spans = decode::traces(&chunk.message).map(|decoded| decoded.items).unwrap_or_default();
-                spans.iter().for_each(|span| document.add_span(span));
-            }
-            ChunkKind::Logs | ChunkKind::LooseLogs => {
-                let logs = decode::logs(&chunk.message).map(|decoded| decoded.items).unwrap_or_default();
-                logs.iter().for_each(|log| document.add_log(log));
-            }
-            ChunkKind::Metrics => {}
-        }
+        document.add_message(&chunk.message, chunk.kind.signal());
     }
     documents.into_iter().collect()
 }

@@ -94,12 +94,12 @@ impl Search {
         self.store.bytes_behind(position)
     }
 
-    /// Finds words; `None`: the text has none.
+    /// Finds words; `None`: the text has none, or `goes_on` was false before they were found.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
-    pub(crate) fn find(&self, text: &str) -> Result<Option<Hits>, SearchError> {
+    pub(crate) fn find(&self, text: &str, goes_on: &(impl Fn() -> bool + Clone + Send + 'static)) -> Result<Option<Hits>, SearchError> {
         let terms = words::of_query(text);
         if terms.is_empty() {
             return Ok(None);
@@ -107,12 +107,17 @@ impl Search {
         let files = part::files(&self.folder)?;
         let parts: Result<Vec<Found>, SearchError> = files
             .iter()
-            .filter_map(|(_, path)| Found::in_part(path, &terms).transpose())
+            .filter_map(|(_, path)| Found::in_part(path, &terms, goes_on.clone()).transpose())
             .collect();
-        Ok(Some(Hits {
-            terms: terms.len(),
-            parts: parts?,
-        }))
+        match parts {
+            Err(SearchError::Part { source, .. }) if source.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
+                Ok(None)
+            }
+            parts => Ok(Some(Hits {
+                terms: terms.len(),
+                parts: parts?,
+            })),
+        }
     }
 
     /// Removes traces from the index, and waits for it. The index is built anew from there on.

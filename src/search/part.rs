@@ -14,6 +14,9 @@ use super::words::Document;
 use crate::span::TraceId;
 use crate::store::Position;
 
+/// Steps of SQLite between two looks whether the search goes on.
+const STEPS: i32 = 10_000;
+
 /// Bits of a document's number that count batches.
 const BATCH_BITS: u32 = 24;
 /// Batches of a part.
@@ -242,10 +245,10 @@ impl Numbers {
 
 impl Found {
     /// Looks for words in a file; `None`: it is gone, or is not whole yet.
-    pub(super) fn in_part(path: &Path, terms: &[String]) -> Result<Option<Self>, SearchError> {
+    pub(super) fn in_part(path: &Path, terms: &[String], goes_on: impl Fn() -> bool + Send + 'static) -> Result<Option<Self>, SearchError> {
         let failed = failure("read", path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = match Connection::open_with_flags(path, flags) {
+        let mut connection = match Connection::open_with_flags(path, flags) {
             Ok(connection) => connection,
             Err(_) if !path.exists() => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -259,6 +262,7 @@ impl Found {
             return Ok(None);
         }
         let mut found = Vec::with_capacity(terms.len());
+        connection.progress_handler(STEPS, Some(move || !goes_on())).map_err(&failed)?;
         {
             let mut statement = connection.prepare("SELECT rowid FROM words WHERE words MATCH ?").map_err(&failed)?;
             for term in terms {
@@ -272,6 +276,7 @@ impl Found {
                 found.push(numbers);
             }
         }
+        connection.progress_handler(0, None::<fn() -> bool>).map_err(&failed)?;
         Ok(Some(Self {
             path: path.to_owned(),
             connection,

@@ -3,10 +3,10 @@
 //! Each trace of a batch is one document, in which each word occurs once. Base64 and the like are not words: nobody types them.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::hash::HashSet;
-use crate::span::{AnyValue, Attributes, LogRecord, Resource, Span, TraceId};
+use crate::otlp::words::{Word, each_word};
+use crate::span::{Signal, TraceId};
 
 /// A longer word counts by its beginning, so a long one is found by as much of it.
 const LONGEST: usize = 64;
@@ -21,7 +21,6 @@ pub(super) struct Document {
     known: HashSet<u64>,
     text: String,
     small: String,
-    resource: Option<Arc<Resource>>,
 }
 
 impl Document {
@@ -37,52 +36,14 @@ impl Document {
         &self.text
     }
 
-    /// Adds the words of a span.
-    pub(super) fn add_span(&mut self, span: &Span) {
-        self.add(&span.name);
-        self.add(&span.scope.name);
-        self.add(&span.status.message);
-        self.add_attributes(&span.attributes);
-        // The spans of a message share it.
-        if !self.resource.as_ref().is_some_and(|known| Arc::ptr_eq(known, &span.resource)) {
-            self.add_attributes(&span.resource.attributes);
-            self.resource = Some(Arc::clone(&span.resource));
-        }
-        for event in &span.events {
-            self.add(&event.name);
-            self.add_attributes(&event.attributes);
-        }
-    }
-
-    /// Adds the words of a log record.
-    pub(super) fn add_log(&mut self, log: &LogRecord) {
-        self.add(log.name());
-        self.add_value(&log.body);
-        self.add_attributes(&log.attributes);
-    }
-
-    fn add_attributes(&mut self, attributes: &Attributes) {
-        for (key, value) in attributes.iter() {
-            self.add(key);
-            self.add_value(value);
-        }
-    }
-
-    fn add_value(&mut self, value: &AnyValue) {
-        match value {
-            AnyValue::Empty | AnyValue::Bytes(_) => {}
-            AnyValue::String(text) => self.add(text),
-            AnyValue::Bool(is) => self.add(if *is { "true" } else { "false" }),
-            AnyValue::Int(number) => self.add(&number.to_string()),
-            AnyValue::Double(number) => self.add(&number.to_string()),
-            AnyValue::Array(items) => items.iter().for_each(|item| self.add_value(item)),
-            AnyValue::KvList(items) => {
-                for (key, value) in items {
-                    self.add(key);
-                    self.add_value(value);
-                }
-            }
-        }
+    /// Adds the words of a message.
+    pub(super) fn add_message(&mut self, message: &[u8], signal: Signal) {
+        each_word(message, signal, &mut |word| match word {
+            Word::Text(text) => self.add(text),
+            Word::Bool(is) => self.add(if is { "true" } else { "false" }),
+            Word::Int(number) => self.add(&number.to_string()),
+            Word::Double(number) => self.add(&number.to_string()),
+        });
     }
 
     /// Adds the words of a text.

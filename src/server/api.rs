@@ -32,11 +32,13 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
     ];
     let mut router = Router::new();
     let (of_pages, of_api) = pages::routes();
-    for web::Route { path, right, methods } in web::routes().into_iter().chain(of_api) {
-        router = router.route(path, methods.layer(needs(right)));
+    for route in web::routes().into_iter().chain(of_api) {
+        let (path, right) = (route.path, route.right);
+        router = router.route(path, route.methods().layer(needs(right)));
     }
-    for web::Route { path, right, methods } in of_pages {
-        let methods = methods.layer(needs(right)).layer(from_fn(pages::dressed));
+    for route in of_pages {
+        let (path, right) = (route.path, route.right);
+        let methods = route.methods().layer(needs(right)).layer(from_fn(pages::dressed));
         router = router.route(path, methods);
     }
     for (path, verb, methods) in writes {

@@ -1,5 +1,7 @@
 //! A run as JSON, for programs: what `spanbridge show --json` prints. Unknown values are left out.
 
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::outline;
@@ -8,14 +10,48 @@ use super::totals::{self, Group, Totals};
 use crate::document::json::{Json, Object};
 use crate::run::{Run, Step, StepId};
 use crate::span::LogRecord;
+use crate::trace::Finding;
 use crate::transcript::calls::Results;
 use crate::transcript::{content, facts};
 use crate::withheld::is_withheld;
 
 /// A run, its totals, and all facts of its steps. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
-/// durations ending in `_nanos` are nanoseconds.
-#[must_use]
-pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
+/// durations ending in `_nanos` are nanoseconds. It is written step by step: what several steps were given is in memory once.
+#[derive(Debug)]
+pub(crate) struct WholeRun<'a> {
+    /// The run.
+    pub(crate) run: &'a Run,
+    /// Its log records.
+    pub(crate) logs: &'a [LogRecord],
+}
+
+impl Serialize for WholeRun<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let run = self.run;
+        let mut out = serializer.serialize_map(None)?;
+        for (key, value) in head(run) {
+            out.serialize_entry(&key, &value)?;
+        }
+        let (has_times, results) = (has_times(run), &Results::of(run));
+        let all = move || steps(run).map(move |(depth, of)| step(run, of, depth, has_times, results));
+        out.serialize_entry("steps", &Each(all))?;
+        out.serialize_entry("findings", &Each(|| run.findings.iter().map(finding)))?;
+        out.serialize_entry("log_records", &Each(|| self.logs.iter().map(log_record)))?;
+        out.end()
+    }
+}
+
+/// A list whose items are made as it is written.
+struct Each<F>(F);
+
+impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+/// What is before the steps.
+fn head(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     out.add("trace_id", run.trace_id.to_string());
     let status = match (&run.failure, run.ended_at) {
@@ -41,30 +77,36 @@ pub(crate) fn run(run: &Run, logs: &[LogRecord]) -> Value {
     out.add("agents", groups(&totals::by_agent(run), has_times));
     out.add("models", groups(&totals::by_model(run), has_times));
     out.add("facts", facts::of_run_and_agent(run));
-    let results = Results::of(run);
-    let rows = outline::rows(run).into_iter();
-    let steps = rows.filter_map(|row| Some(step(run, run.steps.get(row.step)?, row.depth, has_times, &results)));
-    out.add("steps", steps.collect::<Json<'_>>());
-    let findings = run.findings.iter().map(|finding| {
-        let mut shown = Object::new();
-        if let Some(span) = finding.span_id {
-            shown.add("span_id", span.to_string());
-        }
-        shown.add("kind", Json::from(serde_json::to_value(finding.kind).unwrap_or_default()));
-        shown.add("detail", &finding.detail);
-        shown
-    });
-    out.add("findings", findings.collect::<Json<'_>>());
-    out.add("log_records", logs.iter().map(log_record).collect::<Json<'_>>());
-    Json::from(out).into()
+    out
 }
 
-/// One step, as it is in the steps of its run, without its depth.
-pub(crate) fn one_step(run: &Run, of: &Step) -> Value {
-    let results = Results::of(run);
-    let mut out = step(run, of, 0, has_times(run), &results);
+/// The steps in the order of the outline, each with its depth.
+pub(crate) fn steps(run: &Run) -> impl Iterator<Item = (usize, &Step)> {
+    let rows = outline::rows(run).into_iter();
+    rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
+}
+
+/// One step, as it is in the steps of its run.
+pub(crate) fn step_at<'a>(run: &'a Run, of: &'a Step, depth: usize, results: &Results<'a>) -> Json<'a> {
+    Json::from(step(run, of, depth, has_times(run), results))
+}
+
+/// The same without its depth.
+pub(crate) fn one_step<'a>(run: &'a Run, of: &'a Step) -> Json<'a> {
+    let mut out = step(run, of, 0, has_times(run), &Results::of(run));
     let _ = out.remove("depth");
-    Json::from(out).into()
+    Json::from(out)
+}
+
+/// Something odd about the spans.
+pub(crate) fn finding(finding: &Finding) -> Json<'_> {
+    let mut shown = Object::new();
+    if let Some(span) = finding.span_id {
+        shown.add("span_id", span.to_string());
+    }
+    shown.add("kind", Json::from(serde_json::to_value(finding.kind).unwrap_or_default()));
+    shown.add("detail", &finding.detail);
+    Json::from(shown)
 }
 
 fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, results: &Results<'a>) -> Object<'a> {

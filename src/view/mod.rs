@@ -6,8 +6,10 @@
 pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod errors;
+pub(crate) mod excerpt;
 pub(crate) mod json;
 pub(crate) mod outline;
+pub(crate) mod seeking;
 pub(crate) mod step;
 pub(crate) mod text;
 pub(crate) mod totals;

@@ -15,7 +15,7 @@ use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version changes.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+6");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,15 +48,43 @@ pub struct Listed {
     pub summary: Summary,
 }
 
+impl Listed {
+    /// Bytes of the names in it, which may be long.
+    pub(crate) fn names(&self) -> usize {
+        let Self {
+            root,
+            service,
+            session,
+            summary,
+            ..
+        } = self;
+        let Summary {
+            agent,
+            model,
+            name,
+            answer,
+            question,
+            ..
+        } = summary;
+        let one = [root, service, session, agent, model, name, answer, question].into_iter().flatten();
+        let scores = summary.scores.iter().flat_map(|score| [&score.name, &score.label]).flatten();
+        one.chain(&summary.agents)
+            .chain(&summary.models)
+            .chain(scores)
+            .map(String::len)
+            .sum()
+    }
+}
+
 /// What the agent did, from its run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
     /// Whether the trace contains any operation of an agent.
     pub agent_work: bool,
-    /// The root agent's name.
+    /// The root agent's name, cut to [`Summary::NAME`] bytes.
     pub agent: Option<String>,
-    /// The model that most calls went to.
+    /// The model that most calls went to, cut to [`Summary::NAME`] bytes.
     pub model: Option<String>,
     /// `running`, `ok` or `error`; `too_large`: the trace takes more memory than reading may, so nothing of this is known.
     pub status: String,
@@ -148,8 +176,8 @@ impl Summary {
         let totals = Totals::of(run);
         Self {
             agent_work: run.has_agent_work(),
-            agent: run.agent.name.clone(),
-            model: model.map(|(name, _)| name.to_owned()),
+            agent: run.agent.name.as_deref().map(name),
+            model: model.map(|(model, _)| name(model)),
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
@@ -175,6 +203,10 @@ impl Summary {
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
+}
+
+fn name(name: &str) -> String {
+    name.get(..name.floor_char_boundary(Summary::NAME)).unwrap_or_default().to_owned()
 }
 
 fn words(said: &Value) -> String {

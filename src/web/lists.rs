@@ -1,5 +1,6 @@
 //! Lists of traces and of sessions, page by page.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
@@ -16,7 +17,7 @@ const USUAL: usize = 50;
 /// And never longer than this.
 const MOST: usize = 1_000;
 /// A list ends when the names in it take so much: they may be long.
-const NAME_BYTES: usize = 1 << 20;
+pub(crate) const NAME_BYTES: usize = 1 << 20;
 /// What a list takes while it is made.
 pub(crate) const MEMORY: usize = 8 << 20;
 
@@ -65,30 +66,53 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     }
     answer.reserve_in_all(MEMORY)?;
     let rows = web.store.list(&filter)?;
-    let full = pages && (rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES);
-    let next = rows.last().filter(|_| full).map(|row| row.cursor().to_string());
+    let mut full = pages && (rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES);
+    let (mut next, mut bytes) = (None, 0);
     let mut traces = Vec::with_capacity(rows.len());
     for row in rows {
         answer.check()?;
-        traces.push(if summaries {
+        if bytes >= NAME_BYTES {
+            full = pages;
+            break;
+        }
+        next = Some(row.cursor().to_string());
+        let listed = if summaries {
             listed(web, row, answer)?
         } else {
             listing::with_summary(row, Summary::default())
-        });
+        };
+        bytes += listed.names();
+        traces.push(listed);
     }
-    let mut page = json!({ "traces": traces, "next": next });
+    let next = next.filter(|_| full);
     let lost: u64 = web.store.lost().iter().map(|lost| lost.records).sum();
     let deleted = filter
         .session
         .map(|session| web.store.deleted(&Unwanted::Session(session)))
         .transpose()?;
     let deleted = deleted.flatten().map_or(0, |deleted| deleted.traces);
-    for (name, number) in [("lost_records", lost), ("deleted_traces", deleted)] {
-        if let Some(page) = page.as_object_mut().filter(|_| number > 0) {
-            let _ = page.insert(name.to_owned(), number.into());
-        }
-    }
-    answer.json(&page)
+    answer.json(&TracePage {
+        traces,
+        next,
+        lost_records: lost,
+        deleted_traces: deleted,
+    })
+}
+
+/// A page of the list. What is lost or deleted is told where there is any.
+#[derive(Serialize)]
+struct TracePage {
+    traces: Vec<Listed>,
+    next: Option<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    lost_records: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    deleted_traces: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn order(value: &str) -> Result<Order, Problem> {
@@ -100,7 +124,7 @@ fn order(value: &str) -> Result<Order, Problem> {
     }
 }
 
-fn names(rows: &[TraceRow]) -> usize {
+pub(crate) fn names(rows: &[TraceRow]) -> usize {
     let names = rows.iter().flat_map(|row| [&row.root, &row.service, &row.session]);
     names.flatten().map(String::len).sum()
 }

@@ -13,6 +13,7 @@
 //! The operations, their parameters and answers, and the right that each takes are one table (`openapi/paths.rs`), which is also
 //! the OpenAPI document at `/api/v1/openapi.json`. Routes take their paths and rights from it.
 
+pub(crate) mod allowance;
 pub(crate) mod answer;
 mod blocks;
 pub(crate) mod cost;

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::response::Response;
+use http::Extensions;
 use http::request::Parts;
 use hyper::Uri;
 use hyper::header::ACCEPT;
@@ -47,6 +48,7 @@ impl<S: Sync> FromRequestParts<S> for Reading {
 pub(crate) struct Asked {
     uri: Uri,
     accept: Option<String>,
+    extensions: Extensions,
     pub(crate) slow: SlowClient,
 }
 
@@ -58,6 +60,7 @@ impl<S: Sync> FromRequestParts<S> for Asked {
         Ok(Self {
             uri: parts.uri.clone(),
             accept: accept.map(str::to_owned),
+            extensions: parts.extensions.clone(),
             slow: parts.extensions.get().cloned().unwrap_or_default(),
         })
     }
@@ -66,6 +69,11 @@ impl<S: Sync> FromRequestParts<S> for Asked {
 impl Asked {
     pub(crate) fn query(&self) -> &str {
         self.uri.query().unwrap_or_default()
+    }
+
+    /// Something that the server knows of the request.
+    pub(crate) fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get()
     }
 
     /// Whether one document a line is asked for.

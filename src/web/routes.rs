@@ -13,7 +13,6 @@ use hyper::{Method, Request, Uri};
 use hyper_util::service::TowerToHyperService;
 
 use super::reply::{self, Problem, json_reply, reply};
-use super::request::{Asked, Named};
 use super::route::Route;
 use super::service::Web;
 use super::{blocks, lists, openapi, single};
@@ -24,26 +23,28 @@ use crate::store::Filter;
 #[must_use]
 pub fn routes() -> Vec<Route> {
     vec![
-        Route {
-            path: "/",
-            right: None,
-            methods: get(front_page).fallback(only_get),
-        },
-        openapi::HEALTH.route(get(healthz)),
-        openapi::READY.route(get(readyz)),
-        openapi::OPENAPI.route(get(of_openapi)),
-        openapi::METRICS.route(get(metrics)),
-        openapi::TRACES.route(get(traces)),
-        openapi::TRACE.route(get(trace)),
-        openapi::TRACE_DOCUMENT.route(get(trace_document)),
-        openapi::SESSIONS.route(get(sessions)),
-        openapi::SESSION.route(MethodRouter::new()),
-        openapi::SESSION_DOCUMENT.route(get(session_document)),
-        openapi::BLOCKS.route(get(blocks_as_written)),
-        openapi::STITCHED_BLOCKS.route(get(blocks_stitched)),
-        openapi::IMPORT.route(MethodRouter::new()),
-        openapi::IMPORT_OF_FORMAT.route(MethodRouter::new()),
-        openapi::EVALUATIONS.route(MethodRouter::new()),
+        Route::bare("/", None, reply::GET, get(front_page)),
+        openapi::HEALTH.bare(get(healthz)),
+        openapi::READY.bare(get(readyz)),
+        openapi::OPENAPI.bare(get(of_openapi)),
+        openapi::METRICS.bare(get(metrics)),
+        openapi::TRACES.reads(|web, (), asked, answer| lists::traces(web, asked, answer)),
+        openapi::TRACE.reads(|web, id: String, _, answer| single::trace(web, &id, answer)),
+        openapi::TRACE_DOCUMENT
+            .reads(|web, (id, format): (String, String), asked, answer| single::trace_document(web, &id, &format, asked, answer)),
+        openapi::SESSIONS.reads(|web, (), asked, answer| lists::sessions(web, asked, answer)),
+        openapi::SESSION.bare(MethodRouter::new()),
+        openapi::SESSION_DOCUMENT.reads(|web, (session, format): (String, String), asked, answer| {
+            single::session_document(web, &session, &format, asked, answer)
+        }),
+        openapi::BLOCKS.reads(|web, (organization, id): (String, String), asked, answer| {
+            blocks::blocks(web, &organization, &id, false, asked, answer)
+        }),
+        openapi::STITCHED_BLOCKS
+            .reads(|web, (organization, id): (String, String), asked, answer| blocks::blocks(web, &organization, &id, true, asked, answer)),
+        openapi::IMPORT.bare(MethodRouter::new()),
+        openapi::IMPORT_OF_FORMAT.bare(MethodRouter::new()),
+        openapi::EVALUATIONS.bare(MethodRouter::new()),
     ]
 }
 
@@ -57,7 +58,7 @@ impl Web {
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response {
         let router = routes()
             .into_iter()
-            .fold(Router::new(), |router, route| router.route(route.path, route.methods));
+            .fold(Router::new(), |router, route| router.route(route.path, route.methods()));
         let router = router.fallback_service(elsewhere_route()).layer(Extension(self));
         let mut request = request.map(|_| Body::empty());
         *request.uri_mut() = normalized(request.uri());
@@ -106,10 +107,6 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
     Problem::not_found(format!("there is nothing at {path}; GET / lists the paths")).reply()
 }
 
-pub(crate) async fn only_get(method: Method) -> Response {
-    Problem::method(&method, reply::GET).reply()
-}
-
 /// The read side of the request's project.
 #[derive(Debug)]
 pub(crate) struct OfProject(pub(crate) Arc<Web>);
@@ -122,38 +119,6 @@ impl<S: Sync> FromRequestParts<S> for OfProject {
         web.map(Self)
             .ok_or_else(|| Problem::internal("the request is of no project").reply())
     }
-}
-
-async fn traces(OfProject(web): OfProject, asked: Asked) -> Response {
-    web.read(asked, lists::traces).await
-}
-
-async fn sessions(OfProject(web): OfProject, asked: Asked) -> Response {
-    web.read(asked, lists::sessions).await
-}
-
-async fn trace(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
-    web.read(asked, move |web, _, answer| single::trace(web, &id, answer)).await
-}
-
-async fn trace_document(OfProject(web): OfProject, Named((id, format)): Named<(String, String)>, asked: Asked) -> Response {
-    let read = move |web: &Web, asked: &Asked, answer: &mut _| single::trace_document(web, &id, &format, asked, answer);
-    web.read(asked, read).await
-}
-
-async fn session_document(OfProject(web): OfProject, Named((session, format)): Named<(String, String)>, asked: Asked) -> Response {
-    let read = move |web: &Web, asked: &Asked, answer: &mut _| single::session_document(web, &session, &format, asked, answer);
-    web.read(asked, read).await
-}
-
-async fn blocks_as_written(OfProject(web): OfProject, Named((organization, id)): Named<(String, String)>, asked: Asked) -> Response {
-    let read = move |web: &Web, asked: &Asked, answer: &mut _| blocks::blocks(web, &organization, &id, false, asked, answer);
-    web.read(asked, read).await
-}
-
-async fn blocks_stitched(OfProject(web): OfProject, Named((organization, id)): Named<(String, String)>, asked: Asked) -> Response {
-    let read = move |web: &Web, asked: &Asked, answer: &mut _| blocks::blocks(web, &organization, &id, true, asked, answer);
-    web.read(asked, read).await
 }
 
 async fn healthz() -> Response {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::answer::Answer;
+use super::allowance::Allowance;
 use super::readers::{Reservation, Spare};
 use super::reply::Problem;
 use crate::documents::awaits_root;
@@ -59,8 +59,8 @@ impl Runs {
         &self,
         trace_id: TraceId,
         revision: u64,
-        answer: &mut Answer,
-        build: impl FnOnce(&mut Answer) -> Result<(Option<Run>, Vec<String>), Problem>,
+        answer: &mut Allowance,
+        build: impl FnOnce(&mut Allowance) -> Result<(Option<Run>, Vec<String>), Problem>,
     ) -> Result<Arc<Built>, Problem> {
         let mut kept = self.kept();
         loop {

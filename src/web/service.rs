@@ -7,6 +7,7 @@ use axum::body::Body;
 use hyper::Response;
 use tokio::sync::oneshot;
 
+use super::allowance::Allowance;
 use super::answer::Answer;
 use super::blocks::ledger::Ledger;
 use super::delivery::Delivery;
@@ -137,19 +138,17 @@ impl Web {
     ) -> Result<Response<Body>, Problem> {
         let slow = asked.slow.clone();
         let (readers, runs) = (Arc::clone(&self.readers), Arc::clone(&self.runs));
-        let permit = readers.thread().await?;
         let delivery = Delivery::new(&readers);
         let (head, answered) = oneshot::channel();
-        let mut answer = Answer::new(&readers, &delivery, head);
         let making = Making(Arc::clone(&delivery));
         let waiting = Waiting(Some(Arc::clone(&delivery)));
-        // A separate thread: no reader may keep a receiver's thread, or the process at its end.
-        let thread = std::thread::Builder::new().name("read".to_owned()).spawn(move || {
-            let _held = (permit, making);
-            let outcome = read(&self, &asked, &mut answer);
+        let work = move |web: &Arc<Self>, allowance| {
+            let _making = making;
+            let mut answer = Answer::new(allowance, head);
+            let outcome = read(web, &asked, &mut answer);
             answer.end(outcome);
-        });
-        thread.map_err(|_| Problem::refused(readers::Refusal::Busy))?;
+        };
+        self.on_thread(&delivery, work).await?;
         let response = tokio::select! {
             response = answered => response.map_err(|_| Problem::internal("the response could not be made"))?,
             () = readers.stopping() => return Err(Problem::refused(readers::Refusal::Cancelled)),
@@ -161,6 +160,57 @@ impl Web {
             runs.forget_idle();
         });
         Ok(response)
+    }
+
+    /// The one way to make something of what is stored for a client: on a thread of those that read, with an allowance. The thread is
+    /// none of the runtime's: no reader may keep a receiver's thread, or the process at its end.
+    async fn on_thread(
+        self: Arc<Self>,
+        delivery: &Arc<Delivery>,
+        work: impl FnOnce(&Arc<Self>, Allowance) + Send + 'static,
+    ) -> Result<(), Problem> {
+        let permit = self.readers.thread().await?;
+        let allowance = Allowance::new(&self.readers, delivery);
+        let thread = std::thread::Builder::new().name("read".to_owned()).spawn(move || {
+            let _held = permit;
+            work(&self, allowance);
+        });
+        thread.map_err(|_| Problem::refused(readers::Refusal::Busy)).map(drop)
+    }
+}
+
+/// A client whose answer is made as a whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    web: Arc<Web>,
+    delivery: Arc<Delivery>,
+}
+
+impl Caller {
+    /// A client, and what is to be held as long as it waits.
+    pub(crate) fn new(web: &Arc<Web>) -> (Self, Waiting) {
+        let delivery = Delivery::new(&web.readers);
+        let caller = Self {
+            web: Arc::clone(web),
+            delivery: Arc::clone(&delivery),
+        };
+        (caller, Waiting(Some(delivery)))
+    }
+
+    /// Works for the client.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Web>, Allowance) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (done, made) = oneshot::channel();
+        let work = move |web: &Arc<Web>, allowance| {
+            let _ = done.send(work(web, allowance));
+        };
+        Arc::clone(&self.web).on_thread(&self.delivery, work).await?;
+        tokio::select! {
+            made = made => made.map_err(|_| Problem::internal("the answer could not be made")),
+            () = self.web.readers.stopping() => Err(Problem::refused(readers::Refusal::Cancelled)),
+        }
     }
 }
 
@@ -174,10 +224,11 @@ impl Drop for Making {
 }
 
 /// A client that waits for the head of an answer. Dropped: it is gone.
-struct Waiting(Option<Arc<Delivery>>);
+#[derive(Debug)]
+pub(crate) struct Waiting(Option<Arc<Delivery>>);
 
 impl Waiting {
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.0 = None;
     }
 }

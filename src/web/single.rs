@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use super::allowance::Allowance;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::readers::Refusal;
@@ -16,7 +17,7 @@ use crate::formats::openreward::written;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
-use crate::store::{self, ChunkKind, Error, Filter, Order, Stored, TraceRow, Unwanted};
+use crate::store::{self, ChunkKind, Error, Filter, Order, Store, Stored, TraceRow, Unwanted};
 
 /// A message that is written once more takes this many times its bytes, in the document and on the way.
 const WHOLE_INPUTS: usize = 3;
@@ -41,11 +42,35 @@ pub(crate) fn no_trace(web: &Web, id: TraceId) -> Problem {
     }
 }
 
+/// Why a trace is not read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It may not be read now, or not at all.
+    Refused(Refusal),
+    /// The store cannot read it.
+    Store(Error),
+}
+
+impl From<Refusal> for Unread {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Unread> for Problem {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Refused(refusal) => refusal.into(),
+            Unread::Store(error) => error.into(),
+        }
+    }
+}
+
 /// Everything of one trace, in as much memory as it may take. `bytes`: of all that is read for this request.
-fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Answer) -> Result<Option<Stored>, Problem> {
+fn stored(store: &dyn Store, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
     let mut refusal: Option<Refusal> = None;
     let is_small = cost::of_small(bytes).is_some();
-    let read = web.store.read_trace_while(id, &mut |kind, message| {
+    let read = store.read_trace_while(id, &mut |kind, message| {
         // Records that belong to the session are not among the trace's bytes.
         let is_counted = is_small && kind != ChunkKind::LooseLogs;
         let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
@@ -56,20 +81,23 @@ fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Ans
     });
     match (read, refusal) {
         (Err(_), Some(refusal)) => Err(refusal.into()),
-        (read, _) => Ok(read?),
+        (read, _) => read.map_err(Unread::Store),
     }
 }
 
-/// The same for a trace alone.
-pub(crate) fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
-    let row = web.store.row(id)?.ok_or_else(|| no_trace(web, id))?;
-    answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
-    stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(web, id))
+/// The same for a trace alone; `None`: there is none.
+pub(crate) fn stored_alone(store: &dyn Store, id: TraceId, purpose: Purpose, answer: &mut Allowance) -> Result<Option<Stored>, Unread> {
+    let Some(row) = store.row(id).map_err(Unread::Store)? else {
+        return Ok(None);
+    };
+    answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
+    stored(store, id, row.bytes, purpose, answer)
 }
 
 /// One object with both signals: `convert` reads it as it is.
 pub(crate) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
-    let stored = stored_alone(web, trace_id(id)?, Purpose::Spans, answer)?;
+    let id = trace_id(id)?;
+    let stored = stored_alone(&*web.store, id, Purpose::Spans, answer)?.ok_or_else(|| no_trace(web, id))?;
     Ok(json::write_trace(&stored.spans, &stored.logs, &stored.damaged, answer)?)
 }
 
@@ -148,22 +176,28 @@ impl Wanted {
         if self.sequence == Sequence::Lines {
             answer.of_type("application/x-ndjson");
         }
-        answer.check()?;
-        if format.whole_inputs {
-            let repeated = runs.iter().map(Run::repeated_bytes).fold(0, usize::saturating_add);
-            answer.reserve(repeated.saturating_mul(WHOLE_INPUTS))?;
-        }
+        answer.reserve(cost_of_writing(runs, format))?;
         documents::write(runs, format, &self.options, self.sequence, answer)?;
         Ok(answer.flush()?)
     }
 }
 
+/// What making and writing a document takes in addition to its runs.
+pub(crate) fn cost_of_writing(runs: &[Run], format: &AnyFormat) -> usize {
+    let repeated = runs.iter().map(Run::repeated_bytes).fold(0, usize::saturating_add);
+    if format.whole_inputs {
+        repeated.saturating_mul(WHOLE_INPUTS)
+    } else {
+        0
+    }
+}
+
 /// The run of a trace as it is now, which is built once a revision.
-pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
+pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result<Arc<Built>, Problem> {
     let id = row.trace_id;
     web.runs.get(id, row.revision, answer, |answer| {
         answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
-        let stored = stored(web, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(web, id))?;
+        let stored = stored(&*web.store, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(web, id))?;
         answer.check()?;
         let runs = web.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
         Ok((runs.into_iter().next(), stored.damaged))
@@ -221,7 +255,7 @@ pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     answer.reserve(small.saturating_add(rows.len().saturating_mul(TRACE)))?;
     let mut all = Stored::default();
     for row in &rows {
-        let stored = stored(web, row.trace_id, bytes, Purpose::Document, answer)?.unwrap_or_default();
+        let stored = stored(&*web.store, row.trace_id, bytes, Purpose::Document, answer)?.unwrap_or_default();
         wanted.check(row.trace_id, &stored.damaged)?;
         all.spans.extend(stored.spans);
         all.logs.extend(stored.logs);

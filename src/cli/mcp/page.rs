@@ -1,7 +1,11 @@
 //! A text in pages of so many bytes.
 
+use std::io::Write as _;
+
 use rmcp::schemars;
 use serde::{Deserialize, Deserializer};
+
+use crate::view::excerpt::Excerpt;
 
 /// An answer that fits into an agent's context beside others.
 const DEFAULT: usize = 16 << 10;
@@ -42,21 +46,36 @@ pub(super) fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<usize
 }
 
 impl Page {
-    /// This part of a text. What is left out is named at its end.
-    pub(super) fn of(self, text: &str) -> String {
-        let most = self.max_bytes.unwrap_or(DEFAULT).clamp(LEAST, MOST);
-        let from = text.floor_char_boundary(self.offset.unwrap_or(0));
-        if from == 0 && text.len() <= most {
-            return text.to_owned();
+    fn most(self) -> usize {
+        self.max_bytes.unwrap_or(DEFAULT).clamp(LEAST, MOST)
+    }
+
+    /// Takes a text of which this part is shown. `goes_on`: whether anybody waits for it.
+    pub(super) fn excerpt(self, goes_on: &dyn Fn() -> bool) -> Excerpt<'_> {
+        Excerpt::new(self.offset.unwrap_or(0), self.most(), goes_on)
+    }
+
+    /// This part. What is left out is named at its end.
+    pub(super) fn shown(self, text: &Excerpt<'_>) -> String {
+        let (len, most) = (text.len(), self.most());
+        let from = text.floor(self.offset.unwrap_or(0));
+        if from == 0 && len <= most {
+            return text.text(0..len).into_owned();
         }
-        let note = |until: usize| match until < text.len() {
-            true => format!("\n[bytes {from} to {until} of {}; the next page has offset {until}]", text.len()),
-            false => format!("\n[bytes {from} to {until} of {}: the end]", text.len()),
+        let note = |until: usize| match until < len {
+            true => format!("\n[bytes {from} to {until} of {len}; the next page has offset {until}]"),
+            false => format!("\n[bytes {from} to {until} of {len}: the end]"),
         };
-        let room = most.saturating_sub(note(text.len().saturating_sub(1)).len());
-        let until = text.floor_char_boundary(from.saturating_add(room));
-        let shown = text.get(from..until).unwrap_or_default();
-        format!("{shown}{}", note(until))
+        let room = most.saturating_sub(note(len.saturating_sub(1)).len());
+        let until = text.floor(from.saturating_add(room));
+        format!("{}{}", text.text(from..until), note(until))
+    }
+
+    /// This part of a text.
+    pub(super) fn of(self, text: &str) -> String {
+        let mut excerpt = self.excerpt(&|| true);
+        let _ = excerpt.write_all(text.as_bytes());
+        self.shown(&excerpt)
     }
 }
 

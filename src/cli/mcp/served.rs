@@ -10,6 +10,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::tools::{From, Tools};
 use crate::access::Right;
 use crate::server::Mount;
+use crate::web::service::Caller;
 
 /// The longest request: a call names a run, a step and a page.
 const REQUEST_BYTES: usize = 64 << 10;
@@ -28,9 +29,14 @@ pub(in crate::cli) fn mount() -> Mount {
         path: "/mcp",
         right: Right::Read,
         answer: Arc::new(move |web, request| {
-            let tools = move || Ok(Tools::new(From::Server(Arc::clone(&web))));
+            let (caller, waiting) = Caller::new(&web);
+            let tools = move || Ok(Tools::new(From::Server(caller.clone())));
             let service = StreamableHttpService::new(tools, Arc::clone(&sessions), config.clone());
-            Box::pin(async move { service.handle(request).await.map(Body::new) as Response })
+            Box::pin(async move {
+                let response: Response = service.handle(request).await.map(Body::new);
+                waiting.end();
+                response
+            })
         }),
     }
 }

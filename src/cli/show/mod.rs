@@ -8,7 +8,7 @@ mod runs;
 mod spans;
 mod tree;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
 use crate::trace::{Finding, Trace};
-use crate::view;
+use crate::view::json::WholeRun;
 
 const EXAMPLES: &str = "\
 START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ was not recorded: it lies \
@@ -159,23 +159,23 @@ impl Show {
     /// Several runs. `what`: what they are of, with its name.
     fn show_runs(&self, what: &str, name: &str, shown: &[Run]) -> Result<(), Failure> {
         if self.json {
-            let runs: Vec<_> = shown.iter().map(|run| view::json::run(run, &[])).collect();
+            let runs: Vec<_> = shown.iter().map(|run| WholeRun { run, logs: &[] }).collect();
             return print(&serde_json::to_string_pretty(&json!({ what: name, "runs": runs })).unwrap_or_default());
         }
         let title = format!("{what} {}", out::shown(name, overview::NAME));
         match &self.html {
-            Some(path) => write_page(path, self.force, &pages::runs_page(what, name, shown), &title),
+            Some(path) => write_page(path, self.force, &title, &|out| pages::write_runs(what, name, shown, out)),
             None => print_lines(&runs::lines(&title, shown, out::width(), self.full)),
         }
     }
 
     fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {
         if self.json {
-            let text = serde_json::to_string_pretty(&view::json::run(run, logs)).unwrap_or_default();
+            let text = serde_json::to_string_pretty(&WholeRun { run, logs }).unwrap_or_default();
             return print(&text);
         }
         if let Some(path) = &self.html {
-            return write_page(path, self.force, &pages::page(run), &format!("trace {}", run.trace_id));
+            return write_page(path, self.force, &format!("trace {}", run.trace_id), &|out| pages::write(run, out));
         }
         let width = out::width();
         let mut lines = overview(run, width, self.full);
@@ -224,12 +224,16 @@ fn print_lines(lines: &[String]) -> Result<(), Failure> {
     written.map_err(|source| Failure::Output { source })
 }
 
-fn write_page(path: &Path, force: bool, page: &str, what: &str) -> Result<(), Failure> {
+fn write_page(path: &Path, force: bool, what: &str, write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return print_lines(&[page.to_owned()]);
+        let mut page = Vec::new();
+        let written = write(&mut page)
+            .and_then(|()| out::line(&String::from_utf8_lossy(&page)))
+            .and_then(|()| out::flush());
+        return written.map_err(|source| Failure::Output { source });
     }
-    let mut file = new_file::named(path, force, pages::is_page)?;
-    file.write_all(page.as_bytes()).map_err(|source| Failure::Write {
+    let mut file = io::BufWriter::new(new_file::named(path, force, pages::is_page)?);
+    write(&mut file).and_then(|()| file.flush()).map_err(|source| Failure::Write {
         path: path.to_owned(),
         source,
     })?;

@@ -1,28 +1,30 @@
 //! The store of a server, read within the server's memory limit for reading.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cli::failure::Failure;
 use crate::documents::Vocabulary;
 use crate::span::TraceId;
-use crate::store::{self, Filter, Store, Stored, TraceRow};
-use crate::web::cost::{self, Purpose};
+use crate::store::{Filter, Store, Stored, TraceRow};
+use crate::web::allowance::Allowance;
+use crate::web::cost::Purpose;
 use crate::web::listing::{self, Listed, Summary};
-use crate::web::readers::{Refusal, Reservation};
+use crate::web::readers::Refusal;
 use crate::web::service::Web;
+use crate::web::single::{self, Unread};
 
-/// The store, and the memory that one request has reserved.
+/// The store, and what one request may use.
 #[derive(Debug)]
 pub(super) struct Served {
     store: Arc<dyn Store>,
-    reserved: Mutex<Reservation>,
+    allowance: Mutex<Allowance>,
 }
 
 impl Served {
-    pub(super) fn new(web: &Web) -> Self {
+    pub(super) fn new(web: &Web, allowance: Allowance) -> Self {
         Self {
             store: Arc::clone(&web.store),
-            reserved: Mutex::new(Reservation::new(&web.readers)),
+            allowance: Mutex::new(allowance),
         }
     }
 
@@ -30,28 +32,17 @@ impl Served {
         &self.store
     }
 
+    pub(super) fn allowance(&self) -> MutexGuard<'_, Allowance> {
+        self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Everything of one trace; `None` if there is none.
     pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
-        let Some(row) = self.store.row(id)? else { return Ok(None) };
-        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-        let small = cost::of_small(row.bytes);
-        reserved.grow(small.unwrap_or_default()).map_err(|refusal| refused(id, refusal))?;
-        let mut refusal = None;
-        let read = self.store.read_trace_while(id, &mut |kind, message| {
-            let bytes = if small.is_some() {
-                0
-            } else {
-                cost::of_chunk(kind, message, Purpose::Document)
-            };
-            reserved.grow(bytes).map_err(|refused| {
-                refusal = Some(refused);
-                store::Error::Cancelled
-            })
-        });
-        match refusal {
-            Some(refusal) => Err(refused(id, refusal)),
-            None => Ok(read?),
-        }
+        let read = single::stored_alone(&*self.store, id, Purpose::Document, &mut self.allowance());
+        read.map_err(|unread| match unread {
+            Unread::Refused(refusal) => refused(refusal),
+            Unread::Store(error) => error.into(),
+        })
     }
 
     /// Traces with what the agent did in each. The memory for one is given back before the next.
@@ -69,14 +60,14 @@ impl Served {
             Err(Failure::TooLarge { .. }) => Summary::too_large(),
             Err(failure) => return Err(failure),
         };
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).shrink_to(0);
+        self.allowance().shrink_to(0);
         Ok(listing::with_summary(row, summary))
     }
 }
 
-fn refused(id: TraceId, refusal: Refusal) -> Failure {
+pub(super) fn refused(refusal: Refusal) -> Failure {
     match refusal {
-        Refusal::TooLarge { bytes, limit } => Failure::TooLarge { id, bytes, limit },
+        Refusal::TooLarge { bytes, limit } => Failure::TooLarge { bytes, limit },
         Refusal::Busy | Refusal::Cancelled => Failure::Busy,
     }
 }

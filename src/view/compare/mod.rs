@@ -13,7 +13,8 @@ use serde::Serialize;
 
 pub(crate) use set::{Key, Member, RunPair, SetComparison, sets};
 pub(crate) use whole::{Numbers, Took, Whole};
-pub(crate) use words::{Piece, Side, differences};
+use words::differences;
+pub(crate) use words::{Effort, Piece, Side};
 
 use super::outline;
 use super::totals;
@@ -145,13 +146,19 @@ impl ComparedStep<'_> {
     }
 }
 
-fn differ(of: &'static str, left: Option<&str>, right: Option<&str>) -> Option<Difference> {
-    let words = differences(left.unwrap_or_default(), right.unwrap_or_default())?;
+fn differ(of: &'static str, left: Option<&str>, right: Option<&str>, effort: &mut Effort<'_>) -> Option<Difference> {
+    let words = differences(left.unwrap_or_default(), right.unwrap_or_default(), effort)?;
     Some(Difference { of, words })
 }
 
 /// Two runs side by side. Work and memory are linear in the runs.
-pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
+pub(crate) fn runs(left: &Run, right: &Run, effort: &mut Effort<'_>) -> Comparison {
+    let (whole_left, whole_right) = (Whole::of(left), Whole::of(right));
+    let mut words = |one: &Option<String>, other: &Option<String>| {
+        differences(one.as_deref().unwrap_or_default(), other.as_deref().unwrap_or_default(), effort)
+    };
+    let question = words(&whole_left.question, &whole_right.question);
+    let answer = words(&whole_left.answer, &whole_right.answer);
     let (left_steps, right_steps) = (compared_steps(left), compared_steps(right));
     let keys = |reported: &[ComparedStep<'_>]| -> Vec<(&'static str, String)> {
         let keys = reported.iter().map(|reported| (reported.key().0, reported.key().1.to_owned()));
@@ -167,10 +174,10 @@ pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
             (None, Some(_)) => (Change::OnlyRight, Vec::new()),
             (Some(one), Some(other)) => {
                 let found = [
-                    differ("model", one.model, other.model),
-                    differ("input", one.input.as_deref(), other.input.as_deref()),
-                    differ("output", one.output.as_deref(), other.output.as_deref()),
-                    differ("error", one.error.as_deref(), other.error.as_deref()),
+                    differ("model", one.model, other.model, effort),
+                    differ("input", one.input.as_deref(), other.input.as_deref(), effort),
+                    differ("output", one.output.as_deref(), other.output.as_deref(), effort),
+                    differ("error", one.error.as_deref(), other.error.as_deref(), effort),
                 ];
                 let found: Vec<Difference> = found.into_iter().flatten().collect();
                 (if found.is_empty() { Change::Same } else { Change::Changed }, found)
@@ -184,15 +191,11 @@ pub(crate) fn runs(left: &Run, right: &Run) -> Comparison {
         })
     });
     let steps = steps.collect();
-    let (left, right) = (Whole::of(left), Whole::of(right));
-    let words = |one: &Option<String>, other: &Option<String>| {
-        differences(one.as_deref().unwrap_or_default(), other.as_deref().unwrap_or_default())
-    };
     Comparison {
-        question: words(&left.question, &right.question),
-        answer: words(&left.answer, &right.answer),
-        left,
-        right,
+        left: whole_left,
+        right: whole_right,
+        question,
+        answer,
         steps,
     }
 }

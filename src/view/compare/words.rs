@@ -27,18 +27,58 @@ pub(crate) struct Piece {
     pub(crate) text: String,
 }
 
+/// How much a whole comparison may look into: texts behind that differ as a whole.
+pub(crate) struct Effort<'g> {
+    /// Pairs of words that may be compared.
+    pairs: usize,
+    /// Parts that may be told of.
+    pieces: usize,
+    goes_on: &'g dyn Fn() -> bool,
+}
+
+impl<'g> Effort<'g> {
+    /// For one comparison. `goes_on`: whether anybody waits for it.
+    pub(crate) fn new(goes_on: &'g dyn Fn() -> bool) -> Self {
+        Self {
+            pairs: 1 << 28,
+            pieces: 20_000,
+            goes_on,
+        }
+    }
+
+    /// Whether two texts may be looked into.
+    fn allows(&mut self, ones: &[&str], others: &[&str]) -> bool {
+        let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(one, other)| one == other).count();
+        let begin = same(&mut ones.iter().zip(others));
+        let end = same(&mut ones.iter().skip(begin).rev().zip(others.iter().skip(begin).rev()));
+        let differ = |words: &[&str]| words.len() - begin - end;
+        let pairs = differ(ones).saturating_mul(differ(others));
+        let allowed = self.pieces > 0 && pairs <= self.pairs && (self.goes_on)();
+        if allowed {
+            self.pairs -= pairs;
+        }
+        allowed
+    }
+}
+
 /// The parts of two texts, in order; `None` if they are equal. The parts of one side, joined with those of both, are its text.
-pub(crate) fn differences(left: &str, right: &str) -> Option<Vec<Piece>> {
+pub(crate) fn differences(left: &str, right: &str, effort: &mut Effort<'_>) -> Option<Vec<Piece>> {
     if left == right {
         return None;
     }
-    let (ones, others) = (words(left), words(right));
-    let whole = |side, text: &str| Piece {
-        side,
-        text: text.to_owned(),
+    let whole = || {
+        let piece = |side, text: &str| Piece {
+            side,
+            text: text.to_owned(),
+        };
+        Some(vec![piece(Side::Left, left), piece(Side::Right, right)])
     };
-    if ones.len().max(others.len()) > MOST {
-        return Some(vec![whole(Side::Left, left), whole(Side::Right, right)]);
+    let (ones, others) = (words(left), words(right));
+    let (Some(ones), Some(others)) = (ones, others) else {
+        return whole();
+    };
+    if !effort.allows(&ones, &others) {
+        return whole();
     }
     let mut pieces: Vec<Piece> = Vec::new();
     let mut add = |side, words: Option<&[&str]>| {
@@ -55,11 +95,16 @@ pub(crate) fn differences(left: &str, right: &str) -> Option<Vec<Piece>> {
             add(Side::Right, others.get(op.new_range()));
         }
     }
+    if pieces.len() > effort.pieces {
+        effort.pieces = 0;
+        return whole();
+    }
+    effort.pieces -= pieces.len();
     Some(pieces)
 }
 
-/// Words, blanks and signs. Each letter of the text is in one of them.
-fn words(text: &str) -> Vec<&str> {
+/// Words, blanks and signs. Each letter of the text is in one of them. `None`: there are more than are looked into.
+fn words(text: &str) -> Option<Vec<&str>> {
     let class = |letter: char| match letter {
         letter if letter.is_whitespace() => 0,
         letter if letter.is_alphanumeric() || letter == '_' => 1,
@@ -74,10 +119,13 @@ fn words(text: &str) -> Vec<&str> {
             of => rest.find(|letter| class(letter) != of).unwrap_or(rest.len()),
         };
         let (word, behind) = rest.split_at(end);
+        if words.len() == MOST {
+            return None;
+        }
         words.push(word);
         rest = behind;
     }
-    words
+    Some(words)
 }
 
 #[cfg(test)]
@@ -93,7 +141,7 @@ mod tests {
             ("ä b", "ä  b"),
             ("a", "b"),
         ] {
-            let pieces = differences(left, right).expect("they differ");
+            let pieces = differences(left, right, &mut Effort::new(&|| true)).expect("they differ");
             let of = |other: Side| -> String {
                 pieces
                     .iter()
@@ -103,8 +151,22 @@ mod tests {
             };
             assert_eq!((of(Side::Right).as_str(), of(Side::Left).as_str()), (left, right));
         }
-        assert_eq!(differences("same", "same"), None);
-        let pieces = differences("Paris: 18C sunny", "Paris: 19C sunny").expect("they differ");
+        let mut effort = Effort::new(&|| true);
+        assert_eq!(differences("same", "same", &mut effort), None);
+        let pieces = differences("Paris: 18C sunny", "Paris: 19C sunny", &mut effort).expect("they differ");
         assert_eq!(pieces.len(), 4, "{pieces:?}");
+    }
+    #[test]
+    fn a_whole_comparison_has_a_bound() {
+        let text = |from: usize| -> String { (from..from + 1_900).map(|number| format!("{} ", number * 7 % 90)).collect() };
+        let (left, right) = (text(0), text(31));
+        let mut effort = Effort::new(&|| true);
+        let told: usize = (0..500)
+            .filter_map(|_| differences(&left, &right, &mut effort))
+            .map(|pieces| pieces.len())
+            .sum();
+        assert!(told <= 20_000 + 2 * 500, "{told}");
+        let mut nobody = Effort::new(&|| false);
+        assert_eq!(differences("a b", "a c", &mut nobody).map(|pieces| pieces.len()), Some(2));
     }
 }

@@ -1,13 +1,16 @@
 //! What the API's document has of a path and of an operation on it.
 
 use axum::routing::MethodRouter;
-use http::Method;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::refusals::{FORBIDDEN, HEAD_TOO_LARGE, NO_TOKEN, Refusal};
 use crate::access::Right;
-use crate::web::reply::{self, Problem};
+use crate::web::answer::Answer;
+use crate::web::reply::{self, Outcome};
+use crate::web::request::Asked;
 use crate::web::route::Route;
+use crate::web::service::Web;
 
 /// A path of the API, and what it answers.
 #[derive(Debug)]
@@ -72,16 +75,20 @@ pub(super) enum Place {
 
 impl Path {
     /// The route of what reads it. A method that has no operation is refused with those that have one.
-    pub(crate) fn route(&self, methods: MethodRouter) -> Route {
-        let allow = self.allow();
-        Route {
-            path: self.path,
-            right: match self.operation(Verb::Get) {
-                Some(operation) => operation.right,
-                None => Some(Right::Read),
-            },
-            methods: methods.fallback(move |method: Method| async move { Problem::method(&method, allow).reply() }),
-        }
+    pub(crate) fn reads<T: DeserializeOwned + Send + 'static>(
+        &self,
+        make: impl Fn(&Web, T, &Asked, &mut Answer) -> Outcome + Clone + Send + Sync + 'static,
+    ) -> Route {
+        Route::reads(self.path, self.right(Verb::Get), self.allow(), make)
+    }
+
+    /// The route of what takes nothing of what is stored. Where nothing is read, what reads it is refused.
+    pub(crate) fn bare(&self, methods: MethodRouter) -> Route {
+        let right = match self.operation(Verb::Get) {
+            Some(operation) => operation.right,
+            None => Some(Right::Read),
+        };
+        Route::bare(self.path, right, self.allow(), methods)
     }
 
     /// The right that a method takes.

@@ -117,7 +117,7 @@ pub(super) const REVISION: Parameter = new(
     "The revision that the rows are of; another one is answered with 409.",
     text,
 );
-pub(super) const WORDS: Parameter = new(Query, "q", "The words.", text);
+pub(super) const WORDS: Parameter = new(Query, "q", "The words, 1,024 bytes at most.", text);
 pub(super) const RUNS: &[Parameter] = &[
     new(RequiredQuery, "a", "The first run: 32 hexadecimal digits of its trace.", trace_id),
     new(RequiredQuery, "b", "The second run: 32 hexadecimal digits of its trace.", trace_id),

@@ -1,0 +1,42 @@
+//! The texts and plain values of a message, read where they are: nothing is decoded.
+
+use super::schema::{Kind, Type};
+use super::wire::{Cursor, Fault, Payload};
+use crate::span::Signal;
+
+/// A value that can be written as words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Word<'a> {
+    /// A name, a key or a text.
+    Text(&'a str),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Double(f64),
+}
+
+/// Each text and plain value of a message, up to where it breaks.
+pub(crate) fn each_word<'a>(message: &'a [u8], signal: Signal, take: &mut dyn FnMut(Word<'a>)) {
+    let of = match signal {
+        Signal::Traces => Type::TracesRequest,
+        Signal::Logs => Type::LogsRequest,
+        Signal::Metrics => Type::MetricsRequest,
+    };
+    let _ = each(Cursor::new(message), of, take);
+}
+
+fn each<'a>(mut cursor: Cursor<'a>, of: Type, take: &mut dyn FnMut(Word<'a>)) -> Result<(), Fault> {
+    while let Some(field) = cursor.next()? {
+        match (of.field(field.number), field.number, field.payload) {
+            (Kind::Message(inner), ..) => each(cursor.enter(&field)?, inner, take)?,
+            (Kind::Text, ..) => take(Word::Text(cursor.text(&field)?)),
+            (_, 2, Payload::Number(number)) if of == Type::AnyValue => take(Word::Bool(number != 0)),
+            (_, 3, Payload::Number(number)) if of == Type::AnyValue => take(Word::Int(number.cast_signed())),
+            (_, 4, Payload::Number(number)) if of == Type::AnyValue => take(Word::Double(f64::from_bits(number))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
