@@ -20,6 +20,7 @@ mod cli;
 mod conformance;
 mod forward;
 mod fuzz_replay;
+mod guard;
 mod kill;
 mod looking;
 mod mcp;

@@ -1,0 +1,95 @@
+//! One law for every way out of a server and every shape of what came in: memory at most 8 times what came in and 64 MB, at most 3 times
+//! of it on the disk, work that grows no faster than n log n, and an end within a second after the client left.
+//!
+//! The ways are taken from the tables of routes and tools, so a new one is in this test. `SPANBRIDGE_FULL=1` takes 8 times the sizes.
+
+mod law;
+mod shapes;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use law::{Guarded, Took, most};
+use spanbridge::formats;
+use spanbridge::span::TraceId;
+
+use crate::long_form::is_long_form;
+
+/// Linear work is 4 times the time for 4 times the items. Caches and a busy machine make it more.
+const TIMES: u64 = 4;
+const MOST_TIMES: f64 = 7.0;
+/// Below this a time says nothing.
+const LEAST: Duration = Duration::from_millis(1_000);
+
+fn trace(number: u8) -> TraceId {
+    TraceId::from_bytes(&[number; 16]).unwrap()
+}
+
+#[test]
+fn every_way_out_keeps_the_law() {
+    let mut broken = Vec::new();
+    for (shape, size, make) in shapes::SHAPES {
+        // Of these a document with whole inputs has as many messages as the square; they are reserved and not part of the law.
+        let is_square = matches!(*shape, "conversation that goes on" | "all go on with one call");
+        let scale = if is_long_form() && !is_square { 8 } else { 1 };
+        let mut times: BTreeMap<String, Duration> = BTreeMap::new();
+        for size in [size * scale, size * scale * TIMES] {
+            let guarded = Guarded::start();
+            let empty = guarded.stored();
+            let came = [1, 2].map(|number| guarded.store(&make(trace(number), size)));
+            let mut look = |name: &str, came: u64, took: &Took| {
+                let mut breaks = |what: String| broken.push(format!("{shape} of {size} ({came} bytes), {name}: {what}"));
+                if !matches!(took.status, 200 | 303 | 400 | 404 | 405 | 409 | 413 | 422) {
+                    breaks(format!("status {}", took.status));
+                }
+                if took.memory > most(came) {
+                    breaks(format!(
+                        "{} MB of memory, for an answer of {} bytes",
+                        took.memory / 1_000_000,
+                        took.bytes
+                    ));
+                }
+                if let Some(before) = times.insert(name.to_owned(), took.processor)
+                    && took.processor > LEAST
+                    && took.processor.as_secs_f64() > MOST_TIMES * before.as_secs_f64().max(0.05)
+                {
+                    breaks(format!("{before:?}, and {:?} for {TIMES} times as much", took.processor));
+                }
+            };
+            for ask in guarded.asks(trace(1), trace(2)) {
+                look(&ask.name, 2 * came[0], &guarded.ask(&ask));
+            }
+            let stored = guarded.stored() - empty;
+            for format in formats::all().filter(|format| format.is_read()) {
+                if let Some((came, took)) = guarded.import(trace(1), format.id) {
+                    look(&format!("import of {}", format.id), came, &took);
+                }
+            }
+            if stored > 3 * (came[0] + came[1]) + (1 << 20) {
+                broken.push(format!("{shape} of {size}: {stored} bytes on the disk of {}", came[0] + came[1]));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_way_out_ends_soon_after_its_client_left() {
+    let guarded = Guarded::start();
+    let (_, size, make) = shapes::SHAPES
+        .iter()
+        .find(|(name, ..)| *name == "conversation that goes on")
+        .unwrap();
+    let size = if is_long_form() { size * 16 } else { size * 5 };
+    for number in [1, 2] {
+        guarded.store(&make(trace(number), size));
+    }
+    let mut slow = Vec::new();
+    for ask in guarded.asks(trace(1), trace(2)) {
+        let took = guarded.leave(&ask);
+        if took > Duration::from_secs(1) {
+            slow.push(format!("{}: {took:?}", ask.name));
+        }
+    }
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
