@@ -3,6 +3,8 @@
 //! The checker is a function from a file's text to its violations, so it is itself tested on texts that break each rule.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+mod budget;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
