@@ -200,7 +200,7 @@ fn an_unreadable_input_is_named_and_the_others_are_still_written() {
             "this is JSON with the key hello, which no known format has",
         ),
         (write("snake.json", b"{\"resource_spans\": []}"), "lowerCamelCase"),
-        (write("text.txt", b"hello"), "this is text, and no JSON"),
+        (write("text.txt", b"hello"), "this is text, not JSON"),
         (
             directory.path().join("nowhere").to_string_lossy().into_owned(),
             "cannot read it: No such file",

@@ -815,7 +815,7 @@ fn losses_are_grouped_on_one_line() {
     let [file, _] = two_recordings();
     let output = run(&["convert", "--to", "deepeval", &file]);
     let said = text(&output.stderr);
-    let lines: Vec<&str> = said.lines().filter(|line| line.contains("the documents lack")).collect();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("not in the documents")).collect();
     assert_eq!(lines.len(), 1, "{said}");
     let (content, metadata) = (lines[0].find("of content"), lines[0].find("of metadata"));
     assert!(content.is_none() || content < metadata, "{said}");

@@ -341,7 +341,7 @@ fn a_file_that_is_not_read_is_named_once() {
     let mixed = said(format!("{{\"resourceSpans\":[]}}\n{}", "{\"event\":1}\n".repeat(50)).as_bytes());
     assert!(mixed.lines().count() == 2 && mixed.contains("and 49 more"), "{mixed}");
     let text = said(b"\n# aider chat started\n\n> Aider v0.70.0\n");
-    assert!(text.lines().count() == 1 && text.contains("this is text, and no JSON"), "{text}");
+    assert!(text.lines().count() == 1 && text.contains("this is text, not JSON"), "{text}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub enum Denied {
     #[error("the token is unknown")]
     UnknownToken,
     /// The token may do other things.
-    #[error("the token {name} has no right to {right}")]
+    #[error("the token `{name}` lacks the right `{right}`")]
     NoRight {
         /// The token's name.
         name: String,

@@ -368,11 +368,13 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
     numbers(&left.numbers, &right.numbers, &mut row);
     lines.extend(sums.lines());
     if compared.without_key > 0 {
-        lines.push(format!(
-            "{} of no {}, so they are paired with none",
-            many(compared.without_key, "run"),
-            compared.by
-        ));
+        let (has, is) = if compared.without_key == 1 {
+            ("has", "is")
+        } else {
+            ("have", "are")
+        };
+        let runs = many(compared.without_key, "run");
+        lines.push(format!("{runs} {has} no {}, and {is} not paired", compared.by));
     }
     lines
 }

@@ -17,7 +17,7 @@ use crate::span::{LogRecord, Span};
 /// The page of `--where`, for the help of commands.
 pub(super) const EXPRESSIONS: &str = "\
 Expressions (--where): FIELD OPERATOR VALUE, combined by and, or, not and brackets. The operators are = != < <= > >= and ~, which compares \
-with a pattern (* any text, ? any letter, case does not matter). What no span records satisfies no comparison; has(FIELD) asks whether it is said.
+with a pattern (* any text, ? any letter, case does not matter). A comparison with a missing field is false; has(FIELD) tests whether the field is present.
   status                               ok, error or running
   agent, model, tool, tag              all names of the run
   service, session, user, trace, framework, error
@@ -41,7 +41,7 @@ pub(super) struct Flags {
     /// What keeps runs on one side.
     #[arg(long, value_name = "KEY", value_enum, default_value_t = By::Session, requires = "split", help_heading = HEADING)]
     split_by: By,
-    /// Take equal runs once, the first that comes: those in which the same was said and done, whatever their ids and times.
+    /// Keep only the first of several equal runs: those with the same messages and calls, whatever their ids and times.
     #[arg(long, help_heading = HEADING)]
     dedup: bool,
     /// Write one file per side with a document a line, train.jsonl without --split, instead of a file per document.

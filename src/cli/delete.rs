@@ -123,7 +123,7 @@ fn in_words(amount: &Amount) -> String {
 fn is_confirmed(place: &Deleting) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(
-            "nobody can be asked here: pass --yes to delete, or --dry-run to see what would be deleted",
+            "standard input is not a terminal: pass --yes to delete, or --dry-run to see what would be deleted",
         ));
     }
     out::note(&format!("delete this from {} for good? Type yes", place.place()));

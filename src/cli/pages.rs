@@ -35,11 +35,12 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// Print a systemd unit or a Containerfile.
+/// Print a systemd unit, its user, or a Containerfile.
 #[derive(Debug, Args)]
 #[command(after_help = "Each file starts with instructions.
 
 Examples:
+  spanbridge packaging sysusers | sudo tee /etc/sysusers.d/spanbridge.conf
   spanbridge packaging systemd | sudo tee /etc/systemd/system/spanbridge.service
   spanbridge packaging containerfile | podman build --format docker -t spanbridge -f - .")]
 pub(super) struct Packaging {
@@ -51,6 +52,7 @@ pub(super) struct Packaging {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum File {
     Systemd,
+    Sysusers,
     Containerfile,
 }
 
@@ -90,6 +92,7 @@ impl Packaging {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let text = match self.file {
             File::Systemd => include_str!("../packaging/spanbridge.service"),
+            File::Sysusers => include_str!("../packaging/spanbridge.sysusers"),
             File::Containerfile => include_str!("../packaging/Containerfile"),
         };
         print(text.as_bytes().to_vec())

@@ -60,7 +60,7 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
     let digits = text.to_ascii_lowercase();
     if digits.len() < 4 || digits.len() >= 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(Failure::usage(format!(
-            "{text} is not a trace id, and no run or session is called so; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
+            "{text} is not a trace id, and no run or session has that name; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
     let found = source.list_where(&Filter::default(), false, &|listed| listed.trace_id.starts_with(&digits))?;

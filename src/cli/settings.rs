@@ -44,7 +44,7 @@ pub(super) struct Settings {
     /// from where they go to the bucket [default: bucket]. With `local` a lost disk costs what is not in the bucket yet.
     #[arg(long, value_name = "WHERE", env = "SPANBRIDGE_ACK")]
     pub(super) ack: Option<AckText>,
-    /// With `--ack local`: so many bytes wait on the disk for the bucket at most; clients are told to retry beyond that
+    /// With `--ack local`: maximum number of bytes waiting on disk for the bucket; beyond that, clients must retry
     /// [default: 10GiB].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_STORE_SPOOL_BYTES", value_parser = bytes)]
     pub(super) store_spool_bytes: Option<NonZeroU64>,

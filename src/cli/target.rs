@@ -336,7 +336,7 @@ impl DocumentWriter {
                 Some((_, LossesOutput::StandardError(_))) => "each is listed above".to_owned(),
                 Some((path, LossesOutput::File(_))) => format!("{} lists each", path.display()),
             };
-            out::note(&format!("the documents lack {line}; {list}"));
+            out::note(&format!("not in the documents: {line}; {list}"));
         }
         match &mut self.losses {
             None => Ok(()),

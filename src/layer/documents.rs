@@ -146,7 +146,7 @@ impl Documents {
         Ok(Self::start(vec![format], sink::lines(path, file)))
     }
 
-    /// Documents to a function. A format that does not exist gives none, with a message. A document that the function panics
+    /// Documents to a function. An unknown format produces no documents and logs an error. A document that the function panics
     /// at is lost, the next ones are not.
     #[must_use]
     pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Self {

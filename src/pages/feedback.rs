@@ -15,7 +15,7 @@ pub(crate) fn view(outline: &Outline<'_>, row: usize, of: &Step, served: bool) -
     html! {
         @if !said.is_empty() || form.is_some() {
             section.feedback {
-                h3 { "What people say" }
+                h3 { "Annotations" }
                 @for (step, evaluation) in said { (one(step, evaluation)) }
                 @if let Some(span) = form { (ask(outline.run, &span.to_string())) }
             }

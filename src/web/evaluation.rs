@@ -80,7 +80,7 @@ impl Judged {
 impl NewEvaluation {
     /// Of the body of a request.
     pub(crate) fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("the body is no evaluation: {error}")))
+        serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("the body is not a valid evaluation: {error}")))
     }
 
     /// From the fields of a form, where empty means absent.

@@ -129,18 +129,18 @@ impl Problem {
     /// `allow`: the methods that the path answers.
     pub(crate) fn method(method: &Method, allow: &'static str) -> Self {
         let others = match allow {
-            GET => "only GET is. Spans go to the OTLP ports",
-            POST => "only POST is",
-            DELETE => "only DELETE is",
-            GET_AND_DELETE => "GET and DELETE are",
-            _ => "POST and GET are",
+            GET => "use GET. Spans go to the OTLP ports",
+            POST => "use POST",
+            DELETE => "use DELETE",
+            GET_AND_DELETE => "use GET or DELETE",
+            _ => "use POST or GET",
         };
         Self {
             allow: Some(allow),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "METHOD_NOT_ALLOWED",
-                format!("{method} is not answered here; {others}"),
+                format!("{method} is not allowed here; {others}"),
             )
         }
     }

@@ -117,13 +117,21 @@ fn the_scripts_for_shells_ask_the_program() {
 fn the_files_for_services_are_printed_and_fit_the_program() {
     let unit = stdout(&spanbridge(&["packaging", "systemd"]));
     for line in [
-        "DynamicUser=yes",
+        "User=spanbridge",
+        "StateDirectory=spanbridge",
         "ProtectSystem=strict",
         "NoNewPrivileges=yes",
         "ExecReload=/bin/kill -HUP $MAINPID",
     ] {
         assert!(unit.lines().any(|found| found == line), "{line}");
     }
+    // A folder that systemd would make for the configuration belongs to root alone: the service could not read it.
+    assert!(!unit.contains("ConfigurationDirectory="));
+    assert!(
+        stdout(&spanbridge(&["packaging", "sysusers"]))
+            .lines()
+            .any(|line| line.starts_with("u spanbridge "))
+    );
     let container = stdout(&spanbridge(&["packaging", "containerfile"]));
     let variables = container
         .lines()

@@ -8,8 +8,6 @@ PORTS = (4317, 4318, 4319, 14317, 14318)
 ELSEWHERE = {
     r"cargo run --release -- serve": "the program that is tested was built already",
     r"cargo test": "a step of its own in .ci/run",
-    r"podman build": "a release build in a container; tests/operating checks the file",
-    r"pip install \./src/packaging/python": "a release build takes minutes; SPANBRIDGE_FULL=1 .ci/run builds the wheel and uses it",
     r"cargo install --path \.": "a release build takes minutes; SPANBRIDGE_FULL=1 .ci/run does one",
     r"OTEL_EXPORTER_OTLP_ENDPOINT=https://HOST": "HOST and TOKEN are the reader's; tests/clients sends with a token",
 }

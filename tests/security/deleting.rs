@@ -32,7 +32,7 @@ fn a_token_deletes_with_the_right_to_and_in_its_project_alone() {
         assert_eq!(bridge.delete("/api/v1/sessions/session%20of%20secretone", token).status, status);
     }
     let refused = bridge.delete(&path(1), Some(&all.token));
-    assert_eq!(refused.json()["error"]["message"], "the token all has no right to delete");
+    assert_eq!(refused.json()["error"]["message"], "the token `all` lacks the right `delete`");
     assert_eq!(
         bridge.get(&path(1), Some(&deletes.token)).status,
         403,

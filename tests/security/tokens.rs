@@ -41,7 +41,7 @@ async fn a_request_without_the_right_is_refused_in_the_form_of_its_protocol() {
     let read = token("people", &["read"], "acme/web");
     let bridge = Serving::start(&format!("{}{}", ingest.config, read.config));
     let (good, wrong, unknown) = (bearer(&ingest.token), bearer(&read.token), bearer("spanbridge_5481"));
-    let no_right = "the token people has no right to ingest";
+    let no_right = "the token `people` lacks the right `ingest`";
     let realm = "Bearer realm=\"spanbridge\"";
     for (value, status, code, message, challenge) in [
         (None, 401, Code::Unauthenticated, NO_TOKEN, realm.to_owned()),
@@ -121,7 +121,7 @@ fn the_api_asks_for_the_right_that_a_path_takes() {
             assert_eq!(other.status, 403, "{path}");
             assert_eq!(
                 other.json()["error"]["message"],
-                format!("the token agents has no right to {right}")
+                format!("the token `agents` lacks the right `{right}`")
             );
         }
     }

@@ -55,7 +55,7 @@ impl Batch<'_> {
             },
         };
         if foreign::is_text(bytes) {
-            return self.foreign(file, "text, and no JSON");
+            return self.foreign(file, "text, not JSON");
         }
         self.problems.push(Problem::Protobuf {
             file: file.to_owned(),

@@ -30,7 +30,7 @@
 //! * `=` compares whole texts, letter by letter. `~` compares with a pattern, where `*` is any text, `?` is any letter, and case does not
 //!   matter.
 //! * A field with several values satisfies a comparison if one of them does, and `!=` if none of them is equal.
-//! * What no span records satisfies no comparison: `reward < 1` and `reward != 1` both leave out a run without a reward. `not`
+//! * A comparison with a missing field is false: `reward < 1` and `reward != 1` both leave out a run without a reward. `not`
 //!   turns the answer around, so `not reward = 1` takes such a run in. `has(reward)` asks whether it is recorded at all.
 
 mod error;

@@ -51,7 +51,7 @@ impl fmt::Display for Key {
 }
 
 impl Key {
-    /// The value of a run; `None`: it is paired with none.
+    /// The value of a run; `None`: it is not paired.
     fn of(&self, run: &Run) -> Option<String> {
         match self {
             Self::Question => run.question.as_ref().map(|asked| io::text(&asked.content).trim().to_owned()),
