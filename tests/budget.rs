@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 405),
     ("access", 486),
     ("blocks", 996),
-    ("cli", 12787),
+    ("cli", 12792),
     ("client", 580),
     ("dataset", 2405),
     ("dialect", 12643),
@@ -43,14 +43,15 @@ const SLACK: usize = 200;
 #[test]
 fn each_room_keeps_its_budget() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let rooms = lines_by_room(&super::sources(&root));
-    let wrong = violations(&rooms, BUDGET);
+    let sources = super::sources(&root);
+    let wrong = violations(&lines_by_room(&sources), BUDGET);
     assert!(wrong.is_empty(), "tests/budget.rs:\n{}", wrong.join("\n"));
 }
 
 fn lines_by_room(sources: &[(String, String)]) -> BTreeMap<&str, usize> {
     let mut rooms = BTreeMap::new();
-    for (name, text) in sources.iter().filter(|(name, _)| !name.contains("/generated")) {
+    let is_counted = |name: &str| !name.contains("/generated") && !name.ends_with("_tests.rs");
+    for (name, text) in sources.iter().filter(|(name, _)| is_counted(name)) {
         // `redact.rs` belongs to the room `redact`, `hash.rs` to none.
         let room = match name.split_once('/') {
             Some((room, _)) => room,
