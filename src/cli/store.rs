@@ -35,7 +35,7 @@ Examples:
   spanbridge store copy --from ~/.local/share/spanbridge --to s3://my-bucket/traces
   spanbridge store copy --from s3://my-bucket/traces --to /var/lib/spanbridge";
 
-/// List the servers of a bucket, adopt and merge data left by servers that are gone, copy stores.
+/// List the servers of a bucket, adopt and merge data of servers that are gone, copy stores.
 #[derive(Debug, Args)]
 pub(super) struct Stores {
     #[command(subcommand)]
