@@ -4,8 +4,9 @@
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use spanbridge::dataset::expression::{Fault, Field, NumberField, Pattern, Relation, Sameness, Status, TextField};
+use spanbridge::dataset::expression::{Fault, Field, NumberField, Pattern, Relation, Sameness, TextField};
 use spanbridge::dataset::{Expression, Split};
+use spanbridge::run::RunStatus;
 use spanbridge::span::UnixNanos;
 
 fn moment(text: &str) -> Result<u64, String> {
@@ -52,7 +53,7 @@ fn number() -> impl Strategy<Value = f64> {
 
 fn comparison() -> impl Strategy<Value = Expression> {
     let sameness = proptest::sample::select(vec![Sameness::Equal, Sameness::Different]);
-    let status = proptest::sample::select(Status::ALL.to_vec());
+    let status = proptest::sample::select(RunStatus::ALL.to_vec());
     let at = 0..4_102_444_800_000_000_000u64;
     let asked = (field(), any::<bool>(), any::<bool>());
     let given = (asked, sameness, relation(), ".{0,8}", number(), at, any::<u64>(), status);

@@ -93,7 +93,7 @@ impl Compare {
 
     /// The runs of a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
-        let (read, clean) = FileRuns::read(path, self.from.semconv(), None)?;
+        let (read, clean) = FileRuns::read(&[path.to_owned()], self.from.semconv(), None)?;
         if !clean {
             return Err(Failure::missing(format!(
                 "{} cannot be compared, because not all of it could be read",

@@ -18,7 +18,7 @@ use crate::span::{LogRecord, Span};
 pub(super) const EXPRESSIONS: &str = "\
 Expressions (--where): FIELD OPERATOR VALUE, combined by and, or, not and brackets. The operators are = != < <= > >= and ~, which compares \
 with a pattern (* any text, ? any letter, case does not matter). A comparison with a missing field is false; has(FIELD) tests whether the field is present.
-  status                               ok, error or running
+  status                               ok, error, cancelled or running
   agent, model, tool, tag              all names of the run
   service, session, user, trace, framework, error
   score.NAME, label.NAME               judgements: their number, their label; score.'two words' for such a name

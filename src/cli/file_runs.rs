@@ -1,6 +1,6 @@
 //! The runs that files have, for the commands that need no store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::begin::Begin;
 use super::failure::Failure;
@@ -26,10 +26,10 @@ pub(super) struct FileRuns {
 }
 
 impl FileRuns {
-    /// Reads a file, recognised by its content; `-` is standard input. `false`: not all of it could be read, which was reported on
+    /// Reads files as one set, recognised by their content; `-` is standard input. `false`: not all of it could be read, which was reported on
     /// standard error.
-    pub(super) fn read(path: &Path, semconv: Option<&Path>, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
-        let files = Files::one(path, semconv);
+    pub(super) fn read(files: &[PathBuf], semconv: Option<&Path>, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
+        let files = Files::of(files, semconv);
         let vocabulary = files.vocabulary()?;
         let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();

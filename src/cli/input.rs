@@ -51,15 +51,15 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// One file, recognised by its content.
-    pub(super) fn one(path: &Path, semconv: Option<&Path>) -> Self {
+    /// These files, recognised by their content.
+    pub(super) fn of(files: &[PathBuf], semconv: Option<&Path>) -> Self {
         Self {
             from: From::Auto,
             semconv: semconv.map(Path::to_owned),
             max_bytes: DEFAULT_LIMIT,
             max_memory: None,
             content_from: Vec::new(),
-            files: vec![path.to_owned()],
+            files: files.to_vec(),
         }
     }
 

@@ -18,8 +18,8 @@ use crate::view::text::dollars;
 use crate::web::listing::{Listed, Summary};
 
 const EXAMPLES: &str = "\
-STATUS: error means that the run itself failed. `ok, 2 failed` means that two of its operations failed, and the run went on and \
-ended well. `-` means that no agent did anything in the trace.
+STATUS: error means that the run itself failed, cancelled that it was stopped from outside. `ok, 2 failed` means that two of its \
+operations failed, and the run went on and ended well. `-` means that no agent did anything in the trace.
 
 Examples:
   spanbridge ls
@@ -81,6 +81,7 @@ enum Status {
     // The pages' word.
     #[value(alias = "failed")]
     Error,
+    Cancelled,
     Running,
     /// No agent did anything in the trace.
     None,
@@ -115,6 +116,7 @@ fn wanted_name(status: Status) -> &'static str {
     match status {
         Status::Ok => "ok",
         Status::Error => "error",
+        Status::Cancelled => "cancelled",
         Status::Running => "running",
         Status::None => "-",
     }

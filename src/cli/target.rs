@@ -240,7 +240,7 @@ impl DocumentWriter {
         if outcome.agent_work && outcome.documents.is_empty() {
             let format = self.format.id;
             out::note(&format!(
-                "trace {trace_id} has no words of a person, a model or an agent, and no tool call that a model asked for, so there is no document of format {format}"
+                "trace {trace_id} has no words of a model or an agent, and no tool call that a model asked for, so there is no document of format {format}"
             ));
             self.note_loss(|| json!({ "trace_id": trace_id, "kind": "no_document", "format": format }))?;
         }

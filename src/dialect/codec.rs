@@ -327,7 +327,11 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         Codec::Python => super::python::read(&text_of(raw)?),
         Codec::ListOfJson => match raw {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
-            other => Some(Value::Array(vec![json(rule, other, mended)?])),
+            // Backends without lists have their JSON text.
+            other => Some(match json(rule, other, mended)? {
+                Value::Array(items) => items.into_iter().map(parse_deep).collect(),
+                only => Value::Array(vec![only]),
+            }),
         },
         Codec::Map => match raw {
             Raw::Group(group) => Some(Value::Object(
@@ -342,6 +346,18 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
                     .map(|(key, value)| (key.to_owned(), parse_deep(value.to_json())))
                     .collect(),
             )),
+            _ => None,
+        },
+        Codec::MapOfJsonText => match raw {
+            Raw::Group(group) => {
+                let value = |value: &AnyValue| match value {
+                    AnyValue::String(text) => mend::parse(text).unwrap_or_else(|| text.as_str().into()),
+                    other => other.to_json(),
+                };
+                Some(Value::Object(
+                    group.iter().map(|(key, found)| (key.to_owned(), value(found))).collect(),
+                ))
+            }
             _ => None,
         },
         Codec::Count => match raw {

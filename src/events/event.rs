@@ -8,6 +8,9 @@ use super::unknown::Unknown;
 use crate::operation::{Cost, Message, TokenCount, ToolDefinition};
 use crate::span::{TraceId, UnixNanos};
 
+/// Why a call or a turn failed that a person interrupted.
+pub(crate) const INTERRUPTION: &str = "interrupted by the user";
+
 /// One agent: the main one of a session, or a sub-agent.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {

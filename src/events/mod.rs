@@ -9,6 +9,6 @@ mod event;
 mod unknown;
 
 #[cfg(feature = "server")]
-pub(crate) use event::{Call, Compaction, Event, Prompt, Thread, ToolResult, Under, fact};
+pub(crate) use event::{Call, Compaction, Event, INTERRUPTION, Prompt, Thread, ToolResult, Under, fact};
 #[cfg(feature = "server")]
 pub(crate) use unknown::Unknown;

@@ -40,15 +40,6 @@ pub(crate) struct Around {
     pub(crate) served: bool,
 }
 
-/// `ok`, `error` or `running`.
-pub(crate) fn state(run: &Run) -> &'static str {
-    match (&run.failure, run.ended_at) {
-        (Some(_), _) => "error",
-        (None, None) => "running",
-        (None, Some(_)) => "ok",
-    }
-}
-
 /// What a run is called.
 pub(crate) fn title(run: &Run) -> &str {
     let root = || {
@@ -106,7 +97,7 @@ pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
                         li { h1 title=(plain(title(run))) { (line(title(run), 200)) } }
                     }
                 }
-                (status(state(run), false))
+                (status(run.status().name(), false))
                 @if around.served {
                     button.quiet.small.mono data-copytext=(trace) title={ "Copy " (trace) } { (short_id(&trace)) }
                     (actions(run, &trace))

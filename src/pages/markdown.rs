@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::head::{state, title};
+use super::head::title;
 use super::outline::{Outline, name, preview, took};
 use crate::operation::Message;
 use crate::run::Run;
@@ -26,7 +26,7 @@ pub(crate) fn run(run: &Run) -> String {
         out,
         "Trace `{}`, {}, {}.\n",
         run.trace_id,
-        state(run),
+        run.status().name(),
         if step::has_times(run) {
             format!("{took}, started {}", run.started_at.rfc3339())
         } else {

@@ -34,7 +34,7 @@ const MAX_CANDIDATES: usize = 500;
 pub(crate) struct Query {
     /// Words that names, questions and payloads have.
     pub(crate) words: String,
-    /// `ok`, `error` or `running`.
+    /// `ok`, `error`, `cancelled` or `running`.
     pub(crate) status: String,
     /// An agent's whole name.
     pub(crate) agent: String,
@@ -96,7 +96,7 @@ impl Query {
             let value = value.trim().to_owned();
             match name.as_str() {
                 "q" => query.words = sought(value)?,
-                "status" => query.status = one_of(&name, value, &["", "ok", "error", "running"])?,
+                "status" => query.status = one_of(&name, value, &["", "ok", "error", "cancelled", "running"])?,
                 "agent" => query.agent = value,
                 "model" => query.model = value,
                 "service" => query.service = value,

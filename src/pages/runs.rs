@@ -75,7 +75,7 @@ fn filters(query: &Query, found: &Found) -> Markup {
             div.q { input type="search" name="q" value=(query.words) aria-label="Search names, attributes and payloads" placeholder="Search names, attributes and payloads"; }
             select name="status" aria-label="Status" {
                 option value="" { "Any status" }
-                @for (value, word) in [("ok", "OK"), ("error", "Failed"), ("running", "Running")] {
+                @for (value, word) in [("ok", "OK"), ("error", "Failed"), ("cancelled", "Cancelled"), ("running", "Running")] {
                     option value=(value) selected[query.status == value] { (word) }
                 }
             }

@@ -141,11 +141,12 @@ pub(crate) fn kind(kind: Kind) -> Markup {
     html! { span class={ "kd k-" (family(kind)) } { (kind.name().replace('_', " ")) } }
 }
 
-/// How a run or a step ended: `ok`, `error`, `running`, or a word for what is not known.
+/// How a run or a step ended: `ok`, `error`, `cancelled`, `running`, or a word for what is not known.
 pub(crate) fn status(status: &str, hide_ok: bool) -> Markup {
     let (class, word) = match status {
         "ok" => ("ok", "OK"),
         "error" => ("error", "Failed"),
+        "cancelled" => ("warn", "Cancelled"),
         "running" => ("running", "Running"),
         "too_large" => ("warn", "Too large"),
         _ => ("warn", "Not known"),

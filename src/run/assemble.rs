@@ -7,7 +7,7 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_names, agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation,
-    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, joined_prompts,
+    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, joined_prompts, leaked_answers,
     linked_evaluations, nameless_calls, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
     same_calls, steps, tool_calls,
 };
@@ -61,6 +61,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     nameless_calls::name(&mut nodes);
     calls_of_agents::add(&mut nodes);
     recorded_words::give_to_calls(&mut nodes);
+    leaked_answers::take_from_inputs(&mut nodes);
     joined_prompts::split(&mut nodes);
     running_sums::subtract(&mut nodes);
     request_models::give_to_calls(&mut nodes);
@@ -83,9 +84,9 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
         list: mut steps, findings, ..
     } = steps;
     let root = root::find(&steps, &scopes);
-    let failure = failure::settle(&mut steps, root);
+    let failed = failure::settle(&mut steps, &scopes, root);
     let question = question::question(&steps, &scopes, root);
-    let answer = question::answer(&steps, &mut scopes, root, failure.as_ref());
+    let (answer, failure) = question::ending(&steps, &mut scopes, root, failed);
     let whole = Whole {
         root,
         failure,

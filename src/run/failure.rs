@@ -3,21 +3,25 @@
 //!
 //! It comes after the root is known, and before the answer: a run that failed has none.
 
-use super::id::{IdVec, StepId};
-use super::model::{RunFailure, Step};
+use super::id::{IdVec, ScopeId, StepId};
+use super::model::{RunFailure, Scope, Step};
 use crate::hash::HashMap;
-use crate::operation::{Failure, Kind};
+use crate::operation::{Failure, Kind, has_nothing};
+use crate::span::UnixNanos;
 
-pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> Option<RunFailure> {
-    // An agent beside the first one may have gone on: then the first one's failure is not the run's.
-    let goes_on = root.and_then(|root| steps.get(root)?.ended_at).is_some_and(|end| {
-        steps
-            .iter()
-            .any(|step| step.operation.kind == Kind::Llm && step.started_at >= end && step.operation.failure.is_none())
-    });
-    let failed_root = root
-        .and_then(|root| steps.get(root))
-        .is_some_and(|step| step.operation.failure.is_some());
+/// A failure that is the run's.
+pub(super) struct Failed {
+    pub(super) failure: RunFailure,
+    /// The root, or the last operation of the run: then an answer from elsewhere stands against it.
+    pub(super) at: StepId,
+}
+
+pub(super) fn settle(steps: &mut IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Failed> {
+    let has_failed = |at: StepId| steps.get(at).is_some_and(|step| step.operation.failure.is_some());
+    let failed = root.filter(|root| has_failed(*root) && !goes_on(steps, *root));
+    let failed = failed.or_else(|| last_operation(steps, scopes).filter(|last| !goes_on(steps, *last)));
+    // What was stopped was not stopped by what failed below it.
+    let stopped = failed.and_then(|at| own(steps, at)).filter(|own| own.failure.is_cancellation());
     let mut deepest: Option<RunFailure> = None;
     let paths = PlainPaths::of(steps);
     let mut walked: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
@@ -37,11 +41,11 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> O
         };
         let deepest_here = repeated.remove(&at).unwrap_or(own);
         let mut up = steps.get(at).and_then(|step| step.parent);
-        let mut reaches_root = Some(at) == root;
+        let mut reaches_failed = Some(at) == failed;
         while let Some(above) = up {
             if walked.is_set(above) {
                 // Plain spans that were passed before.
-                reaches_root |= paths.pass(above, root);
+                reaches_failed |= paths.pass(above, failed);
                 up = paths.beyond(above);
                 continue;
             }
@@ -50,7 +54,7 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> O
             if !repeats && step.operation.kind != Kind::Plain {
                 break;
             }
-            reaches_root |= Some(above) == root;
+            reaches_failed |= Some(above) == failed;
             if matches!(
                 step.operation.kind,
                 Kind::Agent | Kind::Chain | Kind::Plain | Kind::Unknown | Kind::AgentCreate
@@ -65,20 +69,74 @@ pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> O
             }
             up = step.parent;
         }
-        if reaches_root && failed_root && deepest.is_none() {
+        if reaches_failed && deepest.is_none() {
             deepest = Some(deepest_here);
         }
     }
-    if goes_on {
-        return None;
-    }
-    deepest.or_else(|| {
-        let step = steps.get(root?)?;
-        Some(RunFailure {
-            failure: step.operation.failure.clone()?,
-            span_id: step.span_id?,
-        })
+    let at = failed?;
+    let failure = stopped.or(deepest).or_else(|| own(steps, at))?;
+    Some(Failed { failure, at })
+}
+
+/// The failure of a step itself.
+fn own(steps: &IdVec<StepId, Step>, at: StepId) -> Option<RunFailure> {
+    let step = steps.get(at)?;
+    Some(RunFailure {
+        failure: step.operation.failure.clone()?,
+        span_id: step.span_id?,
     })
+}
+
+/// Whether a model answered after this one had ended: then its failure is not the run's.
+fn goes_on(steps: &IdVec<StepId, Step>, failed: StepId) -> bool {
+    let end = steps.get(failed).and_then(|step| step.ended_at);
+    let answers =
+        |step: &Step, end: UnixNanos| step.operation.kind == Kind::Llm && step.started_at >= end && step.operation.failure.is_none();
+    end.is_some_and(|end| steps.iter().any(|step| answers(step, end)))
+}
+
+/// The last operation, if it failed and all around it ended without words: instrumentations end what is around a run with success,
+/// whatever happened in it (OpenInference for the OpenAI Agents SDK), or with no status.
+fn last_operation(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<StepId> {
+    let is_of_run = |step: &Step| {
+        let is_auxiliary = scopes.get(step.scope).is_some_and(|scope| scope.is_auxiliary);
+        !is_auxiliary && !matches!(step.operation.kind, Kind::Detail | Kind::Evaluator)
+    };
+    let mut last_below: IdVec<StepId, Option<StepId>> = IdVec::filled(None, steps.len());
+    let mut last_of_all = None;
+    let end = |at: Option<StepId>| at.and_then(|at| steps.get(at)).map(Step::end_or_start);
+    for (at, step) in steps.enumerate().filter(|(_, step)| is_of_run(step)) {
+        let before = step.parent.map_or(last_of_all, |parent| last_below.known(parent));
+        if end(before) > Some(step.end_or_start()) {
+            continue;
+        }
+        match step.parent {
+            Some(parent) => last_below.set(parent, Some(at)),
+            None => last_of_all = Some(at),
+        }
+    }
+    let mut last = last_of_all;
+    // A parent comes before its children.
+    while let Some((at, step)) = last.and_then(|at| Some((at, steps.get(at)?))) {
+        if step.operation.failure.is_some() {
+            return Some(at);
+        }
+        if !is_silent_wrapper(step) {
+            return None;
+        }
+        last = last_below.known(at).filter(|below| *below > at);
+    }
+    None
+}
+
+/// Whether a step that ended only stands around others, and gave nothing back.
+fn is_silent_wrapper(step: &Step) -> bool {
+    let operation = &step.operation;
+    let is_wrapper = matches!(
+        operation.kind,
+        Kind::Agent | Kind::Chain | Kind::Plain | Kind::Unknown | Kind::AgentCreate
+    );
+    is_wrapper && step.ended_at.is_some() && operation.output_messages.is_none() && operation.output.get().is_none_or(has_nothing)
 }
 
 /// The paths up through plain spans: a parent comes before its children.
@@ -117,6 +175,10 @@ impl PlainPaths {
 }
 
 fn is_repetition(outer: &Failure, inner: &Failure) -> bool {
+    // What was stopped because of a failure is not its reason.
+    if inner.is_cancellation() && !outer.is_cancellation() && (outer.message.is_some() || outer.error_type.is_some()) {
+        return false;
+    }
     if outer.is_code_of(inner) {
         return true;
     }
@@ -151,9 +213,32 @@ mod tests {
         let mut steps: IdVec<StepId, Step> = [agent, failed(2, Kind::Chain, Some(0)), failed(3, Kind::Llm, Some(1))]
             .into_iter()
             .collect();
-        let failure = settle(&mut steps, Some(StepId::FIRST));
-        assert_eq!(failure.map(|failure| failure.span_id), steps.last().and_then(|step| step.span_id));
+        let failed = settle(&mut steps, &IdVec::default(), Some(StepId::FIRST));
+        let span = failed.map(|failed| failed.failure.span_id);
+        assert_eq!(span, steps.last().and_then(|step| step.span_id));
         let failures: Vec<bool> = steps.iter().map(|step| step.operation.failure.is_some()).collect();
         assert_eq!(failures, [false, false, true]);
+    }
+
+    #[test]
+    fn what_ends_last_below_silent_wrappers_fails_the_run() {
+        let new = |number: u8, kind, parent: Option<usize>, end: u64, fails: bool| {
+            let mut step = step(String::new(), kind, "", UnixNanos(0), UnixNanos(end));
+            step.span_id = SpanId::from_bytes(&[0, 0, 0, 0, 0, 0, 0, number]);
+            step.parent = parent.map(StepId::new);
+            step.operation.failure = fails.then(Failure::default);
+            step
+        };
+        let failed_at = |answered: bool, last: u64| {
+            let mut wrapper = new(1, Kind::Chain, None, 90, false);
+            wrapper.operation.output = answered.then(|| serde_json::Value::from("Sorry.")).into();
+            let agent = new(2, Kind::Agent, Some(0), 80, false);
+            let tool = new(3, Kind::Tool, Some(1), last, true);
+            let mut steps: IdVec<StepId, Step> = [wrapper, agent, tool, new(4, Kind::Llm, Some(1), 50, false)].into_iter().collect();
+            settle(&mut steps, &IdVec::default(), Some(StepId::new(1))).map(|failed| failed.at)
+        };
+        assert_eq!(failed_at(false, 60), Some(StepId::new(2)));
+        assert_eq!(failed_at(false, 40), None, "the model went on");
+        assert_eq!(failed_at(true, 60), None, "the program answered");
     }
 }

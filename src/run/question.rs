@@ -11,9 +11,10 @@ use std::borrow::Cow;
 use own_words::{OwnWords, in_messages};
 use serde_json::Value;
 
+use super::failure::Failed;
 use super::id::{IdVec, ScopeId, StepId};
 use super::interrupts;
-use super::model::{EntryKind, RunFailure, Scope, Step, Utterance};
+use super::model::{Entry, EntryKind, RunFailure, Scope, Step, Utterance};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
@@ -49,17 +50,17 @@ fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
 pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let own = root.and_then(|root| OwnWords::asked(steps, root));
     let heard = heard(scopes, own.as_ref());
-    match own {
-        Some(own)
-            if heard
-                .as_ref()
-                .is_none_or(|heard| !own.wraps(&text(&heard.content)) && !own.fills(&text(&heard.content))) =>
-        {
-            let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
-            Some(own.utterance(at))
-        }
-        _ => heard.or_else(|| outer_question(steps, root)),
-    }
+    let Some(own) = own else {
+        return heard.or_else(|| outer_question(steps, root));
+    };
+    let is_heard = |heard: &Utterance| {
+        let words = text(&heard.content);
+        own.repeats(&words, std::iter::empty()) || own.fills(&words) || own.comes_later_than(steps, &words)
+    };
+    heard.filter(is_heard).or_else(|| {
+        let at = steps.get(own.step).map_or(UnixNanos(0), |step| step.started_at);
+        Some(own.utterance(at))
+    })
 }
 
 fn text(content: &Value) -> Cow<'_, str> {
@@ -134,20 +135,35 @@ fn task(steps: &IdVec<StepId, Step>) -> Option<(Value, StepId)> {
         .find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
 }
 
-/// The answer of a run that did not fail and does not wait. A scope that gives it is not auxiliary.
-pub(super) fn answer(
+/// The answer of a run that did not fail and does not wait, or why it failed: an answer stands against the failure of what ran last,
+/// unless it was given in there. A scope that gives the answer is not auxiliary.
+pub(super) fn ending(
     steps: &IdVec<StepId, Step>,
     scopes: &mut IdVec<ScopeId, Scope>,
     root: Option<StepId>,
-    failure: Option<&RunFailure>,
-) -> Option<Utterance> {
-    if failure.is_some() || interrupts::waits(steps, scopes) {
-        return None;
+    failed: Option<Failed>,
+) -> (Option<Utterance>, Option<RunFailure>) {
+    let failed = match failed {
+        Some(failed) if Some(failed.at) == root => return (None, Some(failed.failure)),
+        failed => failed,
+    };
+    if interrupts::waits(steps, scopes) {
+        return (None, None);
     }
     for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
         scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
-    let answer = given_answer(steps, scopes, root)?;
+    let is_within = |step: StepId, around: StepId| std::iter::successors(Some(step), |at| steps.get(*at)?.parent).any(|at| at == around);
+    // What was stopped after it had answered did not fail.
+    let was_stopped = |failed: &Failed| failed.failure.failure.is_cancellation();
+    let stands = |answer: &Utterance| {
+        failed
+            .as_ref()
+            .is_none_or(|failed| was_stopped(failed) || !is_within(answer.step, failed.at))
+    };
+    let Some(answer) = given_answer(steps, scopes, root).filter(stands) else {
+        return (None, failed.map(|failed| failed.failure));
+    };
     if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
         scope.is_auxiliary = false;
     }
@@ -161,7 +177,7 @@ pub(super) fn answer(
     for id in later {
         scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
-    Some(answer)
+    (Some(answer), None)
 }
 
 /// An explicit final output, what the agent's span has as its answer, or the last answer.
@@ -188,15 +204,24 @@ fn given_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, roo
         return Some(own.utterance(at));
     };
     let said = text(&last.content);
-    if own.is(&said) || own.wraps(&said) {
+    if own.is(&said) {
         return Some(last);
     }
-    let turns = top(scopes).into_iter().flat_map(|scope| scope.conversation.iter().rev());
-    let turns = turns.filter_map(|entry| match &entry.kind {
-        EntryKind::Turn(message) if !message.asks_for_tools() && message.has_words() => Some((entry, message.content())),
-        _ => None,
-    });
-    let same = turns.filter(|(_, words)| own.is(words)).max_by_key(|(entry, _)| entry.at);
+    let mut turns: Vec<(&Entry, String)> = top(scopes)
+        .into_iter()
+        .flat_map(|scope| &scope.conversation)
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::Turn(message) if message.has_words() => Some((entry, message.content())),
+            _ => None,
+        })
+        .collect();
+    turns.sort_by_key(|(entry, _)| entry.at);
+    let before = turns.iter().take_while(|(entry, _)| entry.at < last.at);
+    if own.repeats(&said, before.map(|(_, words)| words.as_str())) {
+        return Some(last);
+    }
+    let is_answer = |entry: &Entry| matches!(&entry.kind, EntryKind::Turn(message) if !message.asks_for_tools());
+    let same = turns.into_iter().rev().find(|(entry, words)| is_answer(entry) && own.is(words));
     match same {
         Some((entry, words)) => Some(Utterance {
             content: Value::String(words),
@@ -397,6 +422,7 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
                 return Some(Value::String(words));
             }
             let named = names.iter().find_map(|name| map.get(*name)).filter(|inner| !inner.is_null());
+            let named = named.filter(|_| direction == Direction::Output || !own_words::has_more_words(map));
             match named {
                 Some(Value::String(text)) if !text.trim().is_empty() => Some(Value::String(text.clone())),
                 Some(inner @ (Value::Object(_) | Value::Array(_))) => in_value(inner, direction).or_else(|| Some(value.clone())),

@@ -3,6 +3,7 @@
 //! It comes after the duplicates, since two spans of one agent are one scope, and before the conversations, which are put
 //! together scope by scope.
 
+mod callers;
 mod separate_calls;
 mod unrelated_calls;
 
@@ -13,6 +14,7 @@ use super::node::Nodes;
 use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
+use callers::Callers;
 use unrelated_calls::{Clue, Threads, heard, new_clues};
 
 /// A scope while the run is being made: it names nodes, not steps.
@@ -70,6 +72,7 @@ impl Scopes {
         }
         let around = unrelated(nodes, &mut owners);
         let owners = owners;
+        let callers = Callers::of(nodes);
         // The scope without an agent is the outermost one wherever it exists.
         let has_facts = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
         let mut all = owners.iter().zip(&nodes.list);
@@ -77,7 +80,7 @@ impl Scopes {
             known.insert(Owner::Nobody, list.push(DraftScope::default()));
         }
         for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {
-            open(&mut list, nodes, (&owners, &checks, &around), &mut known, *owner);
+            open(&mut list, nodes, (&owners, &checks, &around, &callers), &mut known, *owner);
         }
         // A sub-agent without its own span has the name that its model calls have.
         for (owner, node) in owners.iter().zip(&nodes.list) {
@@ -130,7 +133,7 @@ type Checks = IdVec<NodeId, Option<NodeId>>;
 fn open(
     list: &mut IdVec<ScopeId, DraftScope>,
     nodes: &Nodes,
-    (owners, checks, around): (&Owners, &Checks, &Around),
+    (owners, checks, around, callers): (&Owners, &Checks, &Around, &Callers<'_>),
     known: &mut HashMap<Owner, ScopeId>,
     owner: Owner,
 ) {
@@ -148,7 +151,7 @@ fn open(
             Owner::Check(_) | Owner::SeparateCalls(_) => true,
             Owner::Agent(node) | Owner::Tool(node) | Owner::Unrelated(node) => checks.known(node).is_some(),
         };
-        let mut opened = draft(nodes, owner, parent, is_auxiliary);
+        let mut opened = draft(nodes, callers, owner, (parent, is_auxiliary));
         if opened.is_unrelated {
             opened.agent = parent.and_then(|parent| list.get(parent)?.agent.clone());
         }
@@ -156,16 +159,10 @@ fn open(
     }
 }
 
-fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, is_auxiliary: bool) -> DraftScope {
-    let tool_around = |node: NodeId| {
-        nodes
-            .ancestors(node)
-            .take_while(|up| nodes.kind(*up) != Kind::Agent)
-            .find(|up| nodes.kind(*up) == Kind::Tool)
-    };
+fn draft(nodes: &Nodes, callers: &Callers<'_>, owner: Owner, (parent, is_auxiliary): (Option<ScopeId>, bool)) -> DraftScope {
     let (node, tool) = match owner {
-        Owner::Agent(agent) => (Some(agent), tool_around(agent)),
-        Owner::Check(check) => (None, tool_around(check)),
+        Owner::Agent(agent) => (Some(agent), callers.around(agent).or_else(|| callers.beside(agent))),
+        Owner::Check(check) => (None, callers.around(check)),
         Owner::Tool(tool) => (None, Some(tool)),
         Owner::Nobody | Owner::SeparateCalls(_) | Owner::Unrelated(_) => (None, None),
     };

@@ -66,7 +66,7 @@ struct Last {
 
 impl Last {
     fn note(&mut self, span: &Span, operation: &Operation) {
-        self.end = self.end.max(span.end);
+        self.end = self.end.max(span.end).max(span.start);
         if span.parent.is_none() && span.start >= self.begun {
             self.begun = span.start;
             self.is_complete = operation.output.get().is_some() || operation.failure.is_some();

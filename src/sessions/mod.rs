@@ -35,7 +35,7 @@ mod wrapper;
 
 pub(crate) use client::Client;
 pub(crate) use error::SessionError;
-pub(crate) use files::below;
+pub(crate) use files::{below, of_sub_agents};
 pub(crate) use group::{Imported, Sessions};
 pub(crate) use join::{is_mark, join, replaced};
 pub(crate) use recognise::recognised;

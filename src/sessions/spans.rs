@@ -166,6 +166,9 @@ impl Builder {
                 }
             }
         }
+        if let (false, Some(agent)) = (is_sub, cursor.agent.and_then(|agent| self.drafts.get_mut(agent))) {
+            agent.settle(true);
+        }
         if let Some(words) = thread.unknown.words()
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
         {
@@ -226,6 +229,9 @@ impl Builder {
         }
         cursor.facts.drain(..).for_each(|facts| add_facts(&mut operation, facts));
         add_facts(&mut operation, std::mem::take(&mut prompt.facts));
+        if let Some(before) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
+            before.settle(false);
+        }
         let id = ids::span(trace, "turn", "");
         let mut draft = Draft::new(trace, id, None, operation, thread);
         draft.start = prompt.at;

@@ -54,12 +54,7 @@ impl<I: IntoIterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
 fn head(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     out.add("trace_id", run.trace_id.to_string());
-    let status = match (&run.failure, run.ended_at) {
-        (Some(_), _) => "error",
-        (None, None) => "running",
-        (None, Some(_)) => "ok",
-    };
-    out.add("status", status);
+    out.add("status", run.status().name());
     let has_times = has_times(run);
     if has_times {
         out.add("start_unix_nano", run.started_at.0);

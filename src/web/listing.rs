@@ -86,7 +86,7 @@ pub struct Summary {
     pub agent: Option<String>,
     /// The model that most calls went to, cut to [`Summary::NAME`] bytes.
     pub model: Option<String>,
-    /// `running`, `ok` or `error`; `too_large`: the trace takes more memory than reading may, so nothing of this is known.
+    /// `ok`, `error`, `cancelled` or `running`; `too_large`: the trace takes more memory than reading may, so nothing of this is known.
     pub status: String,
     /// Calls of language models.
     pub model_calls: u64,
@@ -168,17 +168,12 @@ impl Summary {
         }
         // The first of those with most calls.
         let model = models.into_list().into_iter().rev().max_by_key(|(_, count)| *count);
-        let status = match (&run.failure, run.ended_at) {
-            (Some(_), _) => "error",
-            (None, None) => "running",
-            (None, Some(_)) => "ok",
-        };
         let totals = Totals::of(run);
         Self {
             agent_work: run.has_agent_work(),
             agent: run.agent.name.as_deref().map(name),
             model: model.map(|(model, _)| name(model)),
-            status: status.to_owned(),
+            status: run.status().name().to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
             input_tokens: metered().filter_map(|call| call.usage.input).reduce(u64::saturating_add),

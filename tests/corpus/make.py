@@ -2352,7 +2352,91 @@ LangSmith's exporter makes of a message; a model and a tool of Monocle; a thread
         events=[(7010, "gen_ai.system.message", said(content="Be brief.")), (7020, "gen_ai.user.message", said(content="Is it far?", role="user")), (7800, "gen_ai.assistant.message", said(content={"text": {"value": "Not far."}}, role="assistant"))])
 
 
-for make in (told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span, kinds_without_a_key):
+def endings():
+    c = Case(200, "made-endings-of-runs", "How runs end, and who answers", """
+A program's answer is that of its outermost span: text of a chain, the message that a graph's state ends with, what an agent adds to the
+words of its model. The model's words stay in the conversation. What fails last below silent wrappers fails the run; a cancelled tool
+cancels it; after a failed tool an answer stands. An agent that a transfer's span is around speaks for the run. A judge inside an agent
+answers nothing. A prompt of a framework between two model calls is no question. A client that reads its list of messages too late has
+the answer once. A function with texts called no model.""")
+    ask = chat("user", "Where is parcel 88?")
+    chain = lambda **more: {"openinference.span.kind": "CHAIN", **more}
+    state = lambda *messages, **more: text({"messages": [{"role": r, "content": t} for r, t in messages], **more})
+
+    where = {"trace": 1}
+    root = c.span("handle", 0, 900, chain(**{"input.value": ask["content"], "output.value": "It is in Graz."}), **where)
+    inner = c.span("flow", 10, 800, chain(), root, **where)
+    c.span("route", 50, 300, llm([chat("system", "Name the intent."), ask], chat("assistant", "TRACKING"), (31, 2)), inner, **where)
+
+    where = {"trace": 2}
+    root = c.span("LangGraph", 0, 900, chain(**{"input.value": state(("user", "hi, where is parcel 88 pls")), "input.mime_type": "application/json",
+        "output.value": state(("user", "hi, where is parcel 88 pls"), ("assistant", "In Graz. (source: the depot)"), kind="tracking"), "output.mime_type": "application/json"}), **where)
+    c.span("ChatOpenAI", 50, 300, llm([ask], chat("assistant", "In Graz."), (31, 2)), root, **where)
+    c.span("ChatOpenAI", 400, 600, llm([chat("system", "Name the intent."), ask], chat("assistant", "TRACKING"), (31, 2)), root, **where)
+
+    where = {"trace": 3}
+    root = c.span("invoke", 0, 900, {"langfuse.observation.type": "span", "langfuse.observation.input": ask["content"], "langfuse.observation.output": text({"answer": "In Graz. No warranty.", "sources": ["depot"]})}, scope="langfuse-sdk", **where)
+    c.span("model", 50, 300, {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": text([{"role": "user", "content": ask["content"]}]), "langfuse.observation.output": text({"role": "assistant", "content": "In Graz."})}, root, scope="langfuse-sdk", **where)
+
+    where = {"trace": 4}
+    asked = chat("assistant", calls=[("call_1", "look_up", {"parcel": 88})])
+    top = c.span("Agent workflow", 0, 900, {"openinference.span.kind": "AGENT"}, None, (OK, ""), **where)
+    flow = c.span("Agent workflow", 1, 899, chain(), top, (OK, ""), **where)
+    desk = c.span("desk", 2, 898, agent("desk"), flow, (OK, ""), **where)
+    c.span("response", 50, 300, llm([ask], asked, (31, 8)), desk, (OK, ""), **where)
+    c.span("look_up", 310, 500, tool("look_up", "call_1", {"parcel": 88}), desk, (ERROR, "the depot is closed"), **where)
+
+    where = {"trace": 5}
+    desk = c.span("invoke_agent desk", 0, 600, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk"}, scope="pydantic-ai", **where)
+    c.span("chat m", 50, 300, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m", "gen_ai.input.messages": text([{"role": "user", "parts": [{"type": "text", "content": ask["content"]}]}]),
+        "gen_ai.output.messages": text([{"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1", "name": "look_up", "arguments": {"parcel": 88}}]}])}, desk, scope="pydantic-ai", **where)
+    c.span("execute_tool look_up", 310, 610, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look_up", "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.arguments": text({"parcel": 88})}, desk, (ERROR, ""),
+        [exception(609, "asyncio.exceptions.CancelledError", "Cancelled via cancel scope")], scope="pydantic-ai", **where)
+
+    where = {"trace": 6}
+    desk = c.span("invoke_agent desk", 0, 600, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk", "pydantic_ai.all_messages": "[]"}, scope="pydantic-ai", **where)
+    c.span("chat m", 50, 590, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "model_request_parameters": text({"function_tools": []})}, desk, scope="pydantic-ai", **where)
+
+    where = {"trace": 7}
+    triage = c.span("triage", 0, 900, agent("triage"), **where)
+    handed = chat("assistant", calls=[("call_1", "transfer_to_depot", {})])
+    c.span("response", 50, 300, llm([ask], handed, (31, 8)), triage, **where)
+    hand = c.span("transfer_to_depot", 310, 800, tool("transfer_to_depot", "call_1", {}, text({"assistant": "depot"})), triage, **where)
+    depot = c.span("depot", 320, 790, agent("depot"), hand, **where)
+    c.span("response", 350, 700, llm([ask, handed, chat("tool", text({"assistant": "depot"}), call_id="call_1")], chat("assistant", "In Graz."), (40, 3)), depot, **where)
+    check = c.span("evaluation Relevance", 810, 890, {"gen_ai.operation.name": "evaluation", "gen_ai.evaluation.name": "Relevance", "gen_ai.evaluation.score.value": 5.0}, triage, scope="judge", **where)
+    c.span("judge", 820, 880, llm([chat("system", "Rate from 1 to 5."), chat("user", "Parcel 88? In Graz.")], chat("assistant", "5"), (20, 1)), check, **where)
+
+    where = {"trace": 8}
+    said = lambda role, words: {"role": role, "parts": [{"type": "text", "content": words}]}
+    whole = [said("user", ask["content"]), said("assistant", "Graz"), said("user", "Validation failed: write a sentence."), said("assistant", "It is in Graz.")]
+    desk = c.span("invoke_agent desk", 0, 900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk", "pydantic_ai.all_messages": text(whole), "final_result": "It is in Graz."}, scope="pydantic-ai", **where)
+    for n in (1, 3):
+        c.span("chat m", 100 * n, 100 * n + 90, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m", "gen_ai.input.messages": text(whole[:n]), "gen_ai.output.messages": text(whole[n:n + 1])}, desk, scope="pydantic-ai", **where)
+
+    where = {"trace": 9}
+    c.span("chat", 0, 900, llm([ask, chat("assistant", "In Graz.")], chat("assistant", "In Graz."), (31, 3)), **where)
+
+    where = {"trace": 10}
+    kiosk = {"ai.observability.app_name": "Kiosk", "ai.observability.record_id": "r"}
+    root = c.span("app.Kiosk.respond", 0, 900, dict(kiosk, **{"ai.observability.span_type": "record_root", "ai.observability.record_root.input": "opening hours", "ai.observability.record_root.output": "hours: 9 to 17"}), scope="trulens.otel", **where)
+    c.span("app.Kiosk.look_up", 10, 100, dict(kiosk, **{"ai.observability.span_type": "unknown", "ai.observability.call.return": "9 to 17"}), root, scope="trulens.otel", **where)
+
+    where = {"trace": 11}
+    mcp = {"mcp.method.name": "tools/call", "mcp.tool.name": "divide", "mcp.request.argument.a": "5", "mcp.request.argument.unit": text("km"), "mcp.tool.result.content": text([{"type": "text", "text": "division by zero"}]), "mcp.tool.result.is_error": True}
+    c.span("tools/call divide", 0, 900, mcp, scope="sentry.javascript.node", **where)
+
+    where = {"trace": 12}
+    planner = c.span("invoke_agent planner", 0, 4000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}, scope="own", **where)
+    call = chat("assistant", calls=[("d0", "research", {"topic": "Graz"})])
+    c.span("chat", 10, 110, llm([ask], call, (20, 5)), planner, **where)
+    c.span("execute_tool research", 210, 1010, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "research", "gen_ai.tool.call.id": "d0", "gen_ai.tool.call.arguments": text({"topic": "Graz"}), "gen_ai.tool.call.result": "Graz has a depot."}, planner, scope="own", **where)
+    other = c.span("invoke_agent researcher", 260, 860, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "researcher"}, planner, scope="own", **where)
+    c.span("chat", 310, 410, llm([chat("user", "Look up Graz.")], chat("assistant", "Graz has a depot."), (8, 6)), other, **where)
+    c.span("chat", 1210, 1310, llm([ask, call, chat("tool", "Graz has a depot.", call_id="d0")], chat("assistant", "In the depot of Graz."), (60, 4)), planner, **where)
+
+
+for make in (endings, told_in_other_places, pieces_of_calls, words_that_are_none, times_in_other_units, calls_about_talks, calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places, calls_of_programs, results_without_ids, results_without_calls, keys_of_more_clients, asked_around, nobodys_words, keys_of_old_clients, plugins_and_ties, keys_of_gateways_and_nested_calls, keys_of_newer_clients, turns_in_one_span, kinds_without_a_key):
     make()
 
 

@@ -120,6 +120,9 @@ impl Batch<'_> {
             && path.as_os_str() != "-"
             && let Some(found) = sessions::recognised(path)
         {
+            for (file, found) in sessions::of_sub_agents(path, &found) {
+                self.sessions.add(&file, found);
+            }
             return self.sessions.add(path, found);
         }
         match read_plain(path, self.limit) {

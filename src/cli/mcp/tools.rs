@@ -61,7 +61,7 @@ pub(super) struct Tools {
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 struct Runs {
-    /// Only runs with this status: ok, error or running.
+    /// Only runs with this status: ok, error, cancelled or running.
     status: Option<String>,
     /// Only runs in which this agent did something. `*` matches any text.
     agent: Option<String>,

@@ -1,6 +1,6 @@
-//! The runs of a file, which no store has.
+//! The runs of files, which no store has.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Show, otlp_json, print, print_lines};
@@ -12,8 +12,8 @@ use crate::trace::Trace;
 
 impl Show {
     /// One run is shown as that of a trace, several as those of a session.
-    pub(super) fn show_file(&self, path: &Path, rules: Option<&Rules>) -> Result<ExitCode, Failure> {
-        let (read, clean) = FileRuns::read(path, self.from.semconv(), rules)?;
+    pub(super) fn show_files(&self, files: &[PathBuf], rules: Option<&Rules>) -> Result<ExitCode, Failure> {
+        let (read, clean) = FileRuns::read(files, self.from.semconv(), rules)?;
         if self.spans && self.json {
             let stored = Stored {
                 spans: read.spans().cloned().collect(),
@@ -26,10 +26,11 @@ impl Show {
         let traces = self.spans.then(|| read.traces());
         let logs = read.logs().to_vec();
         let runs = read.into_runs();
-        let name = match path == Path::new("-") {
+        let name = |file: &PathBuf| match file.as_os_str() == "-" {
             true => "standard input".to_owned(),
-            false => path.display().to_string(),
+            false => file.display().to_string(),
         };
+        let name = files.iter().map(name).collect::<Vec<_>>().join(", ");
         match (runs.as_slice(), traces) {
             ([], _) if clean => return Err(Failure::missing(format!("{name} has no spans"))),
             ([], _) => {}

@@ -40,6 +40,7 @@ Examples:
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
   spanbridge show spans.json        the runs of a file, without a store
+  spanbridge show traces.json logs.json     those of several files, which are one set
   spanbridge show ~/.claude/projects/-home-me-project     the runs of a folder of session files
   spanbridge show 5b8e --html run.html
   spanbridge show 5b8e --html run.html --redact rules.toml     for others to read
@@ -52,8 +53,9 @@ Examples:
 pub(super) struct Show {
     /// The trace's id, or at least its first four digits; the name that a document or a client gave it; or a file with spans, documents
     /// or a session, or a folder with sessions, which are not stored (`-`: standard input).
+    /// Several files are read as one set of spans.
     #[arg(value_name = "TRACE|FILE|FOLDER", add = complete::traces(), required_unless_present = "session", conflicts_with = "session")]
-    trace: Option<String>,
+    traces: Vec<String>,
     /// Show the runs of this session, oldest first: what was asked and answered in each, its steps, and their sums.
     #[arg(long, value_name = "ID", add = complete::sessions(), conflicts_with_all = ["spans", "verbose"])]
     session: Option<String>,
@@ -84,12 +86,23 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let rules = self.redaction.rules()?;
-        if let Some(input) = self.trace.as_deref().filter(|text| is_input(text)) {
-            return self.show_file(Path::new(input), rules.as_ref());
+        let trace = self.traces.first();
+        if self.traces.iter().any(|text| is_input(text)) {
+            let missing = self
+                .traces
+                .iter()
+                .filter(|text| !is_input(text))
+                .find_map(|text| missing_file(text));
+            let files: Vec<PathBuf> = self.traces.iter().map(PathBuf::from).collect();
+            return missing.map_or_else(|| self.show_files(&files, rules.as_ref()), Err);
         }
-        let no_file = |failure| self.trace.as_deref().and_then(missing_file).unwrap_or(failure);
+        if let [_, _, ..] = self.traces.as_slice() {
+            let wrong = "shows one trace of a store, or files; `spanbridge compare` takes two traces";
+            return Err(Failure::usage(wrong));
+        }
+        let no_file = |failure| trace.map(String::as_str).and_then(missing_file).unwrap_or(failure);
         let source = self.from.open().map_err(no_file)?;
-        let Some(name) = &self.trace else {
+        let Some(name) = trace else {
             return self.show_session(&source, rules.as_ref(), self.session.as_deref().unwrap_or_default());
         };
         let id = trace_id(&source, name).map_err(no_file)?;

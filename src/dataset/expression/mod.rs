@@ -14,7 +14,7 @@
 //!
 //! | field | contents | operators |
 //! |---|---|---|
-//! | `status` | `ok`, `error` or `running` | `=` `!=` |
+//! | `status` | `ok`, `error`, `cancelled` or `running` | `=` `!=` |
 //! | `agent`, `model`, `tool`, `tag` | the names of all agents, models and tools of the run; its tags | `=` `!=` `~` |
 //! | `service`, `session`, `user`, `trace`, `framework` | one text | `=` `!=` `~` |
 //! | `error` | why the run failed | `=` `!=` `~` |
@@ -43,4 +43,4 @@ mod tree;
 pub use error::{ExpressionError, Fault};
 pub(crate) use field::moment_text;
 pub use field::{Field, NumberField, TextField};
-pub use tree::{Expression, Pattern, Relation, Sameness, Status};
+pub use tree::{Expression, Pattern, Relation, Sameness};

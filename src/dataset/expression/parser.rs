@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::error::{ExpressionError, Fault};
 use super::field::{Field, duration_of};
 use super::lexer::{Token, TokenKind, tokens};
-use super::tree::{Expression, Pattern, Relation, Sameness, Status};
+use super::tree::{Expression, Pattern, Relation, Sameness};
+use crate::run::RunStatus;
 use crate::span::UnixNanos;
 
 /// Brackets and nots may be nested so deep.
@@ -194,8 +195,8 @@ impl<'t> Parser<'t> {
         Ok(match field {
             Field::Status => {
                 let sameness = sameness.ok_or_else(|| by("= and !="))?;
-                let status = Status::ALL.into_iter().find(|status| status.name() == value);
-                Expression::Status(sameness, status.ok_or_else(|| with("ok, error or running".to_owned()))?)
+                let status = RunStatus::ALL.into_iter().find(|status| status.name() == value);
+                Expression::Status(sameness, status.ok_or_else(|| with("ok, error, cancelled or running".to_owned()))?)
             }
             Field::Text(field) => match sameness {
                 Some(sameness) => Expression::Text(field, sameness, value.clone()),

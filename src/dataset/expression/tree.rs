@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::field::{self, Field, NumberField, TextField, moment_text};
 use super::quote::quoted;
-use crate::run::Run;
+use crate::run::{Run, RunStatus};
 use crate::span::UnixNanos;
 
 /// Which runs.
@@ -26,7 +26,7 @@ pub enum Expression {
     /// The run's text fits a pattern.
     Like(TextField, Pattern),
     /// The run's status is, or is not, this one.
-    Status(Sameness, Status),
+    Status(Sameness, RunStatus),
     /// The run's number compares so to this one.
     Number(NumberField, Relation, f64),
     /// The run took so long, in nanoseconds.
@@ -59,42 +59,6 @@ pub enum Relation {
     More,
     /// `>=`
     AtLeast,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It ended, and its root has no failure.
-    Ok,
-    /// It failed.
-    Error,
-    /// It has not ended.
-    Running,
-}
-
-impl Status {
-    /// Every status.
-    pub const ALL: [Self; 3] = [Self::Ok, Self::Error, Self::Running];
-
-    /// The status of a run.
-    #[must_use]
-    pub fn of(run: &Run) -> Self {
-        match (&run.failure, run.ended_at) {
-            (Some(_), _) => Self::Error,
-            (None, None) => Self::Running,
-            (None, Some(_)) => Self::Ok,
-        }
-    }
-
-    /// The word of expressions.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Running => "running",
-        }
-    }
 }
 
 /// A pattern for whole texts.
@@ -131,7 +95,7 @@ impl Expression {
             Self::Has(field) => field.is_said(run),
             Self::Text(field, sameness, wanted) => sameness.matches(&field.values(run), &Cow::Borrowed(wanted.as_str())),
             Self::Like(field, pattern) => field.values(run).iter().any(|text| pattern.regex.is_match(text)),
-            Self::Status(sameness, wanted) => sameness.matches(&[Status::of(run)], wanted),
+            Self::Status(sameness, wanted) => sameness.matches(&[run.status()], wanted),
             Self::Number(field, relation, wanted) => relation.matches(&field.values(run), wanted),
             Self::Duration(relation, wanted) => relation.matches(field::duration(run).as_slice(), wanted),
             Self::Start(relation, wanted) => relation.matches(&[run.started_at], wanted),

@@ -29,6 +29,8 @@ named! {
         Map = "map",
         /// Keys below a prefix whose values are JSON text.
         MapOfJson = "map_of_json",
+        /// Keys below a prefix whose values are all JSON text: `5` is a number, text is quoted.
+        MapOfJsonText = "map_of_json_text",
         /// What Python prints of a value: a dict, a list, or the call of a class.
         Python = "python",
         /// A list of JSON texts.

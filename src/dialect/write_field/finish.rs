@@ -8,7 +8,7 @@ use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::hash::HashMap;
-use crate::operation::{Evaluation, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
+use crate::operation::{Evaluation, Failure, Kind, Memory, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
 /// Whether one of two prompts has the words of the other, however they are spaced.
 fn repeats(one: &Message, other: &Message) -> bool {
@@ -371,6 +371,12 @@ impl OperationBuilder<'_> {
             self.failed = true;
         }
         if !(status.is_error() || self.failed || excepted || short_error || self.failure.error_type.is_some()) {
+            if self.cancelled && status.code == 0 && !self.span.is_running() {
+                self.operation.failure = Some(Failure {
+                    error_type: Some("cancelled".to_owned()),
+                    ..Failure::default()
+                });
+            }
             return;
         }
         let mut failure = std::mem::take(&mut self.failure);

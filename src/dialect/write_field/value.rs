@@ -110,7 +110,10 @@ impl OperationBuilder<'_> {
                 let passes = matches!(value.as_str(), Some("passes" | "interrupts"));
                 self.passes |= passes;
                 self.interrupts |= value.as_str() == Some("interrupts");
-                self.failed |= !passes;
+                // What never came back: where nothing says why, it was stopped from outside.
+                let cancelled = value.as_str() == Some("cancelled");
+                self.cancelled |= cancelled;
+                self.failed |= !passes && !cancelled;
                 true
             }
             Field::EvaluationName => text(&mut self.evaluation.name, value),

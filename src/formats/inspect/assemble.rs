@@ -10,7 +10,7 @@ use super::threads::Threads;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::run::{Run, Step};
+use crate::run::{Run, RunStatus, Step};
 use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 use crate::transcript::{content, facts};
@@ -85,10 +85,11 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     plan.add("config", Object::new());
     let document = EvalLog {
         version: VERSION,
-        status: match (&run.failure, &ended) {
-            (Some(_), _) => "error",
-            (None, Some(_)) => "success",
-            (None, None) => "started",
+        status: match run.status() {
+            RunStatus::Error => "error",
+            RunStatus::Cancelled => "cancelled",
+            RunStatus::Ok => "success",
+            RunStatus::Running => "started",
         }
         .into(),
         eval: spec(run, trace, agent.unwrap_or("unknown"), model.unwrap_or("unknown")),

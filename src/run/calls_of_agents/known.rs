@@ -20,6 +20,8 @@ pub(super) struct Described {
     pub(super) within: IdVec<NodeId, bool>,
     /// Whether a model call of another agent is below.
     pub(super) around: IdVec<NodeId, bool>,
+    /// Whether a tool with a call's id is below, which only a model gives, and no tool between.
+    asks: IdVec<NodeId, bool>,
     /// When model calls without an agent above began.
     outside: Vec<UnixNanos>,
     has_calls: bool,
@@ -34,6 +36,7 @@ impl Described {
             covered: IdVec::filled(false, nodes.list.len()),
             within: IdVec::filled(false, nodes.list.len()),
             around: IdVec::filled(false, nodes.list.len()),
+            asks: IdVec::filled(false, nodes.list.len()),
             outside: Vec::new(),
             has_calls: false,
         };
@@ -52,6 +55,10 @@ impl Described {
             }
         }
         for tool in nodes.of_kind(Kind::Tool) {
+            let used = nodes.get(tool).and_then(|tool| tool.operation.tool.as_ref());
+            if used.is_some_and(|used| used.call_id.is_some()) {
+                Self::mark(&mut this.asks, nodes, tool, Kind::Tool);
+            }
             if let Some(tools) = owners.known(tool).and_then(|owner| this.tools.get_mut(owner)) {
                 tools.push(tool);
             }
@@ -59,7 +66,7 @@ impl Described {
         let speaking: Vec<NodeId> = nodes
             .of_kind(Kind::Agent)
             .into_iter()
-            .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| describes_calls(&node.operation)))
+            .filter(|agent| !this.covered.is_set(*agent) && this.describes_own(nodes, *agent))
             .collect();
         for agent in speaking {
             Self::mark(&mut this.covered, nodes, agent, Kind::Tool);
@@ -91,12 +98,19 @@ impl Described {
                 && span_names::agent(&operation.name).is_none_or(|name| name == operation.name)
                 && !self.covered.is_set(*id)
                 && self.tools.get(*id).is_none_or(Vec::is_empty)
-                && !describes_calls(operation)
+                && !self.describes_own(nodes, *id)
         };
         let steps: Vec<NodeId> = nodes.of_kind(Kind::Agent).into_iter().filter(is_step).collect();
         for id in steps {
             nodes.get_mut(id).into_iter().for_each(|node| node.operation.kind = Kind::Chain);
         }
+    }
+
+    /// Whether an agent has what only a model call has.
+    fn describes_own(&self, nodes: &Nodes, agent: NodeId) -> bool {
+        nodes
+            .get(agent)
+            .is_some_and(|node| describes_calls(&node.operation, self.asks.is_set(agent)))
     }
 
     /// Whether this one describes a call. A workflow describes calls only if nothing else does.
@@ -109,7 +123,7 @@ impl Described {
             self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
         };
         match node.kind() {
-            Kind::Agent => describes_calls(&node.operation) && !beside() && !self.is_recorded_around(nodes, owner, node),
+            Kind::Agent => self.describes_own(nodes, owner) && !beside() && !self.is_recorded_around(nodes, owner, node),
             _ => {
                 !self.has_calls
                     && has_described_messages(&node.operation)

@@ -4,14 +4,15 @@ use serde_json::Value;
 
 use super::prompts::is_prompt;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Operation, Recorded, Role, TokenCount};
+use crate::operation::{Kind, Message, Model, Operation, Recorded, Role, TokenCount};
 
 pub(super) fn may_describe_calls(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 
-/// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides.
-pub(super) fn describes_calls(operation: &Operation) -> bool {
+/// Whether an agent's span has what only a model call has: messages, tokens, or words of both sides and a model. Words alone are those of
+/// any function that gives back a text (TruLens records each). `asks`: tools below have the ids of calls, which only a model gives.
+pub(super) fn describes_calls(operation: &Operation, asks: bool) -> bool {
     if operation.output_messages.is_some() || operation.usage != TokenCount::default() {
         return true;
     }
@@ -19,9 +20,16 @@ pub(super) fn describes_calls(operation: &Operation) -> bool {
     let speaks = |list: &[Message], role: &Role| list.iter().any(|message| message.role == *role);
     let said = messages_of(None, &operation.output, Direction::Output, false);
     let heard = || messages_of(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
-    let is_answered = has_words(&operation.output) || speaks(&said, &Role::Assistant);
+    let has_words_alone = || has_words(&operation.output) && has_words(&operation.input);
+    let is_answered = || has_words(&operation.output) || speaks(&said, &Role::Assistant);
     // The whole exchange may be the output (CrewAI).
-    is_exchange(&said) || is_answered && (has_words(&operation.input) || speaks(&heard(), &Role::User))
+    if is_exchange(&said) {
+        return true;
+    }
+    if has_words_alone() {
+        return asks || operation.model != Model::default() || !operation.tool_definitions.is_empty();
+    }
+    is_answered() && (has_words(&operation.input) || speaks(&heard(), &Role::User))
 }
 
 pub(super) fn has_described_messages(operation: &Operation) -> bool {

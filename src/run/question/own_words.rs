@@ -1,14 +1,15 @@
-//! What an agent's own span gives as its question or answer.
+//! What the span of a run itself, of a workflow or an agent, gives as its question or answer.
 //!
-//! Programs call models on the way to an answer: a classifier, a draft, a title. The agent's own question and answer are what its
-//! span has, unless that only wraps a model's words, or is a state: then the words without the wrapping are better.
+//! Programs call models on the way to an answer: a router, a classifier, a draft, a title; and they add to what a model said: a source, a
+//! disclaimer. The run's own question and answer are what its outermost span has, unless that only repeats a model's words: then those
+//! are the same words at their place in the conversation.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Role, has_nothing};
+use crate::operation::{Kind, Message, Operation, Role, has_nothing};
 use crate::run::id::{IdVec, StepId};
 use crate::run::model::{Step, Utterance};
 use crate::span::UnixNanos;
@@ -22,44 +23,29 @@ pub(super) struct OwnWords {
 impl OwnWords {
     /// The question of the run, from the outermost of the root and the workflows around it.
     pub(super) fn asked(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
-        let mut around = Vec::new();
-        let mut up = Some(root);
-        while let Some((at, step)) = up.and_then(|at| Some((at, steps.get(at)?))) {
-            around.push(at);
-            up = step.parent;
-        }
-        around
-            .into_iter()
-            .rev()
-            .find_map(|at| Self::of(steps, at, Direction::Input).or_else(|| Self::of_workflow(steps, at)))
+        let words = |at| Self::of(steps, at, Direction::Input).or_else(|| Self::of_workflow(steps, at, Direction::Input));
+        around(steps, root).into_iter().rev().find_map(words)
     }
 
-    /// What a workflow was asked: in messages, as a text, or as the only member of its input.
-    fn of_workflow(steps: &IdVec<StepId, Step>, step: StepId) -> Option<Self> {
-        let operation = &steps.get(step).filter(|step| step.operation.kind == Kind::Chain)?.operation;
-        let words = match operation.input.get() {
-            Some(Value::String(text)) => Some(text.trim().to_owned()),
-            Some(Value::Object(map)) => only_words(map).or_else(|| enveloped(map, Direction::Input)),
-            Some(value) => messages::read(value, Direction::Input).and_then(|list| in_messages(&list, Direction::Input)),
-            None => in_messages(operation.input_messages.as_deref()?, Direction::Input),
+    /// The answer of the outermost of the root and the workflows around it.
+    pub(super) fn answered_around(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
+        let words = |at| Self::of_workflow(steps, at, Direction::Output);
+        around(steps, root).into_iter().rev().find_map(words)
+    }
+
+    /// What a workflow was asked or gave back: in messages, as a text, or at the place in a state that is meant for it.
+    fn of_workflow(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
+        let is_workflow = |step: &&Step| matches!(step.operation.kind, Kind::Chain | Kind::Unknown);
+        let operation = &steps.get(step).filter(is_workflow)?.operation;
+        let (value, list) = sides(operation, direction);
+        let words = match (value, direction) {
+            (Some(Value::Object(map)), Direction::Input) => only_words(map).or_else(|| enveloped(map, direction)).or_else(|| asked_in(map)),
+            (Some(value), Direction::Input) => plain_words(value, direction),
+            (Some(value), Direction::Output) => answer_in(value),
+            (None, _) => in_messages(list?, direction),
         };
         let words = words.filter(|text| !text.is_empty() && !is_printed(text))?;
         Some(Self { words, step })
-    }
-
-    /// The answer of the outermost workflow around the root, if it has its own messages.
-    pub(super) fn answered_around(steps: &IdVec<StepId, Step>, root: StepId) -> Option<Self> {
-        let top = std::iter::successors(Some(root), |at| steps.get(*at)?.parent).last()?;
-        let operation = &steps.get(top).filter(|step| step.operation.kind == Kind::Chain)?.operation;
-        let words = match operation.output.get() {
-            Some(value @ Value::Array(_)) => {
-                messages::read(value, Direction::Output).and_then(|list| in_messages(&list, Direction::Output))
-            }
-            Some(Value::Object(map)) => answer_in(map),
-            Some(_) => None,
-            None => in_messages(operation.output_messages.as_deref()?, Direction::Output),
-        };
-        words.map(|words| Self { words, step: top })
     }
 
     /// Those of a step, if it is an agent and they are words.
@@ -68,24 +54,17 @@ impl OwnWords {
             .get(step)
             .map(|step| &step.operation)
             .filter(|operation| operation.kind == Kind::Agent)?;
-        let (value, list) = match direction {
-            Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
-            Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
-        };
+        let (value, list) = sides(operation, direction);
         if let (Direction::Output, Some(words)) = (direction, value.and_then(Value::as_object).and_then(raw_answer)) {
             // Said to be the answer, be it JSON.
             let words = words.to_owned();
             return Some(Self { words, step });
         }
-        let words = match value {
-            Some(Value::String(text)) => Some(text.trim().to_owned()),
-            Some(Value::Array(_)) => value
-                .and_then(|value| messages::read(value, direction))
-                .and_then(|list| in_messages(&list, direction)),
-            Some(Value::Object(map)) if direction == Direction::Input => argument(map).or_else(|| enveloped(map, direction)),
-            Some(Value::Object(map)) => answer_in(map),
-            Some(_) => None,
-            None => in_messages(list?, direction),
+        let words = match (value, direction) {
+            (Some(Value::Object(map)), Direction::Input) => argument(map).or_else(|| enveloped(map, direction)).or_else(|| asked_in(map)),
+            (Some(value), Direction::Input) => plain_words(value, direction),
+            (Some(value), Direction::Output) => answer_in(value),
+            (None, _) => in_messages(list?, direction),
         };
         // Marks represent pictures and files, which are no words.
         let is_mark = |line: &str| line.starts_with('[') && line.ends_with(']');
@@ -116,13 +95,117 @@ impl OwnWords {
         !self.words.contains(char::is_whitespace) && said.len() > self.words.len() && said.contains(&self.words)
     }
 
-    /// Whether these words are the message with few others around it, or cut off.
-    pub(super) fn wraps(&self, said: &str) -> bool {
+    /// Whether these words are the message cut off, or quoted, or with nothing but others' words of the run before it: a client that puts
+    /// all that was said together. `before`: what was said before the message, in order.
+    pub(super) fn repeats<'s>(&self, said: &str, before: impl Iterator<Item = &'s str>) -> bool {
         let (own, said) = (squeezed(&self.words), squeezed(said));
         let cut = own.strip_suffix("...").or_else(|| own.strip_suffix('\u{2026}'));
-        let is_most = said.len().saturating_mul(2) >= own.len();
-        !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
+        if said.is_empty() || cut.is_some_and(|cut| said.starts_with(cut.trim_end())) {
+            return !said.is_empty();
+        }
+        let Some((mut rest, after)) = own.rsplit_once(said.as_ref()) else {
+            return false;
+        };
+        for words in before {
+            let words = squeezed(words);
+            let words = words.trim();
+            if let Some(behind) = rest.trim_start().strip_prefix(words).filter(|_| !words.is_empty()) {
+                rest = behind;
+            }
+        }
+        !rest.contains(char::is_alphanumeric) && !after.contains(char::is_alphanumeric)
     }
+
+    /// Whether the words are in a list that has the message, an answer to it, and after that these words: a client that records the whole
+    /// conversation of the run as what went into it, with what a framework asked in between (pydantic-ai's `all_messages`, where an output
+    /// validator asks again).
+    pub(super) fn comes_later_than(&self, steps: &IdVec<StepId, Step>, heard: &str) -> bool {
+        let Some(operation) = steps.get(self.step).map(|step| &step.operation) else {
+            return false;
+        };
+        let (value, list) = sides(operation, Direction::Input);
+        let opened = value.and_then(|value| messages::read(value, Direction::Input));
+        let list = opened.as_deref().or(list).unwrap_or_default();
+        let asks = |message: &Message| message.role == Role::User && squeezed(&message.content()) == squeezed(heard);
+        let Some(asked) = list.iter().position(asks) else {
+            return false;
+        };
+        let mut later = list.iter().skip(asked + 1);
+        later.any(|message| message.role == Role::Assistant) && later.any(|message| message.role == Role::User)
+    }
+}
+
+/// The root and what is around it, from the inside out.
+fn around(steps: &IdVec<StepId, Step>, root: StepId) -> Vec<StepId> {
+    std::iter::successors(Some(root), |at| steps.get(*at)?.parent).collect()
+}
+
+fn sides(operation: &Operation, direction: Direction) -> (Option<&Value>, Option<&[Message]>) {
+    match direction {
+        Direction::Input => (operation.input.get(), operation.input_messages.as_deref()),
+        Direction::Output => (operation.output.get(), operation.output_messages.as_deref()),
+    }
+}
+
+/// A text, or messages.
+fn plain_words(value: &Value, direction: Direction) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Array(_) => messages::read(value, direction).and_then(|list| in_messages(&list, direction)),
+        _ => None,
+    }
+}
+
+/// The question in a state: the last one of its messages.
+fn asked_in(state: &Map<String, Value>) -> Option<String> {
+    let list = messages::read(state.get("messages")?, Direction::Input)?;
+    in_messages(&list, Direction::Input)
+}
+
+/// What members of a state with the answer are called, the surest first.
+const ANSWERS: [&str; 12] = [
+    "final_answer",
+    "final_output",
+    "final_response",
+    "final_result",
+    "answer",
+    "output",
+    "response",
+    "reply",
+    "result",
+    "output_text",
+    "generation",
+    "text",
+];
+
+/// The answer in what a run gave back: a text, the last message, or the member of a state that is meant for it.
+fn answer_in(value: &Value) -> Option<String> {
+    let Value::Object(map) = value else {
+        return plain_words(value, Direction::Output);
+    };
+    if let Some(raw) = raw_answer(map) {
+        return Some(raw.to_owned());
+    }
+    if let Some(inner) = messages::inside_envelope(map, Direction::Output) {
+        return answer_in(inner);
+    }
+    let of_messages = || {
+        let list = messages::read(map.get("messages").unwrap_or(value), Direction::Output)?;
+        // What a history ends with is the answer of an earlier run where nobody answered in this one.
+        let asked = list.iter().rposition(|message| message.role == Role::User);
+        let since = list.iter().skip(asked.map_or(0, |asked| asked + 1));
+        let answer = since.rev().find(|message| message.role == Role::Assistant && message.has_words());
+        answer.filter(|message| !message.asks_for_tools()).map(Message::content)
+    };
+    let named = || {
+        let mut named = ANSWERS.iter().filter_map(|name| map.get(*name));
+        named.find_map(|inner| match inner {
+            Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Value::Object(_) => answer_in(inner),
+            _ => None,
+        })
+    };
+    of_messages().or_else(named)
 }
 
 /// Whether an input says what the agent is made of, and not what it was asked: `{"agent", "tool_count", "tools": [..]}` (n8n).
@@ -136,16 +219,17 @@ pub(super) fn is_setup(map: &Map<String, Value>) -> bool {
     map.get("tools").is_some_and(Value::is_array) && map.keys().all(of_setup)
 }
 
+/// Whether several members of an input are words, and none of them alone is the question: a prompt that is JSON (`{"task", "context"}`).
+pub(super) fn has_more_words(map: &Map<String, Value>) -> bool {
+    let is_words = |value: &&Value| value.as_str().is_some_and(|text| text.trim().contains(char::is_whitespace));
+    map.values().filter(is_words).count() > 1
+}
+
 /// The answer of a CrewAI crew or task: its text, beside what it was made of.
 pub(super) fn raw_answer(map: &Map<String, Value>) -> Option<&str> {
     let is_crew = map.contains_key("tasks_output") || map.contains_key("expected_output") || map.contains_key("output_format");
     let text = map.get("raw").and_then(Value::as_str).filter(|_| is_crew)?.trim();
     (!text.is_empty()).then_some(text)
-}
-
-/// The answer in a whole that has it beside other things.
-fn answer_in(map: &Map<String, Value>) -> Option<String> {
-    raw_answer(map).map(str::to_owned).or_else(|| enveloped(map, Direction::Output))
 }
 
 /// The words inside what a framework puts around a run's input or output.
@@ -192,16 +276,20 @@ pub(super) fn in_messages(list: &[Message], direction: Direction) -> Option<Stri
     Some(last.content())
 }
 
-/// Whether a text is what a program prints of its values: JSON, a class with its members.
+/// Whether a text is what a program prints of its values: JSON, a class with its members, be the end cut off, or the members alone.
 fn is_printed(text: &str) -> bool {
-    text.starts_with(['{', '[', '<']) || {
-        let class: &str = text.split('(').next().unwrap_or_default();
-        class.len() < text.len()
-            && text.ends_with(')')
-            && text.contains('=')
-            && !class.is_empty()
-            && class.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.'))
-    }
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.'));
+    let is_class = || {
+        let (class, members) = text.split_once('(')?;
+        let is_whole = members.ends_with(')') && members.contains('=');
+        let is_cut = || members.ends_with("...") && members.split_once('=').is_some_and(|(name, _)| is_name(name));
+        Some(is_name(class) && (is_whole || is_cut()))
+    };
+    let are_members = || {
+        let (name, rest) = text.split_once('=')?;
+        Some(is_name(name) && rest.starts_with(['\'', '"', '[', '{']) && rest.contains('='))
+    };
+    text.starts_with(['{', '[', '<']) || is_class().unwrap_or_default() || are_members().unwrap_or_default()
 }
 
 fn squeezed(text: &str) -> Cow<'_, str> {

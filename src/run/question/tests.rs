@@ -28,7 +28,8 @@ fn the_first_question_and_the_last_answer() {
     let mut scopes: IdVec<ScopeId, Scope> = [scope].into_iter().collect();
     let question = question(&steps, &scopes, None).map(|said| (said.content, said.step));
     assert_eq!(question, Some((Value::from("Where?"), first)));
-    let answer = answer(&steps, &mut scopes, None, None).map(|said| (said.content, said.step));
+    let (answer, _) = ending(&steps, &mut scopes, None, None);
+    let answer = answer.map(|said| (said.content, said.step));
     assert_eq!(answer, Some((Value::from("Here."), second)));
     assert_eq!(
         scopes.first().map(|scope| scope.is_auxiliary),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::agents::Agents;
 use super::reader::Reader;
 use super::user;
-use crate::events::{Call, Compaction, Event, Under, fact};
+use crate::events::{Call, Compaction, Event, INTERRUPTION, Under, fact};
 use crate::operation::{Message, Part, Role, TokenCount};
 use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
@@ -261,7 +261,7 @@ fn add_line(call: &mut Call, line: &Value, content: Message, message: &Value, at
         }
     }
     if get::flag(line, "/isAbortedMidStream") {
-        call.failure = Some("interrupted by the user".to_owned());
+        call.failure = Some(INTERRUPTION.to_owned());
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::items;
-use crate::events::{Call, Compaction, Event, Thread, ToolResult, Under, fact};
+use crate::events::{Call, Compaction, Event, INTERRUPTION, Thread, ToolResult, Under, fact};
 use crate::operation::{Message, Role, TokenCount, ToolDefinition};
 use crate::sessions::{get, parts};
 use crate::span::{TraceId, UnixNanos};
@@ -361,7 +361,7 @@ impl Reader {
             "turn_aborted" => {
                 self.say_held();
                 if let Some(Event::Call(call)) = self.open.and_then(|open| self.thread.events.get_mut(open)) {
-                    call.failure = Some("interrupted by the user".to_owned());
+                    call.failure = Some(INTERRUPTION.to_owned());
                 }
                 self.close();
                 let mut facts = Map::new();

@@ -7,13 +7,16 @@ use serde_json::{Map, Value};
 
 use crate::dialect::Continuation;
 use crate::dialect::write::{AttributeWriter, status_and_exception};
-use crate::events::Thread;
-use crate::operation::{Kind, Operation};
+use crate::events::{INTERRUPTION, Thread};
+use crate::operation::{Failure, Kind, Operation};
 use crate::sessions::client::Client;
 use crate::span::{AnyValue, Attributes, Link, Resource, SESSION_SCOPE, Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// What attributes without a key in any vocabulary begin with.
 pub(super) const PREFIX: &str = "spanbridge.session.";
+
+/// The fact of a turn that a person interrupted it.
+const INTERRUPTED: &str = "interrupted";
 
 /// A span to be.
 pub(super) struct Draft {
@@ -25,6 +28,8 @@ pub(super) struct Draft {
     pub(super) end: Option<UnixNanos>,
     /// The file does not record when it began.
     pub(super) start_unknown: bool,
+    /// The file ends before it does.
+    pub(super) is_running: bool,
     pub(super) continues: Option<Continuation>,
     pub(super) links: Vec<Link>,
     pub(super) version: Option<String>,
@@ -101,9 +106,26 @@ impl Draft {
             start: None,
             end: None,
             start_unknown: false,
+            is_running: false,
             continues: None,
             links: Vec::new(),
             version: thread.version.clone(),
+        }
+    }
+
+    /// Says how a turn without an answer ended: a person interrupted it, or, where it is the last of its session, not yet.
+    pub(super) fn settle(&mut self, is_last: bool) {
+        let operation = &mut self.operation;
+        if operation.output.is_some() || operation.failure.is_some() || operation.input.is_none() {
+            return;
+        }
+        if operation.unmapped.contains_key(&format!("{PREFIX}{INTERRUPTED}")) {
+            operation.failure = Some(Failure {
+                message: Some(INTERRUPTION.to_owned()),
+                ..Failure::default()
+            });
+        } else {
+            self.is_running = is_last;
         }
     }
 
@@ -117,14 +139,18 @@ impl Draft {
         span.parent = self.parent;
         let start = self.start.or(self.end).unwrap_or_default();
         span.start = start;
-        span.end = self.end.unwrap_or(start).max(start);
+        span.end = if self.is_running {
+            UnixNanos(0)
+        } else {
+            self.end.unwrap_or(start).max(start)
+        };
         span.attributes = writer.write(&self.operation);
         span.links = self.links;
         if let Some(continues) = self.continues {
             continues.write(&mut span.attributes);
         }
         if let Some(failure) = &self.operation.failure {
-            let (status, exception) = status_and_exception(failure, span.end);
+            let (status, exception) = status_and_exception(failure, span.end.max(start));
             span.status = status;
             span.events.extend(exception);
         }

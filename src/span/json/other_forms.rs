@@ -14,6 +14,7 @@ mod mlflow;
 mod pieces;
 mod python;
 mod records;
+mod tags;
 mod tree;
 mod zipkin;
 

@@ -12,7 +12,7 @@ use crate::view::totals::Totals;
 pub(crate) struct Whole {
     /// The trace, in hexadecimal digits.
     pub(crate) trace_id: String,
-    /// `ok`, `error` or `running`.
+    /// `ok`, `error`, `cancelled` or `running`.
     pub(crate) status: &'static str,
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,16 +64,11 @@ pub(crate) struct Numbers {
 
 impl Whole {
     pub(crate) fn of(run: &Run) -> Self {
-        let status = match (&run.failure, run.ended_at) {
-            (Some(_), _) => "error",
-            (None, None) => "running",
-            (None, Some(_)) => "ok",
-        };
         let said = |said: &Option<Utterance>| said.as_ref().map(|said| io::text(&said.content).into_owned());
         let totals = Totals::of(run);
         Self {
             trace_id: run.trace_id.to_string(),
-            status,
+            status: run.status().name(),
             agent: run.agent.name.clone(),
             question: said(&run.question),
             answer: said(&run.answer),

@@ -138,7 +138,7 @@ pub(super) const OF_RUNS: &[Parameter] = &[
         Query,
         "status",
         "How the run ended, if it did.",
-        || json!({"enum": ["", "ok", "error", "running"]}),
+        || json!({"enum": ["", "ok", "error", "cancelled", "running"]}),
     ),
     new(Query, "agent", "An agent's whole name.", text),
     new(Query, "model", "A model's whole name.", text),

@@ -1,9 +1,10 @@
-//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter, of CloudWatch's `aws/spans`
-//! and of Logfire's `records`, and what test suites and programs write of `ReadableSpan`s in their own way. Every field has the spelling of one of these.
+//! Spans with their ids and fields side by side and attributes as a map: rows of ClickHouse's exporter, of SigNoz, of OpenSearch's Data
+//! Prepper, of CloudWatch's `aws/spans` and of Logfire's `records`, and what test suites and programs write of `ReadableSpan`s in their own
+//! way. Every field has the spelling of one of these.
 
 use serde_json::{Map, Value, json};
 
-use super::pieces::{Attributes, flatten, hex_id, kind_number, list, moment, pairs, status_number, with_rest};
+use super::pieces::{Attributes, any, flatten, hex_id, kind_number, list, moment, pair, pairs, status_number, with_rest};
 
 /// Whether an object has the ids of a span and its start.
 pub(super) fn is_span(value: &Value) -> bool {
@@ -52,18 +53,39 @@ const DURATION: [&str; 7] = [
     "duration",
 ];
 const KIND: [&str; 4] = ["kind", "span_kind", "spanKind", "SpanKind"];
-const ATTRIBUTES: [&str; 4] = ["attributes", "span_attributes", "spanAttributes", "SpanAttributes"];
-const RESOURCE: [&str; 4] = [
+/// SigNoz has a map for each type of value.
+const ATTRIBUTES: [&str; 10] = [
+    "attributes",
+    "span_attributes",
+    "spanAttributes",
+    "SpanAttributes",
+    "attributes_string",
+    "attributes_number",
+    "attributes_bool",
+    "stringTagMap",
+    "numberTagMap",
+    "boolTagMap",
+];
+const RESOURCE: [&str; 6] = [
     "resource_attributes",
     "resourceAttributes",
     "ResourceAttributes",
     "otel_resource_attributes",
+    "resources_string",
+    "resourceTagsMap",
 ];
 const SCOPE_NAME: [&str; 3] = ["ScopeName", "scope_name", "otel_scope_name"];
 const SCOPE_VERSION: [&str; 3] = ["ScopeVersion", "scope_version", "otel_scope_version"];
 const EVENTS: [&str; 4] = ["events", "span_events", "Events", "otel_events"];
-const STATUS_CODE: [&str; 4] = ["status_code", "statusCode", "StatusCode", "otel_status_code"];
-const STATUS_MESSAGE: [&str; 4] = ["status_message", "statusMessage", "StatusMessage", "otel_status_message"];
+/// Data Prepper has the members of the status side by side with the other fields.
+const STATUS_CODE: [&str; 5] = ["status_code", "statusCode", "StatusCode", "otel_status_code", "status.code"];
+const STATUS_MESSAGE: [&str; 5] = [
+    "status_message",
+    "statusMessage",
+    "StatusMessage",
+    "otel_status_message",
+    "status.message",
+];
 
 /// All of these, and what is read beside them.
 const READ: [&[&str]; 15] = [
@@ -83,7 +105,16 @@ const READ: [&[&str]; 15] = [
     &STATUS_CODE,
     &STATUS_MESSAGE,
 ];
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 17] = [
+    // What SigNoz and Data Prepper derive from other columns.
+    "traceGroup",
+    "traceGroupFields",
+    "ts_bucket_start",
+    "flags",
+    "kind_string",
+    "status_code_string",
+    "statusCodeString",
+    "has_error",
     "status",
     "scope",
     "instrumentation_scope",
@@ -91,9 +122,13 @@ const BESIDE: [&str; 8] = [
     "instrumentationLibrary",
     "resource",
     "ServiceName",
+    "serviceName",
     "service_name",
 ];
-const OF_EVENT: [&str; 12] = [
+/// Data Prepper writes an attribute as a field, with `@` for each dot of its key.
+const OWN_FIELDS: &str = "span.attributes.";
+const RESOURCE_FIELDS: &str = "resource.attributes.";
+const OF_EVENT: [&str; 13] = [
     "name",
     "event_name",
     "Name",
@@ -105,6 +140,7 @@ const OF_EVENT: [&str; 12] = [
     "Timestamp",
     "attributes",
     "Attributes",
+    "attributeMap",
     "body",
 ];
 
@@ -136,7 +172,9 @@ pub(super) fn of_span(value: &Value) -> Option<Vec<Value>> {
     // AgentOps has both, one of them empty.
     let own = ATTRIBUTES.iter().filter_map(|key| map.get(*key).filter(is_said));
     let mut own = Attributes(own.flat_map(|own| attributes(Some(own))).collect());
-    let is_read = |name: &str| READ.iter().any(|keys| keys.contains(&name)) || BESIDE.contains(&name);
+    own.0.extend(fields(map, OWN_FIELDS));
+    let is_field = |name: &str| name.starts_with(OWN_FIELDS) || name.starts_with(RESOURCE_FIELDS);
+    let is_read = |name: &str| READ.iter().any(|keys| keys.contains(&name)) || BESIDE.contains(&name) || is_field(name);
     with_rest(value, is_read, "row.", &mut own);
     let events = EVENTS.iter().find(|name| map.contains_key(**name));
     let events: Vec<Value> = events.into_iter().flat_map(|name| list(value, name)).filter_map(event).collect();
@@ -182,12 +220,22 @@ pub(super) fn scope(map: &Map<String, Value>) -> Value {
 
 /// The attributes of the resource of a span or a log record.
 pub(super) fn resource(map: &Map<String, Value>) -> Vec<Value> {
-    let resource = map.get("resource").map(|resource| resource.get("attributes").unwrap_or(resource));
-    let resource = attributes(resource.or_else(|| get(map, &RESOURCE)));
-    match map.get("ServiceName").or_else(|| map.get("service_name")) {
+    let resource = map
+        .get("resource")
+        .filter(is_said)
+        .map(|resource| resource.get("attributes").unwrap_or(resource));
+    let mut resource = attributes(resource.or_else(|| get(map, &RESOURCE)));
+    resource.extend(fields(map, RESOURCE_FIELDS));
+    match get(map, &["ServiceName", "serviceName", "service_name"]) {
         Some(service) if resource.is_empty() => pairs(Some(&json!({ "service.name": service }))),
         _ => resource,
     }
+}
+
+/// Attributes that are fields of the row, by what their names begin with.
+fn fields<'m>(map: &'m Map<String, Value>, prefix: &'m str) -> impl Iterator<Item = Value> + 'm {
+    map.iter()
+        .filter_map(move |(name, value)| Some(pair(&name.strip_prefix(prefix)?.replace('@', "."), any(value))))
 }
 
 /// A map, JSON text of one, or OTLP's own list.
@@ -239,10 +287,13 @@ fn duration(value: &Value) -> Option<u64> {
 }
 
 fn event(event: &Value) -> Option<Value> {
+    // SigNoz has the JSON text of each.
+    let opened: Option<Value> = event.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let event = opened.as_ref().unwrap_or(event);
     let map = event.as_object()?;
     let name = get(map, &["name", "event_name", "Name", "body.name"]);
     let time = get(map, &["timeUnixNano", "time_unix_nano", "timestamp", "time", "Timestamp"]).and_then(moment);
-    let own = get(map, &["attributes", "Attributes"]);
+    let own = get(map, &["attributes", "Attributes", "attributeMap"]);
     // Bodies of log records that were joined to their span.
     let body = map.get("body").filter(|body| !body.is_null()).map(|body| json!({ "body": body }));
     let mut all = Attributes(attributes(own));
@@ -251,12 +302,11 @@ fn event(event: &Value) -> Option<Value> {
     Some(json!({"name": name, "timeUnixNano": time, "attributes": all.0}))
 }
 
-/// `2`, `ERROR`, `STATUS_CODE_ERROR`, `StatusCode.ERROR`.
+/// A number, or its word.
 fn status_code(value: &Value) -> u64 {
-    let word = || value.as_str()?.rsplit(['_', '.']).next().map(str::to_ascii_uppercase);
     value
         .as_u64()
-        .unwrap_or_else(|| word().map_or(0, |word| status_number(&word).into()))
+        .unwrap_or_else(|| value.as_str().map_or(0, |word| status_number(word).into()))
 }
 
 /// `1`, `INTERNAL`, `SPAN_KIND_INTERNAL`, `SpanKind.INTERNAL`.

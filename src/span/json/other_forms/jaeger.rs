@@ -1,8 +1,9 @@
 //! What Jaeger's page and API give out: a trace's spans, and its processes by their ids.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::pieces::{any, kind_number, list, pair, status_number};
+use super::pieces::{any, list, pair};
+use super::tags::{Tags, is_service_name};
 
 /// A trace of Jaeger: spans, and processes by their ids.
 pub(super) fn of_trace(trace: &Value) -> Option<Vec<Value>> {
@@ -23,25 +24,14 @@ fn jaeger_span(span: &Value, process: Option<&Value>) -> Option<Value> {
     let trace_id = span.get("traceID")?.as_str()?;
     let span_id = span.get("spanID")?.as_str()?;
     let mut attributes = Vec::new();
-    let (mut scope, mut status) = (Map::new(), Map::new());
-    let mut kind = 0;
+    let mut told = Tags::default();
     for tag in list(span, "tags") {
         let (Some(key), Some(value)) = (tag.get("key").and_then(Value::as_str), tag.get("value")) else {
             continue;
         };
-        match (key, value) {
-            ("otel.scope.name" | "otel.library.name", Value::String(_)) => _ = scope.insert("name".to_owned(), value.clone()),
-            ("otel.scope.version" | "otel.library.version", Value::String(_)) => _ = scope.insert("version".to_owned(), value.clone()),
-            ("span.kind", Value::String(word)) => kind = kind_number(word),
-            ("otel.status_code", Value::String(word)) => _ = status.insert("code".to_owned(), status_number(word).into()),
-            ("otel.status_description", Value::String(_)) => _ = status.insert("message".to_owned(), value.clone()),
-            ("internal.span.format", _) => {}
-            _ => attributes.push(pair(key, jaeger_value(tag, value))),
+        if !told.take(key, value) {
+            attributes.push(pair(key, jaeger_value(tag, value)));
         }
-    }
-    let is_error = |tag: &&Value| tag.get("key").and_then(Value::as_str) == Some("error") && tag.get("value") == Some(&Value::Bool(true));
-    if !status.contains_key("code") && list(span, "tags").find(is_error).is_some() {
-        let _ = status.insert("code".to_owned(), status_number("ERROR").into());
     }
     let references = || list(span, "references").filter_map(|reference| Some((reference, reference.get("spanID")?.as_str()?)));
     let is_parent = |(reference, _): &(&Value, &str)| {
@@ -63,23 +53,27 @@ fn jaeger_span(span: &Value, process: Option<&Value>) -> Option<Value> {
         .flat_map(|process| list(process, "tags"))
         .filter_map(|tag| Some(pair(tag.get("key")?.as_str()?, jaeger_value(tag, tag.get("value")?))))
         .collect();
-    if let Some(service) = process.and_then(|process| process.get("serviceName")) {
+    if let Some(service) = process
+        .and_then(|process| process.get("serviceName"))
+        .filter(|name| is_service_name(name))
+    {
         resource.push(pair("service.name", any(service)));
     }
     Some(json!({
         "resource": {"attributes": resource},
-        "scopeSpans": [{"scope": scope, "spans": [{
+        "scopeSpans": [{"scope": told.scope, "spans": [{
             "traceId": padded(trace_id, 32),
             "spanId": padded(span_id, 16),
             "parentSpanId": parent.map(|id| padded(id, 16)),
+            "traceState": told.trace_state,
             "name": span.get("operationName"),
-            "kind": kind,
+            "kind": told.kind.unwrap_or(0),
             "startTimeUnixNano": nanos_of_micros(start),
             "endTimeUnixNano": nanos_of_micros(end),
             "attributes": attributes,
             "events": events,
             "links": links,
-            "status": status,
+            "status": told.status,
         }]}],
     }))
 }

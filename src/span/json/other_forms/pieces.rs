@@ -129,10 +129,11 @@ pub(super) fn kind_number(word: &str) -> u32 {
     place.and_then(|place| u32::try_from(place + 1).ok()).unwrap_or(0)
 }
 
+/// `ERROR`, `Error`, `STATUS_CODE_ERROR`, `StatusCode.ERROR`.
 pub(super) fn status_number(word: &str) -> u32 {
-    match word {
-        "OK" => 1,
-        "ERROR" => 2,
+    match word.rsplit(['_', '.']).next().map(str::to_ascii_uppercase).as_deref() {
+        Some("OK") => 1,
+        Some("ERROR") => 2,
         _ => 0,
     }
 }

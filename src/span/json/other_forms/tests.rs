@@ -153,6 +153,54 @@ fn what_zipkin_takes() {
 }
 
 #[test]
+fn what_the_collector_writes_for_zipkin_and_jaeger() {
+    let tags = json!({"error": "true", "otel.status_code": "STATUS_CODE_ERROR", "otel.status_description": "no such river", "service.version": "2",
+        "telemetry.sdk.language": "python", "span.kind": "internal", "tool.name": "length"});
+    let zipkin = json!({"traceId": "3e28", "id": "1f", "name": "length", "timestamp": 1_000, "duration": 5, "localEndpoint": {"serviceName": ""}, "tags": tags});
+    let error = json!({"key": "error", "type": "bool", "value": true});
+    let tag = |key: &str, value: &str| json!({"key": key, "type": "string", "value": value});
+    let tags = [
+        tag("otel.status_code", "ERROR"),
+        error,
+        tag("otel.status_description", "no such river"),
+        tag("tool.name", "length"),
+    ];
+    let jaeger = json!({"data": [{"traceID": "3e28", "processes": {"p1": {"serviceName": "", "tags": [tag("service.version", "2")]}},
+        "spans": [{"traceID": "3e28", "spanID": "1f", "operationName": "length", "startTime": 1_000, "duration": 5, "processID": "p1", "tags": tags}]}]});
+    for sent in [zipkin, jaeger] {
+        let spans = spans(&sent);
+        let [span] = spans.as_slice() else { panic!("one span") };
+        assert_eq!((span.status.is_error(), span.status.message.as_str()), (true, "no such river"));
+        assert_eq!(
+            span.attributes.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(),
+            ["tool.name"]
+        );
+        let resource = &span.resource.attributes;
+        assert_eq!((resource.text("service.version"), resource.text("service.name")), (Some("2"), None));
+    }
+}
+
+#[test]
+fn rows_of_signoz_and_of_data_prepper() {
+    let signoz = json!({"timestamp": "2026-11-28 10:00:01.000000000", "trace_id": "1cd24b635348736ef24cbbae0db6faf5", "span_id": "e0eb3065082206f7", "name": "chat",
+        "kind": 1, "duration_nano": "500", "status_code": 2, "status_message": "no", "attributes_string": {"a": "b"}, "attributes_number": {"n": 12}, "attributes_bool": {"f": true},
+        "resources_string": {"service.name": "ferry"}, "events": [r#"{"name": "first", "timeUnixNano": 1, "attributeMap": {"x": "y"}}"#]});
+    let prepper = json!({"traceId": "43f38d003c06cca6687b5991a52787c1", "spanId": "86b5ee3bb6ff105d", "name": "length", "startTime": "2026-11-28T10:00:00.100Z", "durationInNanos": 5,
+        "serviceName": "ferry", "span.attributes.a": "b", "span.attributes.n@m": 12, "resource.attributes.service@name": "ferry", "status.code": 2, "status.message": "no"});
+    for sent in [signoz, prepper] {
+        let spans = spans(&sent);
+        let [span] = spans.as_slice() else { panic!("one span") };
+        assert_eq!(
+            (span.status.is_error(), span.status.message.as_str(), span.attributes.text("a")),
+            (true, "no", Some("b"))
+        );
+        assert!(span.attributes.get("n").or(span.attributes.get("n.m")) == Some(&AnyValue::Int(12)));
+        assert_eq!(span.resource.attributes.text("service.name"), Some("ferry"));
+        assert!(span.events.iter().all(|event| event.attributes.text("x") == Some("y")));
+    }
+}
+
+#[test]
 fn what_the_python_sdk_prints() {
     let printed = json!({"name": "chat", "context": {"trace_id": "0xd1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1", "span_id": "0xd100000000000001"},
         "kind": "SpanKind.CLIENT", "parent_id": null, "start_time": "2026-09-21T14:13:20.000001Z", "end_time": "2026-09-21T14:13:25.000000Z",

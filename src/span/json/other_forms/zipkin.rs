@@ -1,8 +1,9 @@
 //! What Zipkin takes and gives out: spans in a list, with tags of text and annotations.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::pieces::{any, kind_number, list, pair, status_number};
+use super::pieces::{any, kind_number, list, pair};
+use super::tags::{Tags, is_of_resource, is_service_name};
 
 /// Whether this is a span of Zipkin.
 pub(super) fn is_span(value: &Value) -> bool {
@@ -21,43 +22,44 @@ pub(super) fn of_span(span: &Value) -> Option<Vec<Value>> {
     let start = span.get("timestamp").and_then(Value::as_u64).unwrap_or(0);
     let duration = span.get("duration").and_then(Value::as_u64);
     let end = duration.map_or(0, |duration| start.saturating_add(duration));
-    let (mut scope, mut status) = (Map::new(), Map::new());
-    let mut attributes = Vec::new();
+    let mut told = Tags::default();
+    let (mut attributes, mut resource) = (Vec::new(), Vec::new());
     for (key, value) in span.get("tags").and_then(Value::as_object).into_iter().flatten() {
-        match (key.as_str(), value) {
-            ("otel.scope.name" | "otel.library.name", Value::String(_)) => _ = scope.insert("name".to_owned(), value.clone()),
-            ("otel.scope.version" | "otel.library.version", Value::String(_)) => _ = scope.insert("version".to_owned(), value.clone()),
-            ("otel.status_code", Value::String(word)) => _ = status.insert("code".to_owned(), status_number(word).into()),
+        if told.take(key, value) {
+            continue;
+        }
+        match value {
             // Zipkin has no other place for what went wrong.
-            ("error", Value::String(what)) => {
-                let _ = status.entry("code").or_insert_with(|| status_number("ERROR").into());
-                if !matches!(what.as_str(), "" | "true") {
-                    let _ = status.insert("message".to_owned(), value.clone());
+            Value::String(what) if key == "error" && what != "false" => {
+                told.fail();
+                if !what.is_empty() {
+                    told.status.entry("message").or_insert_with(|| value.clone());
                 }
             }
+            // The service is an endpoint's.
+            _ if key == "service.name" => {}
+            _ if is_of_resource(key) => resource.push(pair(key, any(value))),
             _ => attributes.push(pair(key, any(value))),
         }
     }
-    let service = |endpoint: &str| span.get(endpoint)?.get("serviceName").filter(|name| name.is_string());
+    let service = |endpoint: &str| span.get(endpoint)?.get("serviceName").filter(|name| is_service_name(name));
     attributes.extend(service("remoteEndpoint").map(|name| pair("peer.service", any(name))));
-    let resource: Vec<Value> = service("localEndpoint")
-        .map(|name| pair("service.name", any(name)))
-        .into_iter()
-        .collect();
+    resource.extend(service("localEndpoint").map(|name| pair("service.name", any(name))));
     let events: Vec<Value> = list(span, "annotations").map(event).collect();
     Some(vec![json!({
         "resource": {"attributes": resource},
-        "scopeSpans": [{"scope": scope, "spans": [{
+        "scopeSpans": [{"scope": told.scope, "spans": [{
             "traceId": padded(trace_id, 32),
             "spanId": padded(span_id, 16),
             "parentSpanId": text("parentId").map(|id| padded(id, 16)),
+            "traceState": told.trace_state,
             "name": text("name"),
-            "kind": text("kind").map_or(0, kind_number),
+            "kind": text("kind").map(kind_number).or(told.kind).unwrap_or(0),
             "startTimeUnixNano": nanos_of_micros(start),
             "endTimeUnixNano": nanos_of_micros(end),
             "attributes": attributes,
             "events": events,
-            "status": status,
+            "status": told.status,
         }]}],
     })])
 }
