@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
 
 use maud::{Markup, html};
 
@@ -19,10 +18,8 @@ use crate::web::allowance::Allowance;
 use crate::web::reply::Problem;
 use crate::web::single::cost_of_writing;
 
-/// Other formats are made beside the one that is shown as long as each takes no more memory than this in addition to the run.
+/// Other formats are made beside the one that is shown where the bytes of the trace, and the memory for each, are not more than this.
 const BESIDE: usize = 16 << 20;
-/// And for so long.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a format makes of a run.
 #[derive(Debug)]
@@ -44,14 +41,14 @@ pub(crate) struct Shown {
     len: usize,
 }
 
-/// The documents of one format, and how much of the run each other format has.
+/// The documents of one format, and how much of the run each other format has. `bytes`: those of its trace.
 pub(crate) fn made(
     run: &Run,
+    bytes: u64,
     format: &'static AnyFormat,
     options: &Options,
     allowance: &mut Allowance,
 ) -> Result<(Shown, Vec<Made>), Problem> {
-    let until = Instant::now() + PATIENCE;
     let runs = std::slice::from_ref(run);
     let before = allowance.reserved();
     allowance.reserve(cost_of_writing(runs, format))?;
@@ -59,7 +56,7 @@ pub(crate) fn made(
     let mut all = Vec::new();
     for other in FORMATS {
         let cost = cost_of_writing(runs, other);
-        let is_cheap = cost <= BESIDE && Instant::now() < until;
+        let is_cheap = bytes <= BESIDE as u64 && cost <= BESIDE;
         let counted = if other.id == format.id {
             Some((shown.documents, shown.losses.len()))
         } else if is_cheap && allowance.reserve_in_all(before.saturating_add(cost)).is_ok() {

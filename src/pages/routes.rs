@@ -191,7 +191,7 @@ fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) 
         None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
     };
     let body = if run.has_agent_work() {
-        let (shown, all) = documents::made(run, format, &web.options, answer)?;
+        let (shown, all) = documents::made(run, loaded.row.bytes, format, &web.options, answer)?;
         documents::view(run, &shown, &all)
     } else {
         html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
