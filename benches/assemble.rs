@@ -13,10 +13,10 @@ use std::hint::black_box;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use serde_json::Value;
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options};
 use spanbridge::otlp::{decode, encode};
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::{AnyValue, Span, TraceId};
 use support::table::Table;
 use support::{bodies, build, cpu_seconds, median};
@@ -30,7 +30,6 @@ const ROUNDS: usize = 15;
 fn main() {
     let only = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let bodies = bodies(&build(), "typical", 16);
-    let registry = Registry::built_in();
     // The ids are the same in every body: its own number makes a trace.
     let mut traces: BTreeMap<(usize, TraceId), Vec<Span>> = BTreeMap::new();
     for (number, body) in bodies.iter().enumerate() {
@@ -66,7 +65,7 @@ fn main() {
         });
         for format in FORMATS {
             stage(&format!("{} cloned", format.id), &|body| {
-                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), registry);
+                let runs = Vocabulary::built_in().runs(decode::traces(body).unwrap().items, Vec::new());
                 let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
                 let parsed = documents.iter().map(|made| serde_json::from_str(&made.document).unwrap());
                 let parsed: Vec<Value> = parsed.collect();
@@ -76,7 +75,7 @@ fn main() {
         let mut of_spans = |name: &str, work: &dyn Fn(Vec<Run>)| {
             stage(name, &|body| {
                 let spans = decode::traces(body).unwrap().items;
-                timed(|| work(run::from_batch(spans, Vec::new(), registry)))
+                timed(|| work(Vocabulary::built_in().runs(spans, Vec::new())))
             });
         };
         of_spans("run", &|runs| drop(black_box(runs)));

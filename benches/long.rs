@@ -8,9 +8,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{FORMATS, Layout, Options};
-use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use support::table::Table;
 use support::{cpu_seconds, median};
@@ -36,7 +35,6 @@ const SHAPES: [(&str, Unit); 6] = [
 ];
 
 fn main() {
-    let registry = Registry::built_in();
     let mut times: BTreeMap<(usize, &str), [Vec<f64>; 2]> = BTreeMap::new();
     for _ in 0..ROUNDS {
         for (number, (_, unit)) in SHAPES.iter().enumerate() {
@@ -45,7 +43,7 @@ fn main() {
                     let spans = trace(*unit, units);
                     let count = spans.len() as f64;
                     let begin = cpu_seconds();
-                    let runs = run::from_batch(spans, Vec::new(), registry);
+                    let runs = Vocabulary::built_in().runs(spans, Vec::new());
                     drop(black_box(format.assemble(&runs, &Options::default(), Layout::Compact)));
                     drop(runs);
                     times.entry((number, format.id)).or_default()[place].push((cpu_seconds() - begin) * 1e6 / count);

@@ -16,10 +16,9 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{Options, by_id};
 use spanbridge::otlp::encode;
-use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, Read as _};
 use support::server::Server;
@@ -98,7 +97,6 @@ fn cold(data: &Path, number: u8) {
         file.sync_all().unwrap();
         fadvise(&file, 0, None, Advice::DontNeed).unwrap();
     }
-    let registry = Registry::built_in();
     let milliseconds = |begin: Instant| begin.elapsed().as_secs_f64() * 1e3;
     let begin = Instant::now();
     let store = Local::open_to_read(data).unwrap();
@@ -107,7 +105,7 @@ fn cold(data: &Path, number: u8) {
         let begin = Instant::now();
         let stored = store.read_trace(trace(number)).unwrap().unwrap();
         assert_eq!(stored.spans.len(), 50);
-        let runs = run::from_batch(stored.spans, stored.logs, registry);
+        let runs = Vocabulary::built_in().runs(stored.spans, stored.logs);
         black_box(by_id("contextforge").unwrap().documents(&runs, &Options::default()));
         milliseconds(begin)
     };

@@ -8,10 +8,9 @@ mod support;
 use std::hint::black_box;
 use std::path::Path;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{Options, Sequence, by_id};
 use spanbridge::otlp::{decode, encode};
-use spanbridge::run;
 use spanbridge::span::{Span, TraceId};
 use support::table::Table;
 use support::{cpu_seconds, median};
@@ -31,7 +30,6 @@ fn main() {
     let only = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let bodies = copies(&recorded());
     let bytes: usize = bodies.iter().map(Vec::len).sum();
-    let registry = Registry::built_in();
     let mut table = Table::new("rows", &["format", "MB of spans per CPU second", "MB of text"]);
     for id in FORMATS.into_iter().filter(|id| only.as_ref().is_none_or(|only| only == id)) {
         let format = by_id(id).expect("a format");
@@ -40,7 +38,7 @@ fn main() {
             written = 0;
             let begin = cpu_seconds();
             for body in &bodies {
-                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), registry);
+                let runs = Vocabulary::built_in().runs(decode::traces(body).unwrap().items, Vec::new());
                 let mut text = Vec::new();
                 format.write(&runs, &Options::default(), Sequence::Lines, &mut text).unwrap();
                 written += black_box(text).len();

@@ -5,9 +5,8 @@
 
 use std::error::Error;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::{self, Vocabulary};
 use spanbridge::formats::{FORMATS, Layout, Options};
-use spanbridge::run;
 use spanbridge::span::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         spans.extend(json::traces(&std::fs::read(file)?)?.items);
     }
     println!("{} spans", spans.len());
-    for run in run::from_batch(spans, Vec::new(), Registry::built_in()) {
+    for run in Vocabulary::built_in().runs(spans, Vec::new()) {
         let agent = run.agent.name.as_deref().unwrap_or("an agent without a name");
         println!(
             "trace {}: {agent}, {} steps, {} findings",
@@ -29,14 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             run.findings.len()
         );
         for format in FORMATS {
-            for assembled in format.assemble(std::slice::from_ref(&run), &Options::default(), Layout::Compact) {
-                println!(
-                    "  {}: {} bytes, {} losses",
-                    format.id,
-                    assembled.document.len(),
-                    assembled.losses.len()
-                );
-                for loss in assembled.losses {
+            for document in documents::of_run(&run, format, &Options::default()).documents {
+                let bytes = document.text(Layout::Compact)?.len();
+                println!("  {}: {bytes} bytes, {} losses", format.id, document.losses.len());
+                for loss in document.losses {
                     println!("    {:?}: {}", loss.reason, loss.what);
                 }
             }

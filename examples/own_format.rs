@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{Assembled, Format, Loss, LossReason, Options};
-use spanbridge::run::{self, EntryKind, Run};
+use spanbridge::run::{EntryKind, Run};
 use spanbridge::span::json;
 
 struct Transcript;
@@ -56,7 +56,7 @@ fn transcript(run: &Run) -> Assembled<String> {
 fn main() -> Result<(), Box<dyn Error>> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/oi-langchain-agent/001.traces.json");
     let spans = json::traces(&std::fs::read(file)?)?.items;
-    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(spans, Vec::new());
     for assembled in Transcript::assemble(&runs, &Options::default()) {
         println!("{}{} losses", assembled.document, assembled.losses.len());
     }

@@ -3,13 +3,12 @@
 //! Most users run the program `spanbridge`: see the [README](https://docs.rs/crate/spanbridge). As a library this crate has two uses:
 //!
 //! * **In your agent.** [`init`] or [`layer()`] sends the spans of `tracing` to any OTLP backend. The module [`mod@layer`] is the guide.
-//! * **On spans that you have.** Read them with [`span::json`] or [`otlp`], work out with [`run`] what the agent did, and write documents with
-//!   [`formats`].
+//! * **On spans that you have.** Read them with [`span::json`] or [`otlp`], and make runs and documents of them with [`documents`], as the program does.
 //!
 //! ```
-//! use spanbridge::dialect::Registry;
-//! use spanbridge::formats::{self, Layout, Options};
-//! use spanbridge::{run, span::json};
+//! use spanbridge::documents::{self, Vocabulary};
+//! use spanbridge::formats::{Layout, Options};
+//! use spanbridge::span::json;
 //!
 //! let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
 //!     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
@@ -21,13 +20,13 @@
 //!     ]
 //! }]}]}]}"#;
 //! let spans = json::traces(request)?.items;
-//! let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
-//!
-//! let contextforge = formats::by_id("contextforge").ok_or("no such format")?;
-//! for assembled in contextforge.assemble(&runs, &Options::default(), Layout::Compact) {
-//!     assert!(assembled.document.contains(r#""tool_name":"weather""#));
-//!     // The format requires the agent's name, and no span has it: the document has "unknown".
-//!     assert!(assembled.losses.iter().any(|loss| loss.what == "agent_info.name"));
+//! let contextforge = documents::format("contextforge")?;
+//! for run in Vocabulary::built_in().runs(spans, Vec::new()) {
+//!     for document in documents::of_run(&run, contextforge, &Options::default()).documents {
+//!         assert!(document.text(Layout::Compact)?.contains(r#""tool_name":"weather""#));
+//!         // The format requires the agent's name, and no span has it: the document has "unknown".
+//!         assert!(document.losses.iter().any(|loss| loss.what == "agent_info.name"));
+//!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

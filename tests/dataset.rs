@@ -12,8 +12,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use serving::{Serving, spanbridge};
 use spanbridge::dataset::{Expression, fingerprint};
-use spanbridge::dialect::Registry;
-use spanbridge::run::{self, Run};
+use spanbridge::documents::Vocabulary;
+use spanbridge::run::Run;
 use spanbridge::span::json::Message;
 use spanbridge::span::{AnyValue, LogRecord, Span, SpanId, TraceId, UnixNanos};
 
@@ -63,7 +63,7 @@ fn recorded(case: &Path) -> (Vec<Span>, Vec<LogRecord>) {
 }
 
 fn runs(spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-    run::from_batch(spans, logs, Registry::built_in())
+    Vocabulary::built_in().runs(spans, logs)
 }
 
 /// Compares with a file, or writes it where `UPDATE` is set.

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::operation::Kind;
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::{LogRecord, Span, UnixNanos};
 use support::{Case, Chance, cases, first_difference, on_all_cores};
 
@@ -72,11 +72,10 @@ fn is_expected(name: &str) -> bool {
 
 #[test]
 fn made_cases_give_the_expected_documents() {
-    let registry = Registry::built_in();
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut wrong = Vec::new();
     for case in cases(30, |name| name.starts_with("made-")) {
-        let files = written(&case.runs(registry), &case.options);
+        let files = written(&case.runs(), &case.options);
         let mut stale: Vec<String> = fs::read_dir(&case.folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -110,9 +109,8 @@ fn made_cases_give_the_expected_documents() {
 
 #[test]
 fn only_made_plain_spans_gives_no_document() {
-    let registry = Registry::built_in();
     for case in cases(30, |name| name.starts_with("made-")) {
-        let documents = written(&case.runs(registry), &case.options)
+        let documents = written(&case.runs(), &case.options)
             .into_keys()
             .filter(|name| name.ends_with(".reflex.json"))
             .count();
@@ -170,10 +168,9 @@ fn times(span: &Span) -> (UnixNanos, UnixNanos) {
 }
 
 fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -> bool) {
-    let registry = Registry::built_in();
     let wrong = on_all_cores(&cases(at_least, wanted), |case| {
         let mut wrong = Vec::new();
-        let want = written(&sorted(case.runs(registry)), &case.options);
+        let want = written(&sorted(case.runs()), &case.options);
         let mut backwards: Vec<(usize, Span)> = case.spans.iter().cloned().enumerate().collect();
         backwards.reverse();
         let backwards = ties_kept(&backwards, times);
@@ -184,7 +181,7 @@ fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -
             arrivals.push((format!("seed {}", round + 1), spans, logs));
         }
         for (how, spans, logs) in arrivals {
-            let have = written(&sorted(run::from_batch(spans, logs, registry)), &case.options);
+            let have = written(&sorted(Vocabulary::built_in().runs(spans, logs)), &case.options);
             if have == want {
                 continue;
             }
@@ -254,11 +251,10 @@ const CLIENTS: &[&str] = &[
 
 #[test]
 fn each_model_call_and_tool_run_of_these_clients_is_one_step() {
-    let registry = Registry::built_in();
     for case in cases(CLIENTS.len(), |name| CLIENTS.contains(&name)) {
         let meta: serde_json::Value = serde_json::from_slice(&fs::read(case.folder.join("meta.json")).unwrap()).unwrap();
         let told = |what: &str| meta.get(what).and_then(serde_json::Value::as_array).map_or(0, Vec::len);
-        let runs = case.runs(registry);
+        let runs = case.runs();
         let steps = |kind: Kind| {
             runs.iter()
                 .flat_map(|run| &run.steps)

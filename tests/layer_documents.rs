@@ -24,10 +24,10 @@ use harness::{program, run};
 use receiver::receiver;
 use serde_json::{Value, json};
 use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::layer::{BlockLog, Documents, Guard, Privacy, RunDocument, Setup, SpanExt as _};
 use spanbridge::operation::{Message, Role};
-use spanbridge::run;
 use spanbridge::run::{EntryKind, Run};
 use spanbridge::span::AnyValue;
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ fn example_both_ways() -> (Run, TempDir) {
         spans.extend(request.spans);
     }
     assert_eq!(spans.len(), 5);
-    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(spans, Vec::new());
     assert_eq!(runs.len(), 1);
     (runs.into_iter().next().unwrap(), folder)
 }

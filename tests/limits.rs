@@ -2,9 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use serde_json::{Value, json};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{Layout, LossReason, Options, by_id};
-use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 
 const MESSAGE: usize = 65_536;
@@ -61,7 +60,7 @@ fn blocks(question: &str, thought: &str, arguments: &str, result: &str, options:
         span(3, Some(1), 30, 40, &tool),
         span(4, Some(1), 50, 60, &second),
     ];
-    let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(spans, Vec::new());
     let mut assembled = by_id("openreward").unwrap().assemble(&runs, options, Layout::Compact);
     assert_eq!(assembled.len(), 1);
     let assembled = assembled.remove(0);

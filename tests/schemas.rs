@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use spanbridge::dialect::Registry;
 use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options, Values};
 
 use crate::support::cases;
@@ -85,12 +84,11 @@ fn choices(format: &AnyFormat, options: &Options) -> Vec<Options> {
 
 #[test]
 fn every_field_that_is_written_is_in_its_schema() {
-    let registry = Registry::built_in();
     let schemas: Vec<(&str, Value)> = FORMATS.iter().filter_map(|format| Some((format.id, format.schema()?))).collect();
     assert_eq!(schemas.len(), FORMATS.len());
     let (mut missing, mut read) = (BTreeSet::new(), 0);
     for case in cases(30, |name| name.starts_with("made-")) {
-        for run in case.runs(registry).iter().filter(|run| run.has_agent_work()) {
+        for run in case.runs().iter().filter(|run| run.has_agent_work()) {
             for (format, (id, schema)) in FORMATS.iter().zip(&schemas) {
                 for options in choices(format, &case.options) {
                     for assembled in format.assemble(std::slice::from_ref(run), &options, Layout::Compact) {

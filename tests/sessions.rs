@@ -31,7 +31,7 @@ fn every_recorded_trace_is_found_by_the_session_of_its_run() {
     let mut named = 0;
     for case in support::cases(280, |name| !name.starts_with("made-")) {
         let index = indexed(registry, &case.spans);
-        for run in case.runs(registry) {
+        for run in case.runs() {
             let known = index.get(&run.trace_id).and_then(|session| session.as_deref());
             named += usize::from(run.session_id.is_some());
             // Keys that only the net under unknown dialects reads are in no index.

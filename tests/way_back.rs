@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, AnyFormat, DisassembleError, Layout, NoteKind, Options};
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::Span;
 
 /// Formats with a reader.
@@ -58,7 +58,7 @@ fn valid(id: &str) -> Vec<PathBuf> {
 }
 
 fn runs(spans: Vec<Span>) -> Vec<Run> {
-    run::from_batch(spans, Vec::new(), Registry::built_in())
+    Vocabulary::built_in().runs(spans, Vec::new())
 }
 
 /// The documents of these spans, a trace at a time, with what they lose.

@@ -13,9 +13,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Map, Value, json};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, AnyFormat, Disassembled, Layout, NoteKind, Options};
-use spanbridge::run;
 
 const READ: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
 
@@ -459,7 +458,7 @@ fn read(id: &str, sent: &Value) -> Result<Disassembled, TestCaseError> {
 
 fn comes_back(id: &str, document: &Sent) -> Result<(), TestCaseError> {
     let read = read(id, &document.sent)?;
-    let runs = run::from_batch(read.spans, Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(read.spans, Vec::new());
     prop_assert_eq!(runs.len(), 1);
     let written = format(id).assemble(&runs, &Options::default(), Layout::Compact);
     prop_assert_eq!(written.len(), 1);
@@ -537,7 +536,7 @@ fn is_told_or_reported(from: &str, document: &Value) -> Result<(), TestCaseError
             .iter()
             .any(|note| note.kind == NoteKind::Beside && (place.starts_with(&note.path) || note.path.starts_with('$')))
     };
-    let runs = run::from_batch(read.spans.clone(), Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(read.spans.clone(), Vec::new());
     for to in READ.iter().filter(|to| **to != from) {
         let mut texts = BTreeSet::new();
         let mut lost = Vec::new();

@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, FORMATS, Layout, Options};
 use spanbridge::otlp::decode;
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 
 use super::Case;
 
@@ -42,7 +42,7 @@ fn files(folder: &Path, ends: &str) -> Vec<PathBuf> {
 
 fn runs(bodies: &[Vec<u8>]) -> Vec<Run> {
     let spans = bodies.iter().flat_map(|body| decode::traces(body).unwrap().items);
-    run::from_batch(spans.collect(), Vec::new(), Registry::built_in())
+    Vocabulary::built_in().runs(spans.collect(), Vec::new())
 }
 
 pub(super) fn cases() -> Vec<Case> {

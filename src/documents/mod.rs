@@ -83,13 +83,11 @@ pub struct Outcome<'a> {
 /// The document of one run.
 #[must_use]
 pub fn of_run<'a>(run: &'a Run, format: &'static AnyFormat, options: &Options) -> Outcome<'a> {
-    let agent_work = run.has_agent_work();
-    let runs = if agent_work { std::slice::from_ref(run) } else { &[] };
     Outcome {
         trace_id: run.trace_id,
         findings: run.findings.iter().collect(),
-        documents: of_runs(runs, format, options),
-        agent_work,
+        documents: of_runs(std::slice::from_ref(run), format, options),
+        agent_work: run.has_agent_work(),
     }
 }
 
@@ -107,18 +105,14 @@ pub fn of_session<'a>(runs: &'a mut Vec<Run>, format: &'static AnyFormat, option
 }
 
 fn of_runs<'a>(runs: &'a [Run], format: &'static AnyFormat, options: &Options) -> Vec<Document<'a>> {
-    let assembled = if runs.is_empty() {
-        Vec::new()
-    } else {
-        format.documents(runs, options)
-    };
     let document = |(index, Assembled { document, losses })| Document {
         format,
         index,
         losses,
         content: document,
     };
-    assembled.into_iter().enumerate().map(document).collect()
+    let assembled = format.documents(runs, options).into_iter();
+    assembled.enumerate().map(document).collect()
 }
 
 /// Writes the documents of runs in which an agent did something: of one run, or of those of one session.

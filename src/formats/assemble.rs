@@ -15,9 +15,13 @@ use crate::document::loss::{Loss, LossReason};
 use crate::run::Run;
 
 impl AnyFormat {
-    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text.
+    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text. None where no agent
+    /// did anything.
     #[must_use]
     pub fn documents<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
+        if !runs.iter().any(Run::has_agent_work) {
+            return Vec::new();
+        }
         if remainder::is_in(runs) {
             let restored = restored(self, runs, options);
             return restored

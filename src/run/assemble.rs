@@ -19,7 +19,7 @@ use crate::trace::{Finding, FindingKind, Trace};
 ///
 /// Any order, batching or repetition of the same spans gives the same runs; only spans of exactly one time stay as they came.
 #[must_use]
-pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
+pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
     let mut traces = ByTrace::new();
     for span in spans {
         traces.entry(span.trace_id).or_default().0.push(span);

@@ -5,8 +5,8 @@
 //! it, in order; each stage's file begins with its input, its output and why it comes at this point.
 //!
 //! ```
-//! use spanbridge::dialect::Registry;
-//! use spanbridge::{run, span::json};
+//! use spanbridge::documents::Vocabulary;
+//! use spanbridge::span::json;
 //!
 //! # let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
 //! #     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
@@ -15,7 +15,7 @@
 //! #                    {"key": "tool.name", "value": {"stringValue": "weather"}}]
 //! # }]}]}]}"#;
 //! let spans = json::traces(request)?.items;
-//! let runs = run::from_batch(spans, Vec::new(), Registry::built_in());
+//! let runs = Vocabulary::built_in().runs(spans, Vec::new());
 //! assert_eq!(runs[0].steps[0].operation.name, "weather");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -73,7 +73,7 @@ pub(crate) mod testing;
 mod tool_calls;
 mod tree;
 
-pub use assemble::from_batch;
+pub(crate) use assemble::from_batch;
 pub use id::{Id, IdVec, ScopeId, StepId};
 #[cfg(feature = "server")]
 pub(crate) use in_full::{InFull, in_full, missing_bases};

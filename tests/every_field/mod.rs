@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 use fields::{MARK, NUMBER, fields};
 use serde_json::json;
-use spanbridge::dialect::Registry;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
+use spanbridge::documents;
 use spanbridge::formats::{self, AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
 use spanbridge::operation::{Kind, Message, Operation, Role, ToolCall, ToolCallId};
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 
 /// Where an operation stands in a run.
@@ -139,7 +139,6 @@ type Silent = BTreeMap<(&'static str, &'static str), Vec<String>>;
 /// Puts each field on an operation of this kind, in each place. How many cases there were.
 fn tried(kind: Kind, silent: &mut Silent) -> usize {
     let writer = AttributeWriter::new(Vocabulary::OpenInference);
-    let registry = Registry::built_in();
     let mut count = 0;
     let fields = fields();
     let all = fields.iter().flat_map(|field| PLACES.iter().map(move |place| (field, place)));
@@ -157,7 +156,7 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
             // No attribute says this of such an operation.
             continue;
         }
-        let runs = run::from_batch(spans, Vec::new(), registry);
+        let runs = documents::Vocabulary::built_in().runs(spans, Vec::new());
         let mut findings = runs.iter().flat_map(|run| &run.findings);
         if findings.any(|finding| finding.span_id == Some(id_of(OWN))) {
             continue;
@@ -244,7 +243,6 @@ const OTHERWISE: [(&str, &str, &str); 6] = [
 fn what_a_document_has_of_a_field_is_read_as_this_field() {
     const MAPS: [&str; 3] = ["metadata", "format_extras", "unmapped"];
     let writer = AttributeWriter::new(Vocabulary::OpenInference);
-    let registry = Registry::built_in();
     let (mut count, mut lost) = (0, Silent::new());
     let kinds = [Kind::Llm, Kind::Tool, Kind::Agent, Kind::Chain, Kind::Retrieval];
     for kind in kinds
@@ -254,7 +252,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
         for (field, set) in fields().iter().filter(|(field, _)| !MAPS.contains(field)) {
             let mut operation = operation(kind, "step");
             set(&mut operation);
-            let runs = run::from_batch(spans(&writer, &operation, Place::InAgent), Vec::new(), registry);
+            let runs = documents::Vocabulary::built_in().runs(spans(&writer, &operation, Place::InAgent), Vec::new());
             if !has_marked_field(&runs) {
                 continue;
             }
@@ -265,7 +263,7 @@ fn what_a_document_has_of_a_field_is_read_as_this_field() {
                         continue;
                     };
                     count += 1;
-                    let again = run::from_batch(read.spans, Vec::new(), registry);
+                    let again = documents::Vocabulary::built_in().runs(read.spans, Vec::new());
                     let is_known = |(of, name, _): &(&str, &str, &str)| (*of, *name) == (format.id, *field);
                     if !has_marked_field(&again) && !OTHERWISE.iter().any(is_known) {
                         lost.entry((format.id, *field)).or_default().push(kind.name().to_owned());

@@ -1,10 +1,10 @@
 //! Documents that are read into spans: each format, one long document and many short ones.
 
 use serde_json::{Value, json};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, Layout, Options};
 use spanbridge::otlp::encode;
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::Span;
 
 use crate::measure::{Work, all_grow_evenly};
@@ -18,7 +18,7 @@ const TRACE: usize = 1_000;
 const SPAN: usize = 250;
 
 fn runs(spans: Vec<Span>) -> Vec<Run> {
-    run::from_batch(spans, Vec::new(), Registry::built_in())
+    Vocabulary::built_in().runs(spans, Vec::new())
 }
 
 fn document(format: &str, runs: &[Run]) -> String {

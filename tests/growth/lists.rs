@@ -3,8 +3,8 @@
 use serde_json::json;
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary};
 use spanbridge::dialect::{Registry, read};
+use spanbridge::documents;
 use spanbridge::formats::{FORMATS, Layout, Options};
-use spanbridge::run;
 use spanbridge::trace::{Finding, FindingKind};
 
 use crate::measure::grows_evenly;
@@ -395,7 +395,7 @@ fn segments_of_each_key_that_opens_a_list() {
             let written = AttributeWriter::new(vocabulary).write(&read.operation);
             assert!(written.get(&key).is_some(), "{prefix}");
         }
-        let runs = run::from_batch(spans, logs, registry);
+        let runs = documents::Vocabulary::built_in().runs(spans, logs);
         let documents = FORMATS
             .iter()
             .flat_map(|format| format.assemble(&runs, &Options::default(), Layout::Compact));

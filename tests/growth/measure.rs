@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use allocation_counter::measure as count_allocations;
 use rustix::time::{ClockId, clock_gettime};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, Layout, Options};
-use spanbridge::run;
 
 use crate::shapes::Batch;
 
@@ -118,12 +117,11 @@ impl Work {
 fn works(batch: Batch) -> Vec<Work> {
     let mut list = Vec::new();
     let mut measure = |place: String, work: &mut dyn FnMut() -> usize| list.push(Work::of(place, work));
-    let registry = Registry::built_in();
     let mut batch = Some(batch);
     let mut runs = Vec::new();
     measure("run".to_owned(), &mut || {
         let (spans, logs) = batch.take().unwrap_or_default();
-        runs = run::from_batch(spans, logs, registry);
+        runs = Vocabulary::built_in().runs(spans, logs);
         0
     });
     #[cfg(feature = "server")]

@@ -11,16 +11,14 @@ use crate::support;
 
 use std::fs;
 
-use spanbridge::dialect::Registry;
 use support::{cases, first_difference};
 
 #[test]
 fn each_case_gives_the_expected_run() {
-    let registry = Registry::built_in();
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut wrong = Vec::new();
     for case in cases(300, |_| true) {
-        let mut runs = case.runs(registry);
+        let mut runs = case.runs();
         runs.sort_by_key(|run| run.trace_id.to_string());
         let have = runs.iter().map(tree::of_run).collect::<Vec<_>>().join("\n");
         let path = case.folder.join("run.txt");

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::Options;
-use spanbridge::run::{self, Run};
+use spanbridge::run::Run;
 use spanbridge::span::{LogRecord, Span, json};
 
 /// A folder of `tests/corpus`.
@@ -27,8 +27,8 @@ pub(crate) struct Case {
 
 impl Case {
     /// The runs of these spans and records.
-    pub(crate) fn runs(&self, registry: &Registry) -> Vec<Run> {
-        run::from_batch(self.spans.clone(), self.logs.clone(), registry)
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        Vocabulary::built_in().runs(self.spans.clone(), self.logs.clone())
     }
 }
 

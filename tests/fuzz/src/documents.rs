@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use spanbridge::blocks::{limits::Limits, rules};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options};
-use spanbridge::run::{self, EntryKind, Run, StepId};
+use spanbridge::run::{EntryKind, Run, StepId};
 use spanbridge::span::{LogRecord, Span};
 use spanbridge::web::listing::Summary;
 
@@ -36,7 +36,7 @@ fn difference(have: &str, want: &str) -> String {
 
 /// Everything that is written of these spans.
 fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<String> {
-    let mut runs = run::from_batch(spans, logs, Registry::built_in());
+    let mut runs = Vocabulary::built_in().runs(spans, logs);
     // By trace: runs that begin at one time come in the order of their ids.
     runs.sort_by_key(|run| run.trace_id);
     let mut out = Vec::new();

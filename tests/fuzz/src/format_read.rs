@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 use spanbridge::blocks::{limits::Limits, rules};
-use spanbridge::dialect::Registry;
+use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{AnyFormat, FORMATS, Layout, Options, disassemble};
-use spanbridge::run;
 
 /// Holds the law: the first byte chooses the format, the rest is the document.
 pub fn run(data: &[u8]) {
@@ -16,7 +15,7 @@ pub fn run(data: &[u8]) {
         let _ = rules::check_all(&blocks, &Limits::default());
     }
     let Ok(read) = disassemble(Some(format), text) else { return };
-    let runs = run::from_batch(read.spans, Vec::new(), Registry::built_in());
+    let runs = Vocabulary::built_in().runs(read.spans, Vec::new());
     for run in &runs {
         for written in format.assemble(std::slice::from_ref(run), &Options::default(), Layout::Compact) {
             let again = disassemble(Some(format), &written.document);
