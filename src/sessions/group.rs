@@ -9,8 +9,10 @@ use super::lines;
 use super::note::Note;
 use super::recognise::{Found, Within};
 use super::recording::Recorded;
-use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, spans, vscode};
+use super::scope::scope;
+use super::{claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code, vscode};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::events;
 use crate::span::Span;
 
 /// Files of sessions that belong to one reading.
@@ -134,7 +136,7 @@ impl Sessions {
     /// Reads them, a session at a time: no more than one is in memory. `limit`: the most bytes of a line. Errors are given with the
     /// others, and end nothing.
     pub(crate) fn read_each(&self, limit: usize, take: &mut dyn FnMut(Result<Imported, SessionError>)) {
-        let writer = AttributeWriter::new(Vocabulary::GenAi);
+        let (scope, writer) = (scope(), AttributeWriter::new(Vocabulary::GenAi));
         for ((client, key), mut files) in self.whole(limit) {
             files.sort();
             let read = match client {
@@ -154,7 +156,7 @@ impl Sessions {
             };
             take(read.map(|read| Imported {
                 notes: notes(&read),
-                spans: spans::of(client, read.threads, &writer, &is_elsewhere),
+                spans: events::spans(client.name(), read.threads, &scope, &writer, &is_elsewhere),
             }));
         }
     }

@@ -7,15 +7,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{ids, spans as drafts};
+use super::scope::{is_of_session, scope};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
+use crate::events::{PREFIX, ids};
 use crate::operation::{Kind, Operation, Part};
 use crate::run::{Observed, Run};
 use crate::span::{Scope, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
-
-/// What attributes of sessions begin with.
-const PREFIX: &str = "spanbridge.session.";
 
 /// A session's spans with what the exporter has of them.
 #[derive(Debug, Default)]
@@ -297,14 +295,14 @@ const MARK: &str = "replaced by other spans of the session";
 
 /// Whether a span marks a trace as replaced.
 pub(crate) fn is_mark(span: &Span) -> bool {
-    span.name == MARK && drafts::is_of_session(span)
+    span.name == MARK && is_of_session(span)
 }
 
 /// A span for a trace in whose place other spans of the session are read: with it the trace gives no run.
 pub(crate) fn replaced(trace: TraceId, session: &str, at: UnixNanos) -> Span {
     let id = ids::span(trace, "replaced", session);
     let mut span = Span::new(trace, id, MARK);
-    span.scope = drafts::scope();
+    span.scope = scope();
     (span.start, span.end) = (at, at);
     span.attributes = AttributeWriter::new(Vocabulary::GenAi).write(&Operation {
         session_id: Some(session.to_owned()),

@@ -1,7 +1,7 @@
 //! Session files of coding agents as spans: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Pi and VS Code.
 //!
 //! Each client has a reader in its own folder. It returns [`Thread`](crate::events::Thread)s: messages and actions of one agent, in
-//! order. [`spans`] turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
+//! order. [`events::spans`](crate::events::spans) turns the threads of a session into spans, a trace a turn, with ids that derive from the ids in the files. So
 //! reading a file again, or a copy of its lines in a fork, gives the same spans, and a file that has grown gives additional ones.
 //!
 //! Reading never fails on odd records. What a reader does not know is counted by type, and the end of a file that is still being
@@ -17,7 +17,6 @@ mod files;
 mod gemini_cli;
 mod get;
 mod group;
-mod ids;
 mod join;
 mod lines;
 pub(crate) mod logs;
@@ -28,7 +27,7 @@ mod pi;
 mod qwen_code;
 mod recognise;
 mod recording;
-mod spans;
+mod scope;
 mod vscode;
 mod watch;
 mod wrapper;
@@ -39,5 +38,5 @@ pub(crate) use files::{below, of_sub_agents};
 pub(crate) use group::{Imported, Sessions};
 pub(crate) use join::{is_mark, join, replaced};
 pub(crate) use recognise::recognised;
-pub(crate) use spans::is_of_session;
+pub(crate) use scope::is_of_session;
 pub(crate) use watch::Watch;

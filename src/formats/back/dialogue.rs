@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::at::At;
-use super::history::HistoryId;
 use super::operations::take_instructions;
 use super::trace_builder::TraceBuilder;
 use super::waiting::{Open, Waiting};
+use crate::events::HistoryId;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 use crate::span::SpanId;
 

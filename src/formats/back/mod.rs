@@ -13,7 +13,6 @@ mod at;
 mod dialogue;
 mod error;
 mod facts;
-mod history;
 mod model_output;
 mod note;
 mod numbers;
@@ -35,11 +34,11 @@ pub(crate) use remainder::name_of;
 #[cfg(feature = "server")]
 pub(crate) use trace_builder::ids_of_name;
 
+pub(in crate::formats) use crate::events::{Draft, HistoryId};
 pub(in crate::formats) use at::{At, time};
 pub(in crate::formats) use dialogue::{Answer, Dialogue, tool_message};
 pub(in crate::formats) use error::Result;
 pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
-pub(in crate::formats) use history::HistoryId;
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{
@@ -50,4 +49,4 @@ pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;
 pub(in crate::formats) use times::{milliseconds, seconds};
-pub(in crate::formats) use trace_builder::{Draft, TraceBuilder, trace_id};
+pub(in crate::formats) use trace_builder::{TraceBuilder, trace_id};

@@ -1,7 +1,5 @@
 //! The spans of one trace, while a document is read.
 
-mod times;
-
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,46 +8,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::at::At;
-use super::history::{Given, Heard, Histories, HistoryId};
 use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
-use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
+use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::events::{Draft, Histories, HistoryId, settle_times, spans_of_drafts};
 use crate::operation::{Kind, Message, Operation};
-use crate::span::{AnyValue, Attributes, Resource, Span, SpanId, TraceId, UnixNanos};
-
-/// One span to be.
-#[derive(Debug)]
-pub(in crate::formats) struct Draft {
-    pub(in crate::formats) id: SpanId,
-    pub(in crate::formats) parent: Option<usize>,
-    pub(in crate::formats) operation: Box<Operation>,
-    pub(in crate::formats) start: Option<UnixNanos>,
-    pub(in crate::formats) end: Option<UnixNanos>,
-    /// How long it took, in nanoseconds, if the document has no times.
-    pub(in crate::formats) duration: Option<u64>,
-    /// It cannot have begun before this one ended.
-    pub(in crate::formats) after: Option<usize>,
-    /// Whether the document marks it as not ended.
-    pub(in crate::formats) running: bool,
-    /// What a model was given: the operation's own input is written with it.
-    heard: Option<Heard>,
-}
-
-impl Draft {
-    fn new(id: SpanId, parent: Option<usize>, operation: Operation) -> Self {
-        Self {
-            id,
-            parent,
-            operation: Box::new(operation),
-            start: None,
-            end: None,
-            duration: None,
-            after: None,
-            running: false,
-            heard: None,
-        }
-    }
-}
+use crate::span::{AnyValue, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// A document of one trace and its spans under construction. The first draft is the root.
 #[derive(Debug)]
@@ -89,16 +53,6 @@ pub(crate) fn ids_of_name(name: &str) -> Vec<TraceId> {
         .to_vec()
 }
 
-/// JSON text is written into more room than it takes.
-fn give_room_back(attributes: &mut Attributes) {
-    attributes.0.shrink_to_fit();
-    for (_, value) in &mut attributes.0 {
-        if let AnyValue::String(text) = value {
-            text.shrink_to_fit();
-        }
-    }
-}
-
 impl TraceBuilder {
     /// A root without words, and nothing else.
     /// The document is the one that came, unless another must be written.
@@ -124,7 +78,7 @@ impl TraceBuilder {
             ..Operation::default()
         };
         let id = this.derived("root");
-        this.drafts.push(Draft::new(id, None, operation));
+        this.drafts.push(Draft::new(trace_id, id, None, operation));
         this
     }
 
@@ -187,7 +141,7 @@ impl TraceBuilder {
 
     /// Adds a span; its place in the list.
     pub(in crate::formats) fn add(&mut self, id: SpanId, parent: usize, operation: Operation) -> usize {
-        self.drafts.push(Draft::new(id, Some(parent), operation));
+        self.drafts.push(Draft::new(self.trace_id, id, Some(parent), operation));
         self.drafts.len() - 1
     }
 
@@ -200,9 +154,8 @@ impl TraceBuilder {
 
     /// Records that the input of an operation is the conversation so far.
     pub(in crate::formats) fn hears(&mut self, index: usize, history: HistoryId) {
-        let heard = self.histories.heard(history);
         if let Some(draft) = self.drafts.get_mut(index) {
-            draft.heard = Some(heard);
+            draft.hears(history, &mut self.histories);
         }
     }
 
@@ -252,71 +205,25 @@ impl TraceBuilder {
 
     /// The spans, the root first. The operations are given up on the way.
     pub(in crate::formats) fn spans(&mut self) -> Vec<Span> {
-        self.settle_times();
-        let writer = AttributeWriter::new(Vocabulary::GenAi);
-        let ids: Vec<SpanId> = self.drafts.iter().map(|draft| draft.id).collect();
+        let unknown = settle_times(&mut self.drafts);
+        if unknown > 0 {
+            let operations = if unknown == 1 {
+                "1 operation has".to_owned()
+            } else {
+                format!("{unknown} operations have")
+            };
+            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are substitutes");
+            self.note("$", NoteKind::TimeUnknown, detail);
+        }
         let mut resource = Resource::default();
         for (key, value) in &self.resource {
             resource.attributes.push(key.clone(), AnyValue::from_json(value));
         }
         let resource = Arc::new(resource);
-        let scope = Arc::default();
-        let given = self.given();
-        // The spans have the messages.
-        self.histories = Histories::default();
-        let drafts = std::mem::take(&mut self.drafts);
-        // A new list: one that is collected in place keeps the drafts' capacity.
-        let mut spans = Vec::with_capacity(drafts.len());
-        for (draft, given) in drafts.into_iter().zip(given) {
-            let mut operation = draft.operation;
-            let mut span = Span::new(self.trace_id, draft.id, operation.name.as_str());
-            span.resource = Arc::clone(&resource);
-            span.scope = Arc::clone(&scope);
-            span.parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
-            span.start = draft.start.unwrap_or_default();
-            span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
-            let mut continues = None;
-            if let Some(given) = given {
-                let is_blank = given.messages.is_empty() && given.continues.is_some();
-                operation.input_messages = (!is_blank).then(|| given.messages.into());
-                continues = given.continues;
-            }
-            span.attributes = writer.write(&operation);
-            if let Some(continues) = continues {
-                continues.write(&mut span.attributes);
-            }
-            give_room_back(&mut span.attributes);
-            if let Some(failure) = &operation.failure {
-                let (status, exception) = status_and_exception(failure, span.end);
-                span.status = status;
-                span.events.extend(exception);
-            }
-            spans.push(span);
-        }
-        spans
-    }
-
-    /// For each draft, the input that its span contains.
-    fn given(&mut self) -> Vec<Option<Given>> {
-        let mut order: Vec<usize> = (0..self.drafts.len()).collect();
-        // As a trace has its spans.
-        order.sort_by_key(|index| {
-            let draft = self.drafts.get(*index)?;
-            Some((
-                draft.start.unwrap_or_default(),
-                draft.end.filter(|_| !draft.running).unwrap_or_default(),
-            ))
-        });
-        let mut out: Vec<Option<Given>> = self.drafts.iter().map(|_| None).collect();
-        for index in order {
-            let Some(draft) = self.drafts.get(index) else { continue };
-            let answer = draft.operation.output_messages.as_deref().and_then(<[Message]>::first);
-            let given = draft.heard.map(|heard| self.histories.give(heard, draft.id, answer));
-            if let Some(slot) = out.get_mut(index) {
-                *slot = given;
-            }
-        }
-        out
+        let mut drafts = std::mem::take(&mut self.drafts);
+        drafts.iter_mut().for_each(|draft| draft.resource = Some(Arc::clone(&resource)));
+        let histories = std::mem::take(&mut self.histories);
+        spans_of_drafts(drafts, histories, &AttributeWriter::new(Vocabulary::GenAi), &Arc::default())
     }
 
     pub(in crate::formats) fn format(&self) -> &'static str {

@@ -19,8 +19,8 @@ use record::Record;
 use sha2::{Digest as _, Sha256};
 
 use super::client::Client;
-use super::spans;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::events;
 use crate::span::{LOGS_SCOPE, LogRecord, Scope, Span};
 
 /// The session of a coding agent that a log record belongs to.
@@ -89,8 +89,7 @@ pub(crate) fn of_records(records: &[LogRecord], exported: &HashSet<String>) -> F
             Client::GeminiCli | Client::QwenCode => gemini_cli::read(client, &records, &mut agents),
             Client::CopilotCli | Client::OpenCode | Client::Pi | Client::Vscode => {}
         }
-        let mut spans = spans::of(client, agents.threads(), &writer, &|_| false);
-        spans.iter_mut().for_each(|span| span.scope = Arc::clone(&scope));
+        let mut spans = events::spans(client.name(), agents.threads(), &scope, &writer, &|_| false);
         if exported.contains(&session) {
             // Without the calls of models they are no more than the exporter has.
             let has_calls = spans.iter().any(|span| span.name.starts_with("chat"));

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact};
+use crate::events::{Call, Compaction, Event, Prompt, Thread, ToolResult, fact, ids};
 use crate::operation::message::Media;
 use crate::operation::{Cost, Message, Part, Role, TokenCount};
-use crate::sessions::{get, ids, parts};
+use crate::sessions::{get, parts};
 use crate::span::UnixNanos;
 
 /// One session.

@@ -3,9 +3,10 @@
 //! A turn's first model call has only the messages since the turn before: earlier ones are in the trace of that turn, to which
 //! the root has a link. So spans take as much room as the files, however long a session grows.
 
-mod draft;
+mod facts;
 mod given;
 mod placing;
+mod times;
 mod tools;
 mod unlinked;
 
@@ -15,28 +16,29 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::client::Client;
+use super::draft::{self, Draft};
+use super::event::{Call, Compaction, Event, Prompt, Thread};
+use super::history::{Histories, HistoryId};
 use super::ids;
-use crate::dialect::Continuation;
 use crate::dialect::write::AttributeWriter;
-use crate::events::{Call, Compaction, Event, Prompt, Thread};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
-use crate::span::{Span, SpanId, TraceId, UnixNanos};
-pub(crate) use draft::is_of_session;
-pub(super) use draft::scope;
-use draft::{Draft, add_facts, in_order, link};
-use unlinked::{Place, Turns, Unlinked, Waiting};
+use crate::span::{AnyValue, Attributes, Link, Resource, Scope, Span, SpanId, TraceId, UnixNanos};
+pub(crate) use facts::PREFIX;
+use facts::{add_facts, settle_turn};
+use times::in_order;
+use unlinked::{Turns, Unlinked, Waiting};
 
 /// The spans of one session while its threads are placed.
-struct Builder {
-    client: Client,
+struct Builder<'c> {
+    client: &'c str,
     drafts: Vec<Draft>,
+    histories: Histories,
     /// The span of each tool call, by the call's id.
     tools: HashMap<String, usize>,
-    /// The place of each span among the drafts.
-    places: HashMap<SpanId, usize>,
     /// The tool calls that asked for an agent of a kind: the kind, by the call's span.
     agent_kinds: HashMap<SpanId, String>,
+    /// By the version of the client.
+    resources: HashMap<Option<String>, Arc<Resource>>,
 }
 
 /// Where a thread is.
@@ -44,8 +46,8 @@ struct Builder {
 struct Cursor {
     /// The span of the agent whose work this is.
     agent: Option<usize>,
-    /// The last model call, and the number of its input messages, including its output, if any.
-    last: Option<(SpanId, u64, bool)>,
+    /// The conversation that the next model call goes on with; `None`: it begins one.
+    history: Option<HistoryId>,
     /// What the next model call is given that no call before it was.
     pending: Vec<Message>,
     /// Where the turn's prompt is in it, with what the client put around it.
@@ -57,7 +59,7 @@ struct Cursor {
     /// Facts that came before any turn: they are of the first one.
     facts: Vec<Map<String, Value>>,
     /// The root of the turn before.
-    before: Option<Place>,
+    before: Option<(TraceId, SpanId)>,
 }
 
 impl Cursor {
@@ -76,14 +78,22 @@ impl Cursor {
     }
 }
 
-/// The spans of the threads of one session. `is_elsewhere`: whether a session, of which this one has copies, is read for itself.
-pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter, is_elsewhere: &dyn Fn(&str) -> bool) -> Vec<Span> {
+/// The spans of the threads of one session. `client`: who recorded them. `is_elsewhere`: whether a session, of which this one has copies,
+/// is read for itself.
+pub(crate) fn spans(
+    client: &str,
+    threads: Vec<Thread>,
+    scope: &Arc<Scope>,
+    writer: &AttributeWriter,
+    is_elsewhere: &dyn Fn(&str) -> bool,
+) -> Vec<Span> {
     let mut builder = Builder {
         client,
         drafts: Vec::new(),
+        histories: Histories::default(),
         tools: HashMap::new(),
-        places: HashMap::new(),
         agent_kinds: HashMap::new(),
+        resources: HashMap::new(),
     };
     let (sub, main): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(|thread| thread.under.is_some());
     for thread in main {
@@ -117,18 +127,20 @@ pub(super) fn of(client: Client, threads: Vec<Thread>, writer: &AttributeWriter,
         let place = turns.place_of(&thread);
         builder.place(thread, place, is_elsewhere);
     }
-    draft::write(builder.client, builder.drafts, writer)
+    times::settle(&mut builder.drafts);
+    draft::spans(builder.drafts, builder.histories, writer, scope)
 }
 
-impl Builder {
-    fn place(&mut self, mut thread: Thread, place: Option<Place>, is_elsewhere: &dyn Fn(&str) -> bool) {
+impl Builder<'_> {
+    fn place(&mut self, mut thread: Thread, place: Option<usize>, is_elsewhere: &dyn Fn(&str) -> bool) {
         let mut cursor = Cursor::default();
         let events = std::mem::take(&mut thread.events);
-        if let Some((trace, parent)) = place {
+        if let Some(above) = place.and_then(|place| self.drafts.get(place)) {
+            let trace = above.trace;
             if thread.name.is_none() {
-                thread.name = self.agent_kinds.get(&parent).cloned();
+                thread.name = self.agent_kinds.get(&above.id).cloned();
             }
-            self.begin_sub_agent(&thread, trace, parent, &mut cursor);
+            self.begin_sub_agent(&thread, trace, place, &mut cursor);
         }
         let is_sub = place.is_some();
         let mut is_copy = false;
@@ -167,7 +179,7 @@ impl Builder {
             }
         }
         if let (false, Some(agent)) = (is_sub, cursor.agent.and_then(|agent| self.drafts.get_mut(agent))) {
-            agent.settle(true);
+            settle_turn(agent, true);
         }
         if let Some(words) = thread.unknown.words()
             && let Some(agent) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent))
@@ -191,20 +203,30 @@ impl Builder {
     }
 
     fn agent_name(&self, thread: &Thread) -> String {
-        thread.name.clone().unwrap_or_else(|| self.client.name().to_owned())
+        thread.name.clone().unwrap_or_else(|| self.client.to_owned())
     }
 
-    fn add(&mut self, draft: Draft) -> usize {
-        self.places.entry(draft.id).or_insert(self.drafts.len());
+    /// Adds what a thread did; its place.
+    fn add(&mut self, thread: &Thread, mut draft: Draft) -> usize {
+        let client = self.client;
+        let resource = self.resources.entry(thread.version.clone()).or_insert_with_key(|version| {
+            let mut resource = Resource::default();
+            resource.attributes.push("service.name", client);
+            if let Some(version) = version {
+                resource.attributes.push("service.version", version.clone());
+            }
+            Arc::new(resource)
+        });
+        draft.resource = Some(Arc::clone(resource));
         self.drafts.push(draft);
         self.drafts.len() - 1
     }
 
-    fn begin_sub_agent(&mut self, thread: &Thread, trace: TraceId, parent: SpanId, cursor: &mut Cursor) {
+    fn begin_sub_agent(&mut self, thread: &Thread, trace: TraceId, parent: Option<usize>, cursor: &mut Cursor) {
         let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
         operation.agent.description = thread.description.clone();
         let id = ids::span(trace, "agent", &thread.id);
-        cursor.agent = Some(self.add(Draft::new(trace, id, Some(parent), operation, thread)));
+        cursor.agent = Some(self.add(thread, Draft::new(trace, id, parent, operation)));
     }
 
     /// The prompt of a sub-agent, and later messages to it.
@@ -230,10 +252,10 @@ impl Builder {
         cursor.facts.drain(..).for_each(|facts| add_facts(&mut operation, facts));
         add_facts(&mut operation, std::mem::take(&mut prompt.facts));
         if let Some(before) = cursor.agent.and_then(|agent| self.drafts.get_mut(agent)) {
-            before.settle(false);
+            settle_turn(before, false);
         }
         let id = ids::span(trace, "turn", "");
-        let mut draft = Draft::new(trace, id, None, operation, thread);
+        let mut draft = Draft::new(trace, id, None, operation);
         draft.start = prompt.at;
         let reported = prompt.reports.take().and_then(|call| self.tools.get(&call));
         let reported = reported
@@ -246,9 +268,9 @@ impl Builder {
         .into_iter()
         .flatten()
         .collect();
-        cursor.agent = Some(self.add(draft));
+        cursor.agent = Some(self.add(thread, draft));
         cursor.before = Some((trace, id));
-        cursor.last = None;
+        cursor.history = None;
         cursor.system = None;
         cursor.has_tools = false;
         cursor.clock = prompt.at.or(cursor.clock);
@@ -271,9 +293,9 @@ impl Builder {
         let mut operation = self.operation(thread, Kind::Agent, format!("invoke_agent {}", self.agent_name(thread)));
         cursor.facts.drain(..).for_each(|facts| add_facts(&mut operation, facts));
         let id = ids::span(trace, "turn", "");
-        let mut draft = Draft::new(trace, id, None, operation, thread);
+        let mut draft = Draft::new(trace, id, None, operation);
         draft.start = at;
-        cursor.agent = Some(self.add(draft));
+        cursor.agent = Some(self.add(thread, draft));
         cursor.before = Some((trace, id));
     }
 
@@ -303,32 +325,21 @@ impl Builder {
             cursor.has_tools = true;
         }
         let id = ids::span(trace, "call", &own(thread, &call.id));
-        let mut continues = None;
         cursor.prompt = None;
         let heard = std::mem::take(&mut cursor.pending);
-        let mut pending = given::of(&mut call, heard, cursor.last.is_none(), &mut operation);
-        let mut count = pending.len() as u64;
-        match (cursor.last, call.system.take()) {
-            (Some((span_id, given, answered)), system) if system.is_none() || system == cursor.system => {
-                let known = given + u64::from(answered);
-                continues = Some(Continuation {
-                    messages: Some(known),
-                    ..Continuation::of(span_id)
-                });
-                count += known;
-            }
-            (_, system) => {
-                if let Some(system) = system {
-                    pending.insert(0, Message::text(Role::System, &*system));
-                    cursor.system = Some(system);
-                    count += 1;
-                }
-            }
+        let mut given = given::of(&mut call, heard, cursor.history.is_none(), &mut operation);
+        let system = call.system.take();
+        let history = cursor.history.filter(|_| system.is_none() || system == cursor.system);
+        if history.is_none()
+            && let Some(system) = system
+        {
+            given.insert(0, Message::text(Role::System, &*system));
+            cursor.system = Some(system);
         }
-        let is_silent = pending.is_empty() && continues.is_some();
-        operation.input_messages = (!is_silent).then(|| pending.into());
+        let history = history.unwrap_or_else(|| self.histories.begin());
+        cursor.history = Some(history);
+        self.histories.of(history).append(&mut given);
         let output = call.output.take().filter(|message| !message.is_blank());
-        cursor.last = Some((id, count, output.is_some()));
         if let Some(why) = call.failure.take() {
             operation.failure = Some(failure(why));
         }
@@ -359,12 +370,13 @@ impl Builder {
             let is_answer = message.has_words() && (calls.is_empty() || !message.asks_for_tools());
             agent.operation.output = if is_answer { message.content().into() } else { Default::default() };
         }
-        operation.output_messages = output.map(|message| vec![message]);
-        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
-        draft.start_unknown = call.start.is_none();
-        (draft.start, draft.end, draft.continues) = (start, end, continues);
+        let mut draft = Draft::new(trace, id, Some(parent), operation);
+        (draft.start, draft.end, draft.start_unknown) = (start, end, call.start.is_none());
+        draft.hears(history, &mut self.histories);
+        self.histories.of(history).extend(output.clone());
+        draft.operation.output_messages = output.map(|message| vec![message]);
         self.extend_agent(cursor, start, end);
-        self.add(draft);
+        self.add(thread, draft);
         for asked in calls {
             let Some(call_id) = asked.recorded_id().map(str::to_owned) else {
                 continue;
@@ -383,7 +395,7 @@ impl Builder {
     /// A summary replaces the conversation. The call that wrote it is recorded outside the conversation.
     fn compacted(&mut self, thread: &Thread, compaction: Compaction, cursor: &mut Cursor) {
         if let Some(summary) = compaction.summary {
-            (cursor.last, cursor.prompt) = (None, None);
+            (cursor.history, cursor.prompt) = (None, None);
             cursor.pending.clear();
             if let Some(system) = cursor.system.take() {
                 cursor.pending.push(Message::text(Role::System, &*system));
@@ -401,17 +413,18 @@ impl Builder {
         operation.cost = compaction.cost;
         add_facts(&mut operation, compaction.facts);
         let id = ids::span(trace, "compaction", &own(thread, &compaction.id));
-        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        let mut draft = Draft::new(trace, id, Some(parent), operation);
         let end = compaction.at.or(cursor.clock);
         (draft.start, draft.end) = (compaction.start.or(end), end);
         draft.start_unknown = compaction.start.is_none();
-        self.add(draft);
+        self.add(thread, draft);
     }
 
-    /// The trace, the span and the session of the agent at work.
-    fn agent(&self, cursor: &Cursor) -> Option<(TraceId, SpanId, Option<String>)> {
-        let draft = self.drafts.get(cursor.agent?)?;
-        Some((draft.trace, draft.id, draft.operation.session_id.clone()))
+    /// The trace, the place and the session of the agent at work.
+    fn agent(&self, cursor: &Cursor) -> Option<(TraceId, usize, Option<String>)> {
+        let agent = cursor.agent?;
+        let draft = self.drafts.get(agent)?;
+        Some((draft.trace, agent, draft.operation.session_id.clone()))
     }
 
     fn extend_agent(&mut self, cursor: &Cursor, start: Option<UnixNanos>, end: Option<UnixNanos>) {
@@ -435,5 +448,19 @@ fn failure(message: String) -> Failure {
     Failure {
         message: Some(message),
         ..Failure::default()
+    }
+}
+
+/// A link to another span, and what that is to this one.
+fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
+    let mut attributes = Attributes::default();
+    attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));
+    Link {
+        trace_id,
+        span_id,
+        trace_state: String::new(),
+        attributes,
+        dropped_attributes: 0,
+        flags: 0,
     }
 }

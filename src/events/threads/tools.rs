@@ -1,13 +1,14 @@
 //! Tools: what a model asked for, and what came of it.
 
-use super::draft::{Draft, PREFIX, add_facts};
+use super::facts::{PREFIX, add_facts};
 use super::{Builder, Cursor, failure, own};
-use crate::events::{Thread, ToolResult};
+use crate::events::draft::Draft;
+use crate::events::event::{Thread, ToolResult};
+use crate::events::ids;
 use crate::operation::{Kind, Message, Role, ToolUse};
-use crate::sessions::ids;
-use crate::span::{SpanId, TraceId, UnixNanos};
+use crate::span::{TraceId, UnixNanos};
 
-impl Builder {
+impl Builder<'_> {
     /// Whether a tool has its span and its result already: some clients write what the model asked for after both.
     pub(super) fn is_done(&self, thread: &Thread, trace: TraceId, call_id: &str) -> bool {
         let draft = self.tools.get(call_id).and_then(|index| self.drafts.get(*index));
@@ -21,7 +22,7 @@ impl Builder {
         thread: &Thread,
         tool: ToolUse,
         call_id: &str,
-        parent: SpanId,
+        parent: usize,
         times: (Option<UnixNanos>, Option<UnixNanos>),
         cursor: &Cursor,
     ) -> Option<usize> {
@@ -36,9 +37,9 @@ impl Builder {
         if let Some(kind) = arguments.and_then(|arguments| arguments.get("subagent_type")?.as_str()) {
             self.agent_kinds.insert(id, kind.to_owned());
         }
-        let mut draft = Draft::new(trace, id, Some(parent), operation, thread);
+        let mut draft = Draft::new(trace, id, Some(parent), operation);
         (draft.start, draft.end) = times;
-        let index = self.add(draft);
+        let index = self.add(thread, draft);
         self.tools.insert(call_id.to_owned(), index);
         Some(index)
     }
@@ -55,7 +56,7 @@ impl Builder {
                 ..ToolUse::default()
             };
             let inside = result.inside.as_ref().and_then(|call| self.tools.get(call));
-            let parent = inside.and_then(|index| self.drafts.get(*index)).map_or(agent, |draft| draft.id);
+            let parent = inside.copied().unwrap_or(agent);
             let start = result.start.or(cursor.clock);
             self.tool(thread, tool, &result.call_id, parent, (start, result.end), cursor)
         });

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::draft::PREFIX;
-use crate::events::Call;
+use super::facts::PREFIX;
+use crate::events::event::Call;
 use crate::operation::{Message, Operation, Part, Role};
 
 /// So many texts of one call that are not found as a whole are looked for inside others.

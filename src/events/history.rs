@@ -1,4 +1,4 @@
-//! Conversations that grow while a document is read. The input of a model call is the beginning of one, so each message is stored
+//! Conversations that grow while a file or a document is read. The input of a model call is the beginning of one, so each message is stored
 //! once, and once in the spans: a call continues the earlier call with the most input.
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use crate::dialect::Continuation;
 use crate::operation::Message;
 use crate::span::SpanId;
 
-/// The conversations of a document.
+/// Conversations.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Histories(BTreeMap<HistoryId, History>);
+pub(crate) struct Histories(BTreeMap<HistoryId, History>);
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::formats) struct HistoryId(usize);
+pub(crate) struct HistoryId(usize);
 
 /// How much of a conversation a model call was given.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::formats) struct Heard {
+pub(crate) struct Heard {
     history: HistoryId,
     messages: usize,
 }
@@ -40,41 +40,40 @@ struct Written {
 
 /// The part of a model call's input that its span contains.
 #[derive(Debug, PartialEq)]
-pub(super) struct Given {
-    pub(super) continues: Option<Continuation>,
+pub(crate) struct Given {
+    pub(crate) continues: Option<Continuation>,
     /// What is new.
-    pub(super) messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
 }
 
 impl Histories {
-    pub(super) fn begin(&mut self) -> HistoryId {
+    pub(crate) fn begin(&mut self) -> HistoryId {
         let id = HistoryId(self.0.len());
         self.0.insert(id, History::default());
         id
     }
 
     /// The messages so far. Those that a model call was given do not change.
-    pub(super) fn of(&mut self, id: HistoryId) -> &mut Vec<Message> {
+    pub(crate) fn of(&mut self, id: HistoryId) -> &mut Vec<Message> {
         &mut self.0.entry(id).or_default().messages
     }
 
     /// The whole conversation so far.
-    pub(super) fn heard(&mut self, history: HistoryId) -> Heard {
+    pub(crate) fn heard(&mut self, history: HistoryId) -> Heard {
         let messages = self.of(history).len();
         Heard { history, messages }
     }
 
     /// The input for the next span. Spans must come in the order of the trace, so that a call continues one before it.
-    pub(super) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
+    pub(crate) fn give(&mut self, heard: Heard, call: SpanId, answer: Option<&Message>) -> Given {
         let History { messages, written } = self.0.entry(heard.history).or_default();
         let kept = written.map_or(0, |written| written.with_answer.min(heard.messages));
         let continues = written.filter(|_| kept > 0).map(|written| Continuation {
             messages: Some(kept as u64),
             ..Continuation::of(written.by)
         });
-        if written.is_none_or(|written| heard.messages > written.given) {
-            let next = messages.get(heard.messages);
-            let is_answer = answer.is_some() && next == answer;
+        if written.is_none_or(|written| heard.messages > written.given || heard.messages == written.with_answer) {
+            let is_answer = answer.is_some() && messages.get(heard.messages) == answer;
             *written = Some(Written {
                 by: call,
                 given: heard.messages,

@@ -4,12 +4,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
-use super::draft::{Draft, PREFIX};
-use crate::events::{Event, Thread, Under};
+use super::facts::PREFIX;
+use crate::events::draft::Draft;
+use crate::events::event::{Event, Thread, Under};
 use crate::span::{SpanId, TraceId};
-
-/// The trace of a sub-agent, and the span that it is under.
-pub(super) type Place = (TraceId, SpanId);
 
 /// A sub-agent that is not placed yet, and the prompt that it began with.
 pub(super) type Waiting = (Thread, Option<String>);
@@ -26,13 +24,13 @@ pub(super) struct Unlinked {
 
 impl Unlinked {
     /// The first tool call with this prompt in its arguments that no other agent is under.
-    pub(super) fn by_prompt(&mut self, drafts: &[Draft], prompt: &str) -> Option<(TraceId, SpanId)> {
+    pub(super) fn by_prompt(&mut self, drafts: &[Draft], prompt: &str) -> Option<usize> {
         self.index(drafts);
         let calls = self.calls.get_mut(prompt)?;
         while let Some(call) = calls.pop_front() {
             let draft = drafts.get(call)?;
             if self.taken.insert((draft.trace, draft.id)) {
-                return Some((draft.trace, draft.id));
+                return Some(call);
             }
         }
         None
@@ -41,7 +39,8 @@ impl Unlinked {
     fn index(&mut self, drafts: &[Draft]) {
         for (index, draft) in drafts.iter().enumerate().skip(self.indexed) {
             if draft.operation.agent.id.is_some() {
-                self.taken.extend(draft.parent.map(|parent| (draft.trace, parent)));
+                let above = draft.parent.and_then(|parent| drafts.get(parent));
+                self.taken.extend(above.map(|above| (above.trace, above.id)));
             }
             let arguments = draft.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
             let texts = arguments
@@ -67,10 +66,10 @@ pub(super) fn prompt_of(thread: &Thread) -> Option<String> {
 
 /// Turns by what files name them by.
 pub(super) struct Turns {
-    by_trace: HashMap<TraceId, SpanId>,
+    by_trace: HashMap<TraceId, usize>,
     by_prompt_id: HashMap<String, TraceId>,
     /// The last call of each turn that ran a workflow.
-    workflows: HashMap<TraceId, SpanId>,
+    workflows: HashMap<TraceId, usize>,
 }
 
 impl Turns {
@@ -81,28 +80,28 @@ impl Turns {
             workflows: HashMap::new(),
         };
         let (prompt_id, run_id) = (format!("{PREFIX}prompt_id"), format!("{PREFIX}run_id"));
-        for draft in drafts {
+        for (place, draft) in drafts.iter().enumerate() {
             let facts = &draft.operation.unmapped;
             if draft.parent.is_none() {
-                let _ = turns.by_trace.entry(draft.trace).or_insert(draft.id);
+                let _ = turns.by_trace.entry(draft.trace).or_insert(place);
                 if let Some(id) = facts.get(&prompt_id).and_then(Value::as_str) {
                     let _ = turns.by_prompt_id.entry(id.to_owned()).or_insert(draft.trace);
                 }
             }
             if facts.contains_key(&run_id) {
-                turns.workflows.insert(draft.trace, draft.id);
+                turns.workflows.insert(draft.trace, place);
             }
         }
         turns
     }
 
     /// The turn that the agent's file names: its call that ran a workflow, else its root.
-    pub(super) fn place_of(&self, thread: &Thread) -> Option<(TraceId, SpanId)> {
+    pub(super) fn place_of(&self, thread: &Thread) -> Option<usize> {
         let trace = match thread.under {
             Some(Under::Turn(trace)) => trace,
             _ => *self.by_prompt_id.get(thread.prompt_id.as_ref()?)?,
         };
         let root = self.by_trace.get(&trace)?;
-        Some((trace, *self.workflows.get(&trace).unwrap_or(root)))
+        Some(*self.workflows.get(&trace).unwrap_or(root))
     }
 }

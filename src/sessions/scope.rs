@@ -1,0 +1,17 @@
+//! The instrumentation scope of all spans of sessions.
+
+use std::sync::Arc;
+
+use crate::span::{SESSION_SCOPE, Scope, Span};
+
+pub(super) fn scope() -> Arc<Scope> {
+    Arc::new(Scope {
+        name: SESSION_SCOPE.to_owned(),
+        ..Scope::default()
+    })
+}
+
+/// Whether a session file gave the span.
+pub(crate) fn is_of_session(span: &Span) -> bool {
+    span.scope.name == SESSION_SCOPE
+}
