@@ -42,6 +42,14 @@ fn one_call() {
     drop(info_span!(target: "hyper::client", "noise"));
 }
 
+fn many_calls() {
+    let _guard = spanbridge::init().unwrap();
+    let input = "x".repeat(200_000);
+    for _ in 0..60 {
+        drop(info_span!("call", step_type = "llm_call", input));
+    }
+}
+
 fn init_twice() {
     let _guard = spanbridge::init().unwrap();
     assert!(spanbridge::init().is_err());
@@ -281,6 +289,33 @@ fn a_span_after_the_guard() {
     drop(info_span!("later", step_type = "llm_call"));
 }
 
+fn large_spans_leave_in_parts_and_what_the_queue_has_no_room_for_is_counted() {
+    let (address, requests) = receiver();
+    run("many_calls", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    let parts: Vec<usize> = requests.try_iter().map(|request| request.spans.len()).collect();
+    assert_eq!(parts.iter().sum::<usize>(), 60);
+    assert!(parts.iter().all(|spans| *spans <= 20), "{parts:?}");
+
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let output = run(
+        "many_calls",
+        &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address), ("OTEL_BSP_MAX_QUEUE_SIZE", "10")],
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    let number = |words: &str| -> usize {
+        let line = said
+            .lines()
+            .find(|line| line.contains(words))
+            .unwrap_or_else(|| panic!("{words}: {said}"));
+        line.split(' ').find_map(|word| word.parse().ok()).unwrap()
+    };
+    let (dropped, not_sent) = (number("dropped: they ended faster"), number("not sent: "));
+    assert!(said.contains("OTEL_BSP_MAX_QUEUE_SIZE"), "{said}");
+    assert_eq!(dropped + not_sent, 60, "{said}");
+    assert!(not_sent <= 20, "the queue, and what was taken out of it: {said}");
+}
+
 fn what_does_not_leave_is_reported() {
     let said = |program: &str, variables: &[(&str, &str)]| {
         let output = run(program, variables);
@@ -393,6 +428,7 @@ fn main() -> ExitCode {
     harness::main(
         named![
             one_call,
+            many_calls,
             waits_for_ever,
             crashes,
             a_span_after_the_guard,
@@ -413,6 +449,7 @@ fn main() -> ExitCode {
             #[cfg(target_os = "linux")]
             sigterm_and_ctrl_c_flush_and_kill,
             what_does_not_leave_is_reported,
+            large_spans_leave_in_parts_and_what_the_queue_has_no_room_for_is_counted,
             spans_survive_a_crash_and_go_out_at_the_next_start,
         ],
     )

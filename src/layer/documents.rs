@@ -11,6 +11,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
 use super::collect::{Collector, Limits};
 use super::convert;
+use super::private;
 use super::run_document::{RunDocument, RunSnapshot};
 use super::sink::{self, Sink};
 use crate::documents::{self, UnknownFormat};
@@ -124,7 +125,7 @@ impl Documents {
     ) -> Result<Self, DocumentsError> {
         let formats = names.into_iter().map(known).collect::<Result<Vec<_>, _>>()?;
         let folder = folder.into();
-        std::fs::create_dir_all(&folder).map_err(|source| DocumentsError::Sink {
+        private::make_folders(&folder).map_err(|source| DocumentsError::Sink {
             path: folder.clone(),
             source,
         })?;
@@ -138,7 +139,7 @@ impl Documents {
     pub fn to_file(format: &str, path: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
         let format = known(format)?;
         let path = path.into();
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        let file = private::options().create(true).append(true).open(&path);
         let file = file.map_err(|source| DocumentsError::Sink {
             path: path.clone(),
             source,

@@ -25,6 +25,8 @@ pub(super) struct Exit {
     undelivered: Undelivered,
     /// Whoever comes second (the guard, a signal) waits until the first is through.
     turn: Arc<Mutex<()>>,
+    /// The process that has the threads of the processors: a child that was forked has none of them.
+    process: u32,
 }
 
 impl fmt::Debug for Exit {
@@ -49,6 +51,7 @@ impl Exit {
             layers: Arc::default(),
             undelivered,
             turn: Arc::default(),
+            process: std::process::id(),
         }
     }
 
@@ -76,8 +79,19 @@ impl Exit {
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
         });
         undelivered::guard_dropped();
-        self.undelivered.report(self.bound);
+        if self.is_forked() {
+            undelivered::report_line(format_args!(
+                "the Layer sends no spans of a process that was forked from the one in which it was set up"
+            ));
+        } else {
+            self.undelivered.report(self.bound);
+        }
         is_sent
+    }
+
+    /// Whether this process has none of the threads that send.
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
 
     fn send_open(&self) {
@@ -97,6 +111,9 @@ impl Exit {
 
     /// On a separate thread: processors wait one after the other, each as long as it may.
     fn within_bound(&self, name: &str, work: impl FnOnce(&Self) -> bool + Send + 'static) -> bool {
+        if self.is_forked() {
+            return false;
+        }
         let (done, wait) = mpsc::channel();
         let exit = self.clone();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {

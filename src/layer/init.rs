@@ -300,7 +300,7 @@ fn by_name(
                 let exporter = otlp::exporter(env)?;
                 builder = match spool {
                     Some(folder) => builder.with_span_processor(spooling(folder, exporter, env)?),
-                    None => builder.with_span_processor(undelivered.count(exporter, otlp::address(env))),
+                    None => builder.with_span_processor(undelivered.count(exporter, otlp::address(env), queue(env))),
                 };
             }
             "console" | "logging" => builder = builder.with_simple_exporter(console::Console::default()),
@@ -309,6 +309,12 @@ fn by_name(
         }
     }
     Ok(builder)
+}
+
+/// How many spans may wait for the exporter.
+fn queue(env: &Env) -> usize {
+    let named = env.text("OTEL_BSP_MAX_QUEUE_SIZE").and_then(|size| size.parse().ok());
+    named.filter(|size| *size > 0).unwrap_or(2_048)
 }
 
 /// The maximum size of the spool, with what earlier processes left.

@@ -120,7 +120,8 @@
 //! signal that the program handled before the layer was set up is left to the program. If your program begins to handle them
 //! later, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
 //! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error has their number, the address
-//! and the reason; another one reports spans that were made after the guard was dropped.
+//! and the reason; others report spans for which the queue (`OTEL_BSP_MAX_QUEUE_SIZE`) had no room, and spans that were made after the
+//! guard was dropped. A batch is sent in requests of at most about 2 MiB; a span that alone is larger and is refused is named.
 //!
 //! # Crash spool
 //!
@@ -174,8 +175,10 @@ mod open;
 mod otlp;
 mod panics;
 mod parameters;
+mod parts;
 mod plan;
 pub mod privacy;
+mod private;
 mod quiet;
 mod record;
 mod role;

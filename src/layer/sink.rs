@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use super::private;
 use super::run_document::{RunDocument, RunSnapshot};
 use crate::documents::Document;
 use crate::formats::Layout;
@@ -83,7 +84,7 @@ pub(super) fn directory(folder: PathBuf) -> Sink {
         let name = document.file_name(&trace_id.to_string(), None);
         let path = folder.join(&name);
         let half = folder.join(format!(".{name}.part"));
-        let written = File::create(&half).and_then(|file| document.write_file(None, file));
+        let written = private::create(&half).and_then(|file| document.write_file(None, file));
         if let Err(error) = written.and_then(|()| fs::rename(&half, &path)) {
             lost(&path.display(), &error);
         }

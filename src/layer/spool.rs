@@ -23,7 +23,7 @@ use opentelemetry_sdk::Resource as SdkResource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor};
 
-use super::convert;
+use super::{convert, parts, private};
 use crate::otlp;
 use crate::span::Resource;
 
@@ -64,7 +64,7 @@ struct State {
 impl Spool {
     /// Makes the folder of this process in `root`, where all folders together hold at most `limit` bytes.
     pub(super) fn open(root: &Path, limit: u64) -> io::Result<Self> {
-        fs::create_dir_all(root)?;
+        private::make_folders(root)?;
         let left = folders(root)
             .iter()
             .flat_map(|folder| journals(folder))
@@ -74,8 +74,8 @@ impl Spool {
         let name = format!("{now}-{}", std::process::id());
         // Locked before it has its name: nobody may take it for a dead process's.
         let unnamed = root.join(format!(".{name}"));
-        fs::create_dir(&unnamed)?;
-        let lock = File::create(unnamed.join("lock"))?;
+        private::make_folders(&unnamed)?;
+        let lock = private::create(&unnamed.join("lock"))?;
         lock.lock()?;
         let folder = root.join(name);
         fs::rename(&unnamed, &folder)?;
@@ -134,7 +134,7 @@ impl Spool {
             state.size = 0;
         }
         if state.journal.is_none() {
-            state.journal = Some(File::options().create(true).append(true).open(self.path(state.current))?);
+            state.journal = Some(private::options().create(true).append(true).open(self.path(state.current))?);
         }
         let mut record = Vec::with_capacity(bytes.len() + 4);
         record.extend_from_slice(&length.to_le_bytes());
@@ -256,10 +256,7 @@ struct Acknowledging<E> {
 
 impl<E: SpanExporter> SpanExporter for Acknowledging<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let keys: Vec<Key> = batch.iter().map(key).collect();
-        self.inner.export(batch).await?;
-        self.spool.delivered(&keys);
-        Ok(())
+        parts::export(&self.inner, batch, key, |keys| self.spool.delivered(&keys)).await
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {

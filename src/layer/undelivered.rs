@@ -10,9 +10,11 @@ use opentelemetry::Context;
 use opentelemetry::trace::SpanContext;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
-use opentelemetry_sdk::trace::{BatchSpanProcessor, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor};
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor};
 
-/// How many spans ended, how many of them were delivered, and why the last of the others were not.
+use super::parts;
+
+/// How many spans ended, what became of them, and why the last of those that were not delivered were not.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undelivered(Arc<Counts>);
 
@@ -20,6 +22,10 @@ pub(super) struct Undelivered(Arc<Counts>);
 struct Counts {
     ended: AtomicUsize,
     delivered: AtomicUsize,
+    /// Spans that wait for the exporter.
+    queued: AtomicUsize,
+    /// Spans for which the queue had no room.
+    dropped: AtomicUsize,
     failure: Mutex<Option<String>>,
     address: Mutex<String>,
 }
@@ -31,15 +37,17 @@ pub(super) fn report_line(line: std::fmt::Arguments<'_>) {
 
 impl Undelivered {
     /// Counts what this exporter delivers to an address.
-    pub(super) fn count<E: SpanExporter + 'static>(&self, exporter: E, address: String) -> Counted {
+    pub(super) fn count<E: SpanExporter + 'static>(&self, exporter: E, address: String, queue: usize) -> Counted {
         *self.0.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
         let exporter = CountingExporter {
             inner: exporter,
             undelivered: self.clone(),
         };
+        let config = BatchConfigBuilder::default().with_max_queue_size(queue).build();
         Counted {
-            inner: BatchSpanProcessor::builder(exporter).build(),
+            inner: BatchSpanProcessor::builder(exporter).with_batch_config(config).build(),
             undelivered: self.clone(),
+            queue,
         }
     }
 
@@ -47,11 +55,19 @@ impl Undelivered {
     pub(super) fn report(&self, within: Duration) {
         let counts = &self.0;
         let delivered = counts.delivered.swap(0, Ordering::Relaxed);
-        let spans = counts.ended.swap(0, Ordering::Relaxed).saturating_sub(delivered);
+        let dropped = counts.dropped.swap(0, Ordering::Relaxed);
+        let spans = counts.ended.swap(0, Ordering::Relaxed).saturating_sub(delivered + dropped);
+        let plural = |spans: usize| if spans == 1 { " was" } else { "s were" };
+        if dropped > 0 {
+            report_line(format_args!(
+                "{dropped} span{} dropped: they ended faster than they could be sent, and the queue was full (OTEL_BSP_MAX_QUEUE_SIZE)",
+                plural(dropped)
+            ));
+        }
         if spans == 0 {
             return;
         }
-        let plural = if spans == 1 { " was" } else { "s were" };
+        let plural = plural(spans);
         let address = counts.address.lock().unwrap_or_else(PoisonError::into_inner);
         match counts.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(reason) => report_line(format_args!(
@@ -97,6 +113,8 @@ fn advice(address: &str, reason: &str) -> &'static str {
 pub(super) struct Counted {
     inner: BatchSpanProcessor,
     undelivered: Undelivered,
+    /// So many spans wait at most.
+    queue: usize,
 }
 
 impl SpanProcessor for Counted {
@@ -106,7 +124,14 @@ impl SpanProcessor for Counted {
 
     fn on_end(&self, data: SpanData) {
         if data.span_context.is_sampled() {
-            self.undelivered.0.ended.fetch_add(1, Ordering::Relaxed);
+            let counts = &self.undelivered.0;
+            counts.ended.fetch_add(1, Ordering::Relaxed);
+            // The processor would drop it, too, and tell nobody.
+            if counts.queued.fetch_add(1, Ordering::Relaxed) >= self.queue {
+                counts.queued.fetch_sub(1, Ordering::Relaxed);
+                counts.dropped.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
         }
         self.inner.on_end(data);
     }
@@ -133,14 +158,14 @@ struct CountingExporter<E> {
 
 impl<E: SpanExporter> SpanExporter for CountingExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let spans = batch.len();
-        let result = self.inner.export(batch).await;
         let counts = &self.undelivered.0;
-        match &result {
-            Ok(()) => {
-                counts.delivered.fetch_add(spans, Ordering::Relaxed);
-            }
-            Err(error) => *counts.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string()),
+        counts.queued.fetch_sub(batch.len(), Ordering::Relaxed);
+        let sent = |part: Vec<()>| {
+            counts.delivered.fetch_add(part.len(), Ordering::Relaxed);
+        };
+        let result = parts::export(&self.inner, batch, |_| (), sent).await;
+        if let Err(error) = &result {
+            *counts.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }
         result
     }

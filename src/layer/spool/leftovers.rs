@@ -12,7 +12,7 @@ use std::time::Duration;
 use opentelemetry_sdk::trace::SpanExporter;
 
 use super::{Spool, folders, journals, size};
-use crate::layer::convert;
+use crate::layer::{convert, parts};
 use crate::otlp;
 use crate::span::{Resource, Span};
 
@@ -94,7 +94,7 @@ fn send<E: SpanExporter>(spans: Vec<Span>, exporter: &impl Fn() -> Option<E>) ->
         exporter.set_resource(&convert::sdk_resource(&resource));
         spans.chunks(BATCH).all(|chunk| {
             let batch = chunk.iter().map(convert::sdk_span).collect();
-            wait(exporter.export(batch)).is_ok()
+            wait(parts::export(&exporter, batch, |_| (), |_| ())).is_ok()
         })
     })
 }
