@@ -377,6 +377,28 @@ fn browsers_log_in_with_a_token() {
         403,
         "the token may read alone"
     );
+    // And log out, from our own pages.
+    let log_out = |origin: &str| {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build()
+            .into();
+        let request = agent.post(format!("{}/logout", serving.api)).header("origin", origin);
+        let answer = request.send_empty().expect("an answer");
+        let cookie = answer.headers().get("set-cookie").and_then(|value| value.to_str().ok());
+        (answer.status().as_u16(), cookie.map(str::to_owned))
+    };
+    assert_eq!(log_out("http://evil.example"), (403, None));
+    let (status, gone) = log_out(&serving.api);
+    assert_eq!(status, 303);
+    assert!(gone.is_some_and(|gone| gone.starts_with("spanbridge=;") && gone.contains("Max-Age=0")));
+    // No answer of the API is taken for a page.
+    let answer = ureq::get(format!("{}/api/v1/traces", serving.api)).header("cookie", cookie).call();
+    let answer = answer.expect("an answer");
+    let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
+    assert_eq!(header("x-content-type-options"), Some("nosniff"));
+    assert!(header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'")));
 }
 
 /// A form as a browser sends it: status, where it leads, and the answer.

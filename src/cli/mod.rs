@@ -106,6 +106,20 @@ enum Command {
     Packaging(pages::Packaging),
 }
 
+impl Command {
+    /// Whether what it writes has nothing of anybody's.
+    fn is_public(&self) -> bool {
+        matches!(self, Self::Man(_) | Self::Completions(_) | Self::Packaging(_))
+    }
+}
+
+/// Files have what people said to agents: those that are made from now on are for this user alone.
+fn keep_private() {
+    let others = rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO;
+    let given = rustix::process::umask(others);
+    let _ = rustix::process::umask(given | others);
+}
+
 /// Runs the command that the process was called with.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -124,6 +138,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    if !cli.command.is_public() {
+        keep_private();
+    }
     let result = match cli.command {
         Command::Serve(serve) => serve.run(&Cli::command()),
         Command::Convert(convert) => convert.run(),

@@ -44,9 +44,12 @@ pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
-        match u32::from(letter) {
-            code if harms(letter) => shown.push_str(&format!("\\u{code:04x}")),
-            _ => shown.push(letter),
+        if harms(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(letter);
         }
     }
     line(&shown)
@@ -78,7 +81,10 @@ pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
         .index_rebuilt
         .iter()
         .map(|why| format!("the index was rebuilt from the log: {why}"));
-    torn.chain(damaged).chain(lost).chain(rebuilt).collect()
+    let mended = recovery.deletions_mended.iter();
+    let mended =
+        mended.map(|fault| format!("what was deleted on request is known from the other of two files, which were mended: {fault}"));
+    torn.chain(damaged).chain(lost).chain(rebuilt).chain(mended).collect()
 }
 
 /// The error's words and those of its causes, on one line.

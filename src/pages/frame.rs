@@ -95,6 +95,7 @@ pub(crate) fn login(next: &str, refused: Option<&str>) -> Markup {
             p { label { "Token " input type="password" name="token" autocomplete="current-password" required; } " " button { "Log in" } }
             input type="hidden" name="next" value=(next);
         }
+        form.none-yet method="post" action="/logout" { button.quiet { "Log out of this browser" } }
     };
     page("Log in", Place::Elsewhere, &[], &body)
 }

@@ -10,7 +10,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::offset;
-use crate::view::text::{block, elapsed, one_line};
+use crate::view::text::{self, block, elapsed};
 use crate::view::turns::{self, History};
 use crate::view::{errors, step};
 
@@ -156,9 +156,21 @@ fn message(out: &mut String, message: &Message) {
         fenced(out, &content::text(result));
     }
     for call in &message.tool_calls {
-        let _ = writeln!(out, "calls `{}`\n", one_line(&call.name, 120).replace('`', "'"));
+        let _ = writeln!(out, "calls `{}`\n", text::one_line(&call.name, 120).replace('`', "'"));
         fenced(out, &call.arguments_json());
     }
+}
+
+/// Text of others on one line, which stays text: what Markdown gives a meaning is escaped.
+fn one_line(text: &str, width: usize) -> String {
+    let mut shown = String::new();
+    for letter in text::one_line(text, width).chars() {
+        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '!') {
+            shown.push('\\');
+        }
+        shown.push(letter);
+    }
+    shown
 }
 
 /// Text of others inside a fence that is longer than any in it.
@@ -171,6 +183,17 @@ fn fenced(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_no_markup() {
+        let name = "[a](http://b) <img src=x> `c` **d** &lt; ![e](f) | # g_h";
+        let shown = one_line(name, 200);
+        assert_eq!(shown.replace('\\', ""), name);
+        let unescaped = shown
+            .char_indices()
+            .filter(|(at, letter)| "[]<>`*&!|#_".contains(*letter) && !shown[..*at].ends_with('\\'));
+        assert_eq!(unescaped.count(), 0, "{shown}");
+    }
 
     #[test]
     fn text_of_others_stays_inside_its_fence() {

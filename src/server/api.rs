@@ -60,8 +60,10 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
         router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
     }
     let log_in = post(login::log_in).get(login::ask).layer(from_fn(pages::dressed));
+    let log_out = post(login::log_out).layer(from_fn(pages::dressed));
     router = router
         .route("/login", log_in.with_state((Arc::clone(gate), tls)))
+        .route("/logout", log_out.with_state((Arc::clone(gate), tls)))
         .layer(Extension(addresses))
         .layer(Extension(forwarder));
     router.fallback_service(web::elsewhere_route().layer(needs(Some(Right::Read))))

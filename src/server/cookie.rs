@@ -5,12 +5,21 @@ use http::{HeaderMap, Request, Uri};
 
 use crate::web::percent_decoded;
 
-/// The name of the cookie.
-pub(super) const NAME: &str = "spanbridge";
+/// The name of the cookie. Over TLS no other server, and no page without TLS, can set one of this name.
+pub(super) fn name(tls: bool) -> &'static str {
+    if tls { "__Host-spanbridge" } else { "spanbridge" }
+}
+
+/// A cookie with this value; an empty one is removed.
+pub(super) fn with(value: &str, tls: bool) -> String {
+    let (name, secure) = (name(tls), if tls { "; Secure" } else { "" });
+    let gone = if value.is_empty() { "; Max-Age=0" } else { "" };
+    format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}{gone}")
+}
 
 /// What the cookie of a request is equivalent to: the value of an `Authorization` header. What changes something must come from a
 /// page of this server.
-pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
+pub(super) fn of_request<B>(request: &Request<B>, tls: bool) -> Option<Vec<u8>> {
     if !request.method().is_safe() && !is_same_origin(request.uri(), request.headers()) {
         return None;
     }
@@ -18,7 +27,7 @@ pub(super) fn of_request<B>(request: &Request<B>) -> Option<Vec<u8>> {
     let mut pairs = cookies
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
-    let (_, token) = pairs.find(|(name, _)| *name == NAME)?;
+    let (_, token) = pairs.find(|(of, _)| *of == name(tls))?;
     Some(format!("Bearer {}", percent_decoded(token)?).into_bytes())
 }
 
@@ -38,6 +47,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn over_tls_a_cookie_that_another_server_set_counts_nothing() {
+        let of = |cookie: &str| of_request(&Request::builder().header(COOKIE, cookie).body(()).unwrap(), true);
+        assert_eq!(of("spanbridge=sb_x"), None);
+        assert_eq!(of("__Host-spanbridge=sb_x"), Some(b"Bearer sb_x".to_vec()));
+        assert!(with("sb_x", true).starts_with("__Host-spanbridge=sb_x; ") && with("sb_x", true).contains("; Secure"));
+        assert!(with("", true).ends_with("; Max-Age=0"));
+    }
+
+    #[test]
     fn a_cookie_counts_for_what_changes_something_only_from_our_own_pages() {
         let request = |method: &str, origin: Option<&str>| {
             let mut request = Request::builder()
@@ -47,7 +65,7 @@ mod tests {
             if let Some(origin) = origin {
                 request = request.header(ORIGIN, origin);
             }
-            of_request(&request.body(()).unwrap()).map(|value| String::from_utf8(value).unwrap())
+            of_request(&request.body(()).unwrap(), false).map(|value| String::from_utf8(value).unwrap())
         };
         let bearer = Some("Bearer sb_x".to_owned());
         assert_eq!(request("GET", None), bearer);

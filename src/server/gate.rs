@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::service::Service as _;
 use hyper::{Request, Response};
 use hyper_util::service::TowerToHyperService;
@@ -23,6 +23,9 @@ use crate::pages;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
 use crate::web::{self, Web};
 
+/// The policy of answers that are no pages.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+
 /// Leads each request to the project of its token.
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -30,6 +33,8 @@ pub(super) struct Gate {
     tokens: RwLock<Arc<Tokens>>,
     /// Whether clients show certificates.
     certificates: AtomicBool,
+    /// Whether connections are encrypted here.
+    tls: bool,
     limits: Connections,
     hosts: Hosts,
     /// Requests of the API that were refused.
@@ -50,6 +55,7 @@ impl Gate {
             projects,
             tokens: RwLock::default(),
             certificates: AtomicBool::default(),
+            tls: security.tls.is_some(),
             limits,
             hosts,
             refused,
@@ -90,7 +96,7 @@ impl Gate {
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let mut values: Vec<Cow<'_, [u8]>> = values.map(|value| value.as_bytes().into()).collect();
         if values.is_empty() && !tokens.is_empty() {
-            values.extend(cookie::of_request(request).map(Cow::from));
+            values.extend(cookie::of_request(request, self.tls).map(Cow::from));
         }
         let grant = tokens.grant(values.iter().map(AsRef::as_ref), right)?;
         let project = grant.as_ref().map(|grant| grant.project.clone()).unwrap_or_default();
@@ -133,17 +139,22 @@ impl Gate {
 
     /// Answers a request on the API's port, which listens at this address.
     pub(super) async fn api(self: Arc<Self>, router: Router, request: Request<Incoming>, at: SocketAddr) -> Response<web::Body> {
-        if let Err(rejection) = self.head(&request) {
+        let mut response = if let Err(rejection) = self.head(&request) {
             self.refused(rejection.name());
-            return Web::too_large_head(rejection.to_string());
-        }
-        if let Err(rejection) = self.host(&request, at) {
+            Web::too_large_head(rejection.to_string())
+        } else if let Err(rejection) = self.host(&request, at) {
             self.refused(rejection.name());
-            return Web::foreign_host(rejection.to_string());
+            Web::foreign_host(rejection.to_string())
+        } else {
+            let mut request = request;
+            *request.uri_mut() = pages::addressed(&request).unwrap_or_else(|| web::normalized(request.uri()));
+            let Ok(response) = TowerToHyperService::new(router).call(request.map(web::Body::new)).await;
+            response
+        };
+        // What a stranger wrote must not act as a page of this server, whatever a browser takes it for.
+        for (name, value) in [(X_CONTENT_TYPE_OPTIONS, "nosniff"), (CONTENT_SECURITY_POLICY, NO_PAGE)] {
+            response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
         }
-        let mut request = request;
-        *request.uri_mut() = pages::addressed(&request).unwrap_or_else(|| web::normalized(request.uri()));
-        let Ok(response) = TowerToHyperService::new(router).call(request.map(web::Body::new)).await;
         response
     }
 

@@ -25,11 +25,7 @@ pub(super) async fn ask() -> Response {
 /// Takes a token that may read, and goes on where the browser wanted to.
 pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     if !is_same_origin(&uri, &headers) || body.len() > FORM {
-        gate.refused("origin");
-        return page_reply(
-            StatusCode::FORBIDDEN,
-            frame::problem(403, "This form was not sent by a page of this server."),
-        );
+        return of_another_page(&gate);
     }
     let (mut token, mut next) = (String::new(), String::new());
     for (name, value) in form_urlencoded::parse(&body) {
@@ -45,12 +41,27 @@ pub(super) async fn log_in(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Ur
         gate.refused("unknown_token");
         return page_reply(StatusCode::UNAUTHORIZED, frame::login(&next, Some(&denied.to_string())));
     }
-    let secure = if tls { "; Secure" } else { "" };
-    let cookie = format!(
-        "{}={}; HttpOnly; SameSite=Strict; Path=/{secure}",
-        cookie::NAME,
-        percent_encoded(&token)
-    );
+    goes_on(cookie::with(&percent_encoded(&token), tls), next)
+}
+
+/// Forgets the token.
+pub(super) async fn log_out(State((gate, tls)): State<(Arc<Gate>, bool)>, uri: Uri, headers: HeaderMap) -> Response {
+    if !is_same_origin(&uri, &headers) {
+        return of_another_page(&gate);
+    }
+    goes_on(cookie::with("", tls), "/login".to_owned())
+}
+
+fn of_another_page(gate: &Gate) -> Response {
+    gate.refused("origin");
+    page_reply(
+        StatusCode::FORBIDDEN,
+        frame::problem(403, "This form was not sent by a page of this server."),
+    )
+}
+
+/// Sets a cookie, and leads the browser to another page.
+fn goes_on(cookie: String, next: String) -> Response {
     let mut response = Response::new(axum::body::Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     for (name, value) in [(SET_COOKIE, cookie), (LOCATION, next)] {

@@ -4,21 +4,43 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What changes how other text is shown: control characters, and those that change the direction of writing.
+/// What changes how other text is shown, or is not shown at all: control characters, those that change the direction of writing, those
+/// of no width, and tags, which carry text that nobody sees.
 pub(crate) fn is_harmful(letter: char) -> bool {
     let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    letter.is_control() || turns || letter == '\u{feff}'
+    let is_unseen = matches!(
+        letter,
+        '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    letter.is_control() || turns || is_unseen
+}
+
+/// What joins the letters around it, or keeps them apart, as some scripts and emoji need it.
+fn is_joiner(letter: char) -> bool {
+    matches!(letter, '\u{200c}' | '\u{200d}')
+}
+
+/// The letters of a text, each with whether it is harmful where it is: what joins others is where it joins none.
+fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let joins = |letter: Option<char>| letter.is_some_and(|letter| !letter.is_ascii() && !is_harmful(letter) && !is_joiner(letter));
+    let (mut before, mut letters) = (None, text.chars().peekable());
+    std::iter::from_fn(move || {
+        let letter = letters.next()?;
+        let is_alone = is_joiner(letter) && !(joins(before) && joins(letters.peek().copied()));
+        before = Some(letter);
+        Some((letter, is_alone || is_harmful(letter)))
+    })
 }
 
 /// The text on its lines, with what is harmful shown as an escape.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let harms = |letter: char| is_harmful(letter) && letter != '\n';
-    if !text.contains(harms) {
+    let may_harm = |letter: char| (is_harmful(letter) || is_joiner(letter)) && letter != '\n';
+    if !text.contains(may_harm) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        if harms(letter) {
+    for (letter, is_harmful) in letters(text) {
+        if is_harmful && letter != '\n' {
             shown.extend(letter.escape_unicode());
         } else {
             shown.push(letter);
@@ -43,12 +65,12 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     let mut shown = String::new();
     let mut length = 0;
     let mut space = false;
-    for letter in text.chars() {
+    for (letter, is_harmful) in letters(text) {
         if letter.is_whitespace() {
             space = length > 0;
             continue;
         }
-        if is_harmful(letter) {
+        if is_harmful {
             continue;
         }
         let wide = letter.width().unwrap_or(0);
@@ -172,6 +194,21 @@ mod tests {
         assert_eq!(one_line("a b", 2), "a…");
         assert_eq!(one_line("東京東京", 5), "東京…", "two columns each");
         assert_eq!(one_line("ab", 0), "");
+    }
+
+    #[test]
+    fn text_that_nobody_sees_is_shown() {
+        assert_eq!(harmless("a\u{e0041}\u{200b}b\u{2060}"), "a\\u{e0041}\\u{200b}b\\u{2060}");
+        assert_eq!(harmless("a\u{200d}\u{200d}b\u{200c}"), "a\\u{200d}\\u{200d}b\\u{200c}");
+        for whole in [
+            "\u{1f469}\u{200d}\u{1f680}",
+            "\u{645}\u{6cc}\u{200c}\u{62e}",
+            "a\nb",
+            "\u{2764}\u{fe0f}",
+        ] {
+            assert_eq!(harmless(whole), whole);
+        }
+        assert_eq!(one_line("a\u{e0041}b\u{200b}", 9), "ab");
     }
 
     #[test]
