@@ -17,6 +17,7 @@ use super::log::Log;
 use super::maintain::Sealed;
 use super::options::{OpenOptions, Retention};
 use super::replay::open_and_replay;
+use super::reserve::Reserve;
 use super::segments::Segments;
 use super::state::State;
 use super::traits::Receipt;
@@ -99,6 +100,7 @@ pub(super) struct Commits {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) segments: Arc<Segments>,
     pub(super) state: Arc<State>,
+    pub(super) reserve: Arc<Reserve>,
     /// Tells maintenance that a segment is sealed.
     pub(super) sealed: Sealed,
     /// Tells readers that the index was rebuilt.
@@ -264,10 +266,11 @@ impl Commits {
     /// That the log takes more, and the index has all of it.
     fn be_ready(&mut self) -> Result<(), Error> {
         self.log.check()?;
-        match self.behind {
-            true => self.catch_up(),
-            false => Ok(()),
+        if self.behind {
+            let reserve = Arc::clone(&self.reserve);
+            reserve.with_room(|| self.catch_up())?;
         }
+        self.reserve.keep()
     }
 
     /// Puts the ids of all traces where readers find them at once.

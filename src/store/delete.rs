@@ -52,7 +52,8 @@ impl Local {
                     of,
                     unfinished: Some(unfinished),
                 };
-                state.with_deletions(|deletions| deletions.begin(self.directory(), deletion))?;
+                let begin = || state.with_deletions(|deletions| deletions.begin(self.directory(), deletion.clone()));
+                writer.reserve.with_room(begin)?;
             }
             deleted
         };
@@ -71,9 +72,11 @@ impl Local {
         writer.maintenance.erase()?;
         let traces: Vec<_> = work.traces.into_iter().collect();
         beside(&traces)?;
-        writer
-            .state
-            .with_deletions(|deletions| deletions.finish(self.directory(), work.deletions))
+        let finish = || {
+            let finish = |deletions: &mut Deletions| deletions.finish(self.directory(), work.deletions);
+            writer.state.with_deletions(finish)
+        };
+        writer.reserve.with_room(finish)
     }
 
     /// Seals the segment that is written to, if it is this one or an earlier one.

@@ -5,19 +5,15 @@
 //! crash interrupts is in that file as unfinished, with the segments that it has to rewrite, and the next start continues it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::error::{Error, of_io};
+use super::deletion_files;
+use super::error::Error;
 use super::log::{Head, Position};
 use crate::span::TraceId;
-
-/// The file's name in the data directory.
-const FILE: &str = "deletions.json";
 
 /// What is to be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,11 +116,12 @@ pub(super) struct Unfinished {
 }
 
 /// All deletions of a store, the oldest first.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Deletions {
     deletions: Vec<Deletion>,
-    #[serde(skip)]
     known: DeletedIds,
+    /// What was wrong with their files.
+    faults: Vec<String>,
 }
 
 /// The same by what is asked for.
@@ -137,18 +134,24 @@ struct DeletedIds {
 impl Deletions {
     /// Those of the store in a directory.
     pub(super) fn of(directory: &Path) -> Result<Self, Error> {
-        let path = directory.join(FILE);
-        let mut deletions: Self = match fs::read(&path) {
-            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(of_io("read", &path, source)),
-            // What was deleted must not come back because its ids are unknown.
-            Ok(text) => serde_json::from_slice(&text).map_err(|error| of_io("read", &path, io::Error::other(error)))?,
+        let read = deletion_files::read(directory)?;
+        let mut deletions = Self {
+            faults: read.faults,
+            ..Self::default()
         };
-        for deletion in std::mem::take(&mut deletions.deletions) {
+        for deletion in read.deletions {
             deletions.know(&deletion);
             deletions.deletions.push(deletion);
         }
         Ok(deletions)
+    }
+
+    /// Writes the files again, if something was wrong with one; gives what that was.
+    pub(super) fn mend(&mut self, directory: &Path) -> Result<Vec<String>, Error> {
+        if !self.faults.is_empty() {
+            self.write(directory)?;
+        }
+        Ok(std::mem::take(&mut self.faults))
     }
 
     fn know(&mut self, deletion: &Deletion) {
@@ -231,17 +234,17 @@ impl Deletions {
     }
 
     fn write(&self, directory: &Path) -> Result<(), Error> {
-        let (path, beside) = (directory.join(FILE), directory.join("deletions.json.new"));
-        let text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        let written = || -> io::Result<()> {
-            let mut file = File::create(&beside)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)?;
-            File::open(directory)?.sync_all()
-        };
-        written().map_err(|source| of_io("write", &path, source))
+        deletion_files::write(directory, self.deletions.clone())
     }
+}
+
+/// What is wrong with the files that record what was deleted.
+///
+/// # Errors
+///
+/// They cannot be used.
+pub(crate) fn faults_of_deletions(directory: &Path) -> Result<Vec<String>, Error> {
+    deletion_files::read(directory).map(|read| read.faults)
 }
 
 /// What a store has to do to delete.

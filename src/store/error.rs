@@ -85,6 +85,18 @@ pub enum Error {
         /// What this program reads.
         known: u8,
     },
+    /// What was deleted on request is not known: what comes again for it would be stored.
+    #[error(
+        "{path} is damaged, and so is its copy, so the store is not opened: what was deleted on request could be stored again. Restore the \
+         file from a backup; or, if that may happen, remove it and deletions.copy.json beside it",
+        path = path.display()
+    )]
+    Deletions {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Arc<io::Error>,
+    },
     /// The bucket cannot be read or written.
     #[error("cannot {doing} {place}: {source}; if this persists, check the bucket, the network and the credentials")]
     Bucket {

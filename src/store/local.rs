@@ -25,6 +25,7 @@ use super::options::OpenOptions;
 use super::reader::Reader;
 use super::ready::Probe;
 use super::replay::{open_and_replay, rebuild};
+use super::reserve::Reserve;
 use super::segments::Segments;
 use super::state::State;
 use super::traits::Administer;
@@ -54,6 +55,7 @@ pub(super) struct WriterHandle {
     thread: Mutex<Option<JoinHandle<()>>>,
     pub(super) maintenance: Maintenance,
     pub(super) state: Arc<State>,
+    pub(super) reserve: Arc<Reserve>,
     disk: Arc<dyn Disk>,
     probe: Probe,
     summaries: Mutex<Option<Connection>>,
@@ -67,6 +69,11 @@ impl Local {
     ///
     /// Another process writes to it, or it cannot be used.
     pub fn open(options: &OpenOptions) -> Result<Opened, Error> {
+        let reserve = Arc::new(Reserve::of(&options.directory));
+        reserve.with_room(|| Self::open_with(options, Arc::clone(&reserve)))
+    }
+
+    fn open_with(options: &OpenOptions, reserve: Arc<Reserve>) -> Result<Opened, Error> {
         let directory = &options.directory;
         let io = |doing| {
             move |source| Error::Io {
@@ -88,7 +95,8 @@ impl Local {
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
-        let deletions = Deletions::of(directory)?;
+        let mut deletions = Deletions::of(directory)?;
+        recovery.deletions_mended = deletions.mend(directory)?;
         if let Some(work) = deletions.unfinished() {
             let (traces, loose): (Vec<_>, Vec<_>) = (work.traces.into_iter().collect(), work.loose.into_iter().collect());
             index::delete(&mut index::open(directory)?, &traces, &loose)?;
@@ -99,8 +107,10 @@ impl Local {
         state.with_deletions(|of_state| *of_state = deletions);
         state.segment.store(log.end().segment, Ordering::Release);
         state.end.send_replace(log.end());
-        let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), checked)
-            .map_err(io("start the maintaining thread for"))?;
+        // Without room for it nothing is stored; reading and deleting need none.
+        let _ = reserve.keep();
+        let shared = (Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), Arc::clone(&reserve));
+        let maintenance = Maintenance::start(options, shared, checked).map_err(io("start the maintaining thread for"))?;
         let (sender, jobs) = unbounded();
         let mut commits = Commits {
             log,
@@ -110,6 +120,7 @@ impl Local {
             disk: Arc::clone(&disk),
             segments,
             state: Arc::clone(&state),
+            reserve: Arc::clone(&reserve),
             sealed: maintenance.sealed(),
             rebuilds: reader.rebuilds(),
         };
@@ -122,6 +133,7 @@ impl Local {
             thread: Mutex::new(Some(thread)),
             maintenance,
             state,
+            reserve,
             disk,
             probe: Probe::default(),
             summaries: Mutex::default(),

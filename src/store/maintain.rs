@@ -19,6 +19,7 @@ use super::error::{Error, of_io};
 use super::index::{self, Checked};
 use super::log::{Compressed, Form, compress, file_name, segments_of};
 use super::options::{OpenOptions, Retention};
+use super::reserve::Reserve;
 use super::segments::Segments;
 use super::state::State;
 use pace::Pace;
@@ -77,9 +78,7 @@ impl Maintenance {
     /// `checked` is what is known of the index: a check that was not finished is done first.
     pub(super) fn start(
         options: &OpenOptions,
-        disk: Arc<dyn Disk>,
-        segments: Arc<Segments>,
-        state: Arc<State>,
+        (disk, segments, state, reserve): (Arc<dyn Disk>, Arc<Segments>, Arc<State>, Arc<Reserve>),
         checked: Checked,
     ) -> io::Result<Self> {
         let (commands, inbox) = channel();
@@ -108,9 +107,10 @@ impl Maintenance {
                 let command = inbox.recv_timeout(EVERY);
                 let outcome = match command {
                     Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                    Ok(Command::Erase(_)) => work.erase(),
+                    Ok(Command::Erase(_)) => reserve.with_room(|| work.erase()),
                     Ok(Command::Sealed | Command::Now(_)) | Err(RecvTimeoutError::Timeout) => {
-                        work.run(matches!(command, Ok(Command::Now(_))))
+                        let at_once = matches!(command, Ok(Command::Now(_)));
+                        reserve.with_room(|| work.run(at_once))
                     }
                 };
                 work.done.failure = outcome.as_ref().err().cloned();

@@ -5,6 +5,7 @@
 mod backup;
 mod copy;
 mod crowd;
+mod disk;
 mod doctor;
 mod files;
 mod losses;

@@ -46,6 +46,26 @@ pub(super) fn open(directory: &Path, losses: &Losses, found: &mut Findings) {
     }
 }
 
+/// The files that record what was deleted on request.
+pub(super) fn deletions(directory: &Path, found: &mut Findings) {
+    match store::faults_of_deletions(directory) {
+        Ok(faults) => {
+            for fault in faults {
+                found.wrong(
+                    format!("{}: {fault}", directory.display()),
+                    "this file and its copy keep what was deleted on request from being stored again; one of them is left",
+                    "restart spanbridge serve, which mends it",
+                );
+            }
+        }
+        Err(error) => found.wrong(
+            with_causes(&error),
+            "serve does not start",
+            "restore deletions.json from a backup (docs: operating, backup)",
+        ),
+    }
+}
+
 /// Acknowledges all that is lost now.
 pub(super) fn acknowledge(directory: &Path, found: &mut Findings) {
     match lost_now(directory).and_then(|lost| store::acknowledge(directory, &lost)) {

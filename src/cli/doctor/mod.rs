@@ -151,6 +151,7 @@ impl Doctor {
         let kept = losses::kept(directory, &mut found);
         if self.wants(Check::Log) {
             losses::open(directory, &kept, &mut found);
+            losses::deletions(directory, &mut found);
             records::log(directory, running, &kept, &mut found);
         }
         all.append(&mut found.list);

@@ -19,6 +19,8 @@ pub struct Recovery {
     pub replayed: usize,
     /// Why the index was rebuilt, if it was.
     pub index_rebuilt: Option<String>,
+    /// What was wrong with the files that record deletions, which were written again.
+    pub deletions_mended: Vec<String>,
 }
 
 /// An unfinished record at the end of the log.
