@@ -20,6 +20,7 @@ mod log_sessions;
 mod options;
 mod runs;
 mod schemas;
+mod session_bounds;
 mod session_databases;
 mod session_files;
 mod session_forks;

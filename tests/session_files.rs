@@ -206,7 +206,7 @@ fn a_session_and_its_exported_spans_are_one_run_in_a_store_too() {
 }
 
 /// Runs with this home folder, in which no client was told of another folder.
-fn at_home<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
+pub(crate) fn at_home<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
     for client in [
         "CLAUDE_CONFIG_DIR",
         "CODEX_HOME",

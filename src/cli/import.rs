@@ -171,7 +171,7 @@ impl Import {
         watch::follow(
             sessions,
             watch,
-            self.files.limit(),
+            self.files.limits(),
             &AtomicBool::new(false),
             &mut |reported| match reported {
                 Ok(receipt) if receipt.stored > 0 => out::note(&format!("{} stored", out::many(receipt.stored, "span"))),

@@ -19,6 +19,7 @@ use super::failure::Failure;
 use super::parts;
 use super::vocabulary::vocabulary;
 use crate::documents::Vocabulary;
+use crate::sessions::Limits;
 pub(super) use batch::{Batch, Rows};
 pub(super) use from::{From, from_of};
 use stored_content::ContentFolders;
@@ -38,7 +39,7 @@ pub(super) struct Files {
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// The maximum memory for reading one file of documents [default: 1 GiB, or 8 times its size if that is more].
+    /// The maximum memory for reading one file of documents, or one session [default: 1 GiB, or 8 times its size if that is more].
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<usize>,
     /// Read content that spans refer to by `file://` (`gen_ai.input.messages_ref` and its like) from files in this directory; without
@@ -72,9 +73,12 @@ impl Files {
         &self.files
     }
 
-    /// The most bytes of one file.
-    pub(super) fn limit(&self) -> usize {
-        self.max_bytes
+    /// What reading session files may take.
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            bytes: self.max_bytes,
+            memory: self.max_memory,
+        }
     }
 
     /// Reads these too.

@@ -28,7 +28,7 @@ use crate::access::Project;
 use crate::documents::Vocabulary;
 use crate::forward::Destination;
 use crate::server::{Addresses, Config, Handle, Server, StartError};
-use crate::sessions::{Client, Watch};
+use crate::sessions::{Client, Limits, Watch};
 use crate::store::Recovery;
 
 const EXAMPLES: &str = "\
@@ -162,19 +162,13 @@ impl Running {
     fn watch_sessions(&self, handle: &Handle) -> Result<(), Failure> {
         let folders = home::folders_of(Client::ALL.into_iter())?;
         let (store, rules) = handle.default_project();
-        let store = SessionStore::new(store, Vocabulary::clone(&self.vocabulary), rules);
+        let store = SessionStore::new(store, Vocabulary::clone(&self.vocabulary), rules).resuming();
         let follow = move || {
             let watch = Watch::new(folders, false);
-            watch::follow(
-                &store,
-                watch,
-                DEFAULT_LIMIT,
-                &AtomicBool::new(false),
-                &mut |reported| match reported {
-                    Ok(receipt) => tracing::debug!(spans = receipt.stored, "stored what a session got to have"),
-                    Err(failure) => tracing::warn!("{}", out::with_causes(&failure)),
-                },
-            );
+            watch::follow(&store, watch, WATCHED, &AtomicBool::new(false), &mut |reported| match reported {
+                Ok(receipt) => tracing::debug!(spans = receipt.stored, "stored what a session got to have"),
+                Err(failure) => tracing::warn!("{}", out::with_causes(&failure)),
+            });
         };
         let thread = thread::Builder::new().name("sessions".to_owned()).spawn(follow);
         thread.map(|_| ()).map_err(|source| Failure::Runtime { source })
@@ -240,6 +234,12 @@ impl Running {
         }
     }
 }
+
+/// What reading a watched session may take.
+const WATCHED: Limits = Limits {
+    bytes: DEFAULT_LIMIT,
+    memory: Some(1 << 30),
+};
 
 /// Files may be as many as the system lets us have: each connection is one. The store keeps some for itself: what was accepted must
 /// get to the disk.

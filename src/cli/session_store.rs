@@ -6,15 +6,17 @@ use std::sync::Arc;
 use super::failure::Failure;
 use crate::documents::Vocabulary;
 use crate::hash::{HashMap, HashSet};
+use crate::otlp::decode;
 use crate::redact::Rules;
 use crate::run::Run;
 use crate::server::Settling;
-use crate::sessions::{is_of_session, join, logs, replaced};
+use crate::sessions::{Found, is_of_session, join, logs, replaced};
 use crate::span::{LOGS_SCOPE, Span, TraceId};
-use crate::store::{Filter, Receipt, SpanChunks, Store};
+use crate::store::{self, ChunkKind, Filter, Order, Position, Receipt, SpanChunks, Store, digests};
+use crate::web::cost::{self, Purpose};
 
-/// The stored spans of sessions, by their trace.
-type SpansOfTraces = HashMap<TraceId, Vec<Span>>;
+/// The digests of the stored spans of sessions, by their trace.
+type SpansOfTraces = HashMap<TraceId, HashSet<u64>>;
 
 /// A store that takes sessions.
 pub(super) struct SessionStore {
@@ -25,7 +27,15 @@ pub(super) struct SessionStore {
     chunks: RefCell<SpanChunks>,
     /// Sessions of which the store has other traces too.
     shared: RefCell<HashSet<String>>,
+    /// Where the store ended before this was made: what files got to have before that may not be in it.
+    resumes_at: Option<Position>,
 }
+
+/// Bytes of memory for what exporters sent of a session.
+const EXPORTED: usize = 1 << 30;
+
+/// What changed so shortly before a store ended may have been read and not stored.
+const LAG: u64 = 600_000_000_000;
 
 impl SessionStore {
     pub(super) fn new(store: Arc<dyn Store>, vocabulary: Vocabulary, rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static) -> Self {
@@ -35,7 +45,37 @@ impl SessionStore {
             shared: RefCell::default(),
             vocabulary,
             rules: Box::new(rules),
+            resumes_at: None,
         }
+    }
+
+    /// Goes on where an earlier process ended.
+    pub(super) fn resuming(mut self) -> Self {
+        self.resumes_at = Some(self.store.watch_end().map(|end| *end.borrow()).unwrap_or_default());
+        self
+    }
+
+    /// Whether the store may lack something of a session that it knows, of which a file changed last at this time: before this was made.
+    pub(super) fn is_behind(&self, found: &Found, changed: u64) -> Result<bool, Failure> {
+        let Some(resumes_at) = self.resumes_at else { return Ok(false) };
+        let filter = match found.session() {
+            Some(session) => Filter {
+                session: Some(session.to_owned()),
+                ..Filter::default()
+            },
+            None => Filter {
+                service: Some(found.client().name().to_owned()),
+                order: Order::LatestArrivalFirst,
+                limit: Some(1),
+                ..Filter::default()
+            },
+        };
+        let mut last = None;
+        for row in self.store.list(&filter)? {
+            last = last.max(self.store.chunks_of(row.trace_id)?.into_iter().map(|(at, _)| at).max());
+        }
+        let Some(last) = last else { return Ok(false) };
+        Ok(last < self.store.position_at(changed)? || self.store.position_at(changed.saturating_add(LAG))? >= resumes_at)
     }
 
     pub(super) fn vocabulary(&self) -> &Vocabulary {
@@ -91,7 +131,7 @@ impl SessionStore {
         for session in all {
             marks.extend(settling.marks(&*self.store, &session)?);
         }
-        let mut stored = |trace| Ok(self.store.read_trace(trace)?.unwrap_or_default().spans);
+        let mut stored = |trace| Ok(digests(&self.store.read_trace(trace)?.unwrap_or_default().spans));
         let (chunks, _) = self.chunks.borrow_mut().of(marks, &mut stored)?;
         if !chunks.is_empty() {
             self.store.append(chunks)?;
@@ -117,16 +157,38 @@ impl SessionStore {
             traces.extend(listed);
         }
         let (mut exported, mut records, mut of_sessions) = (Vec::new(), Vec::new(), HashMap::default());
+        let mut left = EXPORTED;
         for trace in traces {
-            let Some(mut stored) = self.store.read_trace(trace)? else {
-                continue;
-            };
-            let (own, others) = stored.spans.into_iter().partition::<Vec<Span>, _>(is_of_session);
-            if !others.is_empty() {
-                exported.extend(others);
-                records.append(&mut stored.logs);
-            }
+            let (mut own, mut has_others) = (HashSet::default(), false);
+            self.store.each_chunk(trace, &mut |kind, message| {
+                if kind == ChunkKind::Spans {
+                    let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
+                    let (of_session, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_of_session);
+                    own.extend(digests(&of_session));
+                    has_others |= !others.is_empty();
+                }
+                Ok(())
+            })?;
             of_sessions.insert(trace, own);
+            if !has_others {
+                continue;
+            }
+            let mut may = |kind: ChunkKind, message: &[u8]| {
+                let needed = cost::of_chunk(kind, message, Purpose::Document);
+                left = left.checked_sub(needed).ok_or(store::Error::Cancelled)?;
+                Ok(())
+            };
+            match self.store.read_trace_while(trace, &mut may) {
+                Ok(stored) => {
+                    let mut stored = stored.unwrap_or_default();
+                    exported.extend(stored.spans.into_iter().filter(|span| !is_of_session(span)));
+                    records.append(&mut stored.logs);
+                }
+                Err(store::Error::Cancelled) => {
+                    tracing::warn!(%trace, "what was exported of a session is too large to be one run with its file; it stays beside it");
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         // What log records were made into beside exported pieces is those once more.
         if exported.iter().any(logs::is_piece) {

@@ -1,12 +1,15 @@
 //! Stores sessions while their clients work.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::session_store::SessionStore;
-use crate::sessions::{Sessions, Watch};
+use crate::hash::HashMap;
+use crate::sessions::{Found, Limits, SessionError, Sessions, Watch};
 use crate::store::{self, Receipt};
 
 /// How long after a look the next one is.
@@ -21,44 +24,137 @@ const SETTLED: Duration = Duration::from_secs(15);
 /// Reading takes at most this part of the time, however long sessions are.
 const SHARE: u32 = 4;
 
+/// Reading what cannot be read takes at most this part of the time.
+const REFUSED_SHARE: u32 = 100;
+
+/// What the store did not take is given to it again after so long.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// So many files that cannot be read are remembered.
+const REPORTED: usize = 1_000;
+
 /// Stores sessions as they change until it is stopped, or the store is closed. `reported` reports what was stored, and what could not
-/// be.
+/// be, once.
 pub(super) fn follow(
     store: &SessionStore,
-    mut watch: Watch,
-    limit: usize,
+    watch: Watch,
+    limits: Limits,
     stop: &AtomicBool,
     reported: &mut dyn FnMut(Result<Receipt, Failure>),
 ) {
-    let mut settling = Sessions::default();
+    let mut follower = Follower {
+        store,
+        watch,
+        limits,
+        settling: Sessions::default(),
+        not_taken: None,
+        failures: HashMap::default(),
+        failed: None,
+    };
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        let mut changed = watch.look();
-        if !changed.is_empty() {
+        let (changed, is_new) = follower.due(last);
+        if is_new {
             last = begun;
-            settling.merge(&changed);
-        } else if last.elapsed() >= SETTLED {
-            changed = std::mem::take(&mut settling);
         }
+        let mut refused = Duration::ZERO;
         if !changed.is_empty() {
-            let mut receipt = Receipt::default();
-            let mut failures = Vec::new();
-            changed.read_each(limit, &mut |read| {
-                let taken = match read {
-                    Ok(imported) => store.take(imported.spans, &mut receipt),
-                    Err(error) => Err(error.into()),
-                };
-                failures.extend(taken.err());
-            });
-            let closed = |failure: &Failure| matches!(failure, Failure::Store(store::Error::Closed));
-            if failures.iter().any(closed) {
-                return;
+            match follower.take(&changed, reported) {
+                Some(took) => refused = took,
+                None => return,
             }
-            reported(Ok(receipt));
-            failures.into_iter().for_each(|failure| reported(Err(failure)));
         }
         let every = if last.elapsed() > IDLE { EVERY * 2 } else { EVERY };
-        thread::sleep(every.max(begun.elapsed() * SHARE));
+        thread::sleep(every.max(begun.elapsed().saturating_sub(refused) * SHARE));
+    }
+}
+
+struct Follower<'s> {
+    store: &'s SessionStore,
+    watch: Watch,
+    limits: Limits,
+    /// What is read once more when nothing changes any more.
+    settling: Sessions,
+    /// What the store did not take, and when it is given to it again.
+    not_taken: Option<(Instant, Sessions)>,
+    /// What was reported of files that cannot be read.
+    failures: HashMap<PathBuf, String>,
+    /// What was reported of the store.
+    failed: Option<String>,
+}
+
+impl Follower<'_> {
+    /// The sessions to read now, and whether one has changed. `last`: when the last change was.
+    fn due(&mut self, last: Instant) -> (Sessions, bool) {
+        let look = self.watch.look();
+        let mut due = look.changed;
+        let is_new = !due.is_empty();
+        if is_new {
+            self.settling.merge(&due);
+        } else if last.elapsed() >= SETTLED {
+            due = std::mem::take(&mut self.settling);
+        }
+        // What cannot be asked of the store is read: it is not stored twice.
+        let is_behind = |(found, changed): &(Found, u64)| self.store.is_behind(found, *changed).unwrap_or(true);
+        let behind: BTreeSet<Found> = look.met.into_iter().filter(is_behind).map(|(found, _)| found).collect();
+        due.merge(&self.watch.sessions_of(&behind));
+        if let Some((_, sessions)) = self.not_taken.take_if(|(at, _)| *at <= Instant::now()) {
+            due.merge(&sessions);
+        }
+        (due, is_new)
+    }
+
+    /// Reads and stores sessions. How long it took to read what cannot be read; `None`: the store is closed.
+    fn take(&mut self, sessions: &Sessions, reported: &mut dyn FnMut(Result<Receipt, Failure>)) -> Option<Duration> {
+        let (mut receipt, mut failure, mut refused) = (Receipt::default(), None, Vec::new());
+        let mut begun = Instant::now();
+        sessions.read_each(self.limits, &mut |read| {
+            match read {
+                Ok(imported) => failure = self.store.take(imported.spans, &mut receipt).err().or(failure.take()),
+                Err(error) => refused.push((error, begun.elapsed())),
+            }
+            begun = Instant::now();
+        });
+        if matches!(failure, Some(Failure::Store(store::Error::Closed))) {
+            return None;
+        }
+        reported(Ok(receipt));
+        let text = failure.as_ref().map(ToString::to_string);
+        if let Some(failure) = failure {
+            // What it took of these it has, and takes no second time.
+            let mut again = sessions.clone();
+            if let Some((_, others)) = self.not_taken.take() {
+                again.merge(&others);
+            }
+            self.not_taken = Some((Instant::now() + AGAIN, again));
+            if self.failed != text {
+                reported(Err(failure));
+            }
+        }
+        self.failed = text;
+        let mut took = Duration::ZERO;
+        for (error, each) in refused {
+            took += each;
+            self.refuse(error, each, reported);
+        }
+        Some(took)
+    }
+
+    /// Reports a file that cannot be read, once, and leaves it alone for a while.
+    fn refuse(&mut self, error: SessionError, took: Duration, reported: &mut dyn FnMut(Result<Receipt, Failure>)) {
+        let path = error.path().to_owned();
+        self.watch.pause(&path, Instant::now() + took * REFUSED_SHARE);
+        self.settling.leave_out(&path);
+        if let Some((_, sessions)) = &mut self.not_taken {
+            sessions.leave_out(&path);
+        }
+        if self.failures.len() >= REPORTED {
+            self.failures.clear();
+        }
+        let text = error.to_string();
+        if self.failures.insert(path, text.clone()) != Some(text) {
+            reported(Err(error.into()));
+        }
     }
 }

@@ -13,10 +13,13 @@ use std::time::{Duration, Instant};
 
 use crate::access::Project;
 use crate::documents::Vocabulary;
-use crate::otlp;
+use crate::otlp::scan::{self, Key};
 use crate::redact::Rules;
 use crate::sessions::logs;
-use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store};
+use crate::span::Signal;
+use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store, digests};
+use crate::web::cost::{self, Purpose};
+use crate::web::readers::{Readers, Refusal, Reservation};
 use settle::LARGEST;
 pub(crate) use settle::Settling;
 
@@ -66,6 +69,7 @@ impl LogSessions {
         project: &Project,
         store: &Arc<dyn Store>,
         vocabulary: &Vocabulary,
+        readers: &Arc<Readers>,
         rules: impl Fn() -> Option<Arc<Rules>> + Send + 'static,
         log_requests: impl Fn() -> u64 + Send + 'static,
     ) -> Self {
@@ -77,6 +81,7 @@ impl LogSessions {
             store: Arc::clone(store),
             chunks: SpanChunks::that_remembers(vocabulary.session_keys()),
             settling: Settling::new(vocabulary),
+            readers: Arc::clone(readers),
             rules: Box::new(rules),
             log_requests: Box::new(log_requests),
             sessions: HashMap::new(),
@@ -119,6 +124,8 @@ struct Follower {
     store: Arc<dyn Store>,
     chunks: SpanChunks,
     settling: Settling,
+    /// The memory of all reading.
+    readers: Arc<Readers>,
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
     /// How many requests with log records were stored.
     log_requests: Box<dyn Fn() -> u64 + Send>,
@@ -203,7 +210,8 @@ impl Follower {
             if !is_of_logs || !logs::may_have_sessions(&chunk.message) {
                 continue;
             }
-            for session in sessions_of(&chunk.message) {
+            for session in sessions_of(&chunk.message, self.settling.session_keys()) {
+                let session = session.to_string();
                 if chunk.trace_id.is_some() {
                     if self.traced.len() >= FOLLOWED {
                         self.traced.clear();
@@ -242,11 +250,15 @@ impl Follower {
                 break;
             }
             let reading = Instant::now();
-            self.store_session(&session)?;
+            let is_read = self.store_session(&session)?;
             let took = reading.elapsed();
             let Some(followed) = self.sessions.get_mut(&session) else {
                 continue;
             };
+            if !is_read {
+                followed.due = Instant::now() + PAUSE;
+                continue;
+            }
             followed.looks += 1;
             followed.pause = took * SHARE;
             match AFTER.get(followed.looks) {
@@ -267,46 +279,66 @@ impl Follower {
         self.sessions.len() < FOLLOWED
     }
 
-    fn store_session(&mut self, session: &str) -> Result<(), store::Error> {
+    /// Stores the spans of a session; `false`: others take the memory that reading it needs.
+    fn store_session(&mut self, session: &str) -> Result<bool, store::Error> {
         if self.too_large.contains(session) {
-            return Ok(());
+            return Ok(true);
         }
         let has_traces = self.traced.contains(session);
-        let mut spans = match self.settling.spans(&*self.store, session, has_traces, LARGEST) {
-            Err(store::Error::Cancelled) => {
+        let mut reserved = Reservation::new(&self.readers);
+        let mut refused = None;
+        let mut may = |kind: ChunkKind, message: &[u8]| {
+            let cost = cost::of_chunk(kind, message, Purpose::Document);
+            refused = match reserved.bytes().saturating_add(cost) {
+                bytes if bytes > LARGEST => Some(Refusal::TooLarge { bytes, limit: LARGEST }),
+                _ => reserved.grow(cost).err(),
+            };
+            if refused.is_some() { Err(store::Error::Cancelled) } else { Ok(()) }
+        };
+        let mut spans = match (self.settling.spans(&*self.store, session, has_traces, &mut may), refused) {
+            (Err(store::Error::Cancelled), Some(Refusal::TooLarge { limit, .. })) => {
                 tracing::warn!(
-                    session,
-                    "the log records of this session have more than {} MiB; they are stored, but no spans are made of them any more",
-                    LARGEST >> 20
+                    "reading the log records of a session would take more than {} MiB of memory; they are stored, but no spans are \
+                     made of them any more",
+                    limit >> 20
                 );
                 if self.too_large.len() >= FOLLOWED {
                     self.too_large.clear();
                 }
                 self.too_large.insert(session.to_owned());
-                return Ok(());
+                return Ok(true);
             }
-            spans => spans?,
+            (Err(store::Error::Cancelled), Some(_)) => return Ok(false),
+            (spans, _) => spans?,
         };
         if let Some(rules) = (self.rules)() {
             // They have the words of records under the keys of spans.
             spans = match rules.redacted(spans, Vec::new()) {
                 Ok((spans, _)) => spans,
                 Err(error) => {
-                    tracing::error!(%error, session, "spans of log records cannot be redacted, and are not stored");
-                    return Ok(());
+                    tracing::error!(%error, "spans of log records cannot be redacted, and are not stored");
+                    return Ok(true);
                 }
             };
         }
-        let mut stored = |trace| Ok(self.store.read_trace(trace)?.unwrap_or_default().spans);
+        let mut stored = |trace| Ok(digests(&self.store.read_trace(trace)?.unwrap_or_default().spans));
         let (chunks, _) = self.chunks.of(spans, &mut stored)?;
         if !chunks.is_empty() {
             self.store.append(chunks).inspect_err(|_| self.chunks.forget())?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 
-fn sessions_of(message: &[u8]) -> HashSet<String> {
-    let records = otlp::decode::logs(message).map(|decoded| decoded.items).unwrap_or_default();
-    records.iter().filter_map(logs::session_of).collect()
+/// The sessions that a message names, without decoding it: it may be all that a client sent.
+fn sessions_of(message: &[u8], session_keys: &[String]) -> HashSet<Arc<str>> {
+    let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+    let parts = scan::scan(message, Signal::Logs, &keys)
+        .map(|scanned| scanned.parts)
+        .unwrap_or_default();
+    let named = parts.into_iter().filter_map(|part| match part.key {
+        Key::Session(session) => Some(session),
+        Key::Trace(_) => part.session,
+    });
+    named.filter(|session| !session.is_empty()).collect()
 }

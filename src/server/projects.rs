@@ -157,6 +157,7 @@ impl Projects {
                 &project,
                 &store,
                 &config.vocabulary,
+                readers,
                 rules_of(&receiver),
                 log_requests_of(&receiver),
             ),
@@ -221,7 +222,14 @@ impl Projects {
         let services = ProjectServices {
             name: project.clone(),
             directory,
-            log_sessions: LogSessions::start(project, &store, &self.vocabulary, rules_of(&receiver), log_requests_of(&receiver)),
+            log_sessions: LogSessions::start(
+                project,
+                &store,
+                &self.vocabulary,
+                &self.readers,
+                rules_of(&receiver),
+                log_requests_of(&receiver),
+            ),
             receiver,
             store,
             web: Arc::new(web),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::budget::{Budget, Limits};
 use super::client::Client;
 use super::error::SessionError;
 use super::lines;
@@ -55,6 +56,11 @@ impl Sessions {
         self.elsewhere.insert((found.client, found.key.clone()));
     }
 
+    /// Leaves out the session of a file.
+    pub(crate) fn leave_out(&mut self, path: &Path) {
+        self.groups.retain(|_, files| !files.iter().any(|file| file == path));
+    }
+
     /// Adds the sessions of others, with all their files.
     pub(crate) fn merge(&mut self, others: &Self) {
         self.groups
@@ -65,8 +71,8 @@ impl Sessions {
     }
 
     /// The sessions, each with the files of those that are a part of it.
-    fn whole(&self, limit: usize) -> BTreeMap<Key, Vec<PathBuf>> {
-        let mut homes = self.naming(limit);
+    fn whole(&self, limits: Limits) -> BTreeMap<Key, Vec<PathBuf>> {
+        let mut homes = self.naming(limits);
         for (key, within) in &self.within {
             if let Within::Session(session) = within {
                 let home = (key.0, session.clone());
@@ -101,7 +107,7 @@ impl Sessions {
 
     /// The sessions that are a part of an unknown one, each with the first other session of its client that has its id in a file. Each file
     /// is read once, whatever the number of ids.
-    fn naming(&self, limit: usize) -> BTreeMap<&Key, Key> {
+    fn naming(&self, limits: Limits) -> BTreeMap<&Key, Key> {
         let mut homes = BTreeMap::new();
         let mut wanted: BTreeMap<Client, HashMap<&[u8], &Key>> = BTreeMap::new();
         for (key, _) in self.within.iter().filter(|(_, within)| **within == Within::Unknown) {
@@ -110,12 +116,10 @@ impl Sessions {
         for (group, files) in &self.groups {
             let Some(wanted) = wanted.get_mut(&group.0) else { continue };
             for path in files {
-                lines::each_raw(path, limit, &mut |line| {
-                    for text in line.split(|byte| *byte == b'"') {
-                        if let Some(part) = wanted.get(text).copied().filter(|part| *part != group) {
-                            wanted.remove(text);
-                            homes.insert(part, group.clone());
-                        }
+                lines::each_id(path, &Budget::new(limits, files), &mut |id| {
+                    if let Some(part) = wanted.get(id).copied().filter(|part| *part != group) {
+                        wanted.remove(id);
+                        homes.insert(part, group.clone());
                     }
                     !wanted.is_empty()
                 });
@@ -133,21 +137,21 @@ impl Sessions {
         self.groups.is_empty()
     }
 
-    /// Reads them, a session at a time: no more than one is in memory. `limit`: the most bytes of a line. Errors are given with the
-    /// others, and end nothing.
-    pub(crate) fn read_each(&self, limit: usize, take: &mut dyn FnMut(Result<Imported, SessionError>)) {
+    /// Reads them, a session at a time: no more than one is in memory. Errors are given with the others, and end nothing.
+    pub(crate) fn read_each(&self, limits: Limits, take: &mut dyn FnMut(Result<Imported, SessionError>)) {
         let (scope, writer) = (scope(), AttributeWriter::new(Vocabulary::GenAi));
-        for ((client, key), mut files) in self.whole(limit) {
+        for ((client, key), mut files) in self.whole(limits) {
             files.sort();
+            let budget = &Budget::new(limits, &files);
             let read = match client {
-                Client::ClaudeCode => claude_code::read(&files, limit),
-                Client::Codex => codex::read(&files, limit),
-                Client::GeminiCli => gemini_cli::read(&files, limit),
-                Client::QwenCode => qwen_code::read(&files, limit),
-                Client::CopilotCli => copilot_cli::read(&files, limit),
-                Client::OpenCode => opencode::read(&key, &files, limit),
-                Client::Pi => pi::read(&files, limit),
-                Client::Vscode => vscode::read(&files, limit),
+                Client::ClaudeCode => claude_code::read(&files, budget),
+                Client::Codex => codex::read(&files, budget),
+                Client::GeminiCli => gemini_cli::read(&files, budget),
+                Client::QwenCode => qwen_code::read(&files, budget),
+                Client::CopilotCli => copilot_cli::read(&files, budget),
+                Client::OpenCode => opencode::read(&key, &files, budget),
+                Client::Pi => pi::read(&files, budget),
+                Client::Vscode => vscode::read(&files, budget),
             };
             // A turn that is a copy is read where it comes from, if that is here too.
             let is_elsewhere = |session: &str| {

@@ -1,11 +1,11 @@
 //! JSON lines of a file that its client may still be writing, or the records of a file that is one JSON list of them.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::budget::{Bounded, Budget, open_file};
 use super::elements::Elements;
 use super::error::SessionError;
 
@@ -24,7 +24,7 @@ const NOTICE: &[u8] = b"Exporting session: ";
 /// What was left out of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Lines that are no JSON, or longer than a line may be.
+    /// Lines that are no JSON.
     pub(super) broken: usize,
     /// Whether the last line has no end and is no JSON: its client was writing it.
     pub(super) unfinished: bool,
@@ -32,7 +32,7 @@ pub(super) struct Left {
 
 /// The bytes of a file after decompression.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut file = BufReader::with_capacity(1 << 16, open_file(path)?);
     if file.fill_buf()?.starts_with(&ZSTD) {
         let decoder = zstd::stream::read::Decoder::with_buffer(file)?;
         return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
@@ -51,19 +51,17 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 }
 
 /// Gives each line as a value, or each record of a list. No more than one is in memory.
-pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Result<Left, SessionError> {
-    let failed = |source| SessionError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = open(path).map_err(failed)?;
-    if is_list(&mut *reader).map_err(failed)? {
-        return each_of_list(&mut *reader, limit, &mut take).map_err(failed);
+pub(super) fn each(path: &Path, budget: &Budget, mut take: impl FnMut(Value)) -> Result<Left, SessionError> {
+    let failed = |source| budget.failed(path, source);
+    let mut reader = budget.open(path)?;
+    if is_list(&mut reader).map_err(failed)? {
+        return each_of_list(&mut reader, path, budget, &mut take);
     }
     let (mut left, mut line) = (Left::default(), Vec::new());
     loop {
         line.clear();
-        let read = match (&mut reader).take((limit as u64).saturating_add(1)).read_until(b'\n', &mut line) {
+        let most = budget.left();
+        let read = match (&mut reader).take((most as u64).saturating_add(1)).read_until(b'\n', &mut line) {
             Ok(read) => read,
             // A compressed file that is cut off: what came before is read.
             Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
@@ -75,17 +73,15 @@ pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Re
         if read == 0 {
             return Ok(left);
         }
-        let ended = line.last() == Some(&b'\n');
-        if read > limit && !ended {
-            left.broken += 1;
-            skip_line(&mut reader).map_err(failed)?;
-            continue;
+        if read > most {
+            return Err(budget.dense(path));
         }
+        let ended = line.last() == Some(&b'\n');
         let text = line.trim_ascii();
         if text.is_empty() {
             continue;
         }
-        match parsed(text) {
+        match budget.value(path, text)? {
             Some(value) => take(value),
             None if !ended => left.unfinished = true,
             None => left.broken += 1,
@@ -93,14 +89,8 @@ pub(super) fn each(path: &Path, limit: usize, mut take: impl FnMut(Value)) -> Re
     }
 }
 
-/// The value of a text. Bytes that are not UTF-8 cost the text they are in, not the line.
-fn parsed(text: &[u8]) -> Option<Value> {
-    let read = serde_json::from_slice(text);
-    read.or_else(|_| serde_json::from_str(&String::from_utf8_lossy(text))).ok()
-}
-
 /// Whether the first thing in a file is a list. White space before it is skipped.
-fn is_list(reader: &mut dyn BufRead) -> io::Result<bool> {
+fn is_list(reader: &mut Bounded) -> io::Result<bool> {
     loop {
         let buffer = reader.fill_buf()?;
         match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
@@ -119,40 +109,49 @@ fn is_list(reader: &mut dyn BufRead) -> io::Result<bool> {
 }
 
 /// Gives each record of a list.
-fn each_of_list(reader: &mut dyn BufRead, limit: usize, take: &mut dyn FnMut(Value)) -> io::Result<Left> {
-    let (mut left, mut elements) = (Left::default(), Elements::new(limit));
-    loop {
+fn each_of_list(reader: &mut Bounded, path: &Path, budget: &Budget, take: &mut dyn FnMut(Value)) -> Result<Left, SessionError> {
+    let (mut left, mut elements) = (Left::default(), Elements::new(budget.left()));
+    let mut failed = None;
+    while failed.is_none() {
         let read = match reader.fill_buf() {
             Ok([]) => break,
             Ok(buffer) => {
-                elements.add(buffer, &mut |text| match parsed(text) {
-                    Some(value) => take(value),
-                    None => left.broken += 1,
+                elements.add(buffer, &mut |text| match budget.value(path, text) {
+                    Ok(Some(value)) => take(value),
+                    Ok(None) => left.broken += 1,
+                    Err(error) => failed = Some(error),
                 });
                 buffer.len()
             }
             Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(source) => return Err(source),
+            Err(source) => return Err(budget.failed(path, source)),
         };
         reader.consume(read);
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     left.broken += elements.left_out();
     left.unfinished = elements.is_open();
     Ok(left)
 }
 
-/// Gives the lines as they are until `take` has enough. A file that cannot be read has none.
-pub(super) fn each_raw(path: &Path, limit: usize, take: &mut dyn FnMut(&[u8]) -> bool) {
-    let Ok(mut reader) = open(path) else { return };
-    let mut line = Vec::new();
+/// Gives the texts of a file that may be ids, as they are between quotation marks, until `take` has enough. A file that cannot be read
+/// has none.
+pub(super) fn each_id(path: &Path, budget: &Budget, take: &mut dyn FnMut(&[u8]) -> bool) {
+    let Ok(mut reader) = budget.open(path) else { return };
+    let mut text = Vec::new();
     loop {
-        line.clear();
-        match (&mut reader).take(limit as u64).read_until(b'\n', &mut line) {
-            Ok(1..) if take(&line) => {}
+        text.clear();
+        match (&mut reader).take(LONGEST_ID).read_until(b'"', &mut text) {
+            Ok(1..) if take(text.strip_suffix(b"\"").unwrap_or_default()) => {}
             _ => return,
         }
     }
 }
+
+/// No id is longer.
+const LONGEST_ID: u64 = 1 << 10;
 
 /// Skips the rest of a line.
 fn skip_line(reader: &mut dyn BufRead) -> io::Result<()> {

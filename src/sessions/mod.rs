@@ -7,6 +7,7 @@
 //! Reading never fails on odd records. What a reader does not know is counted by type, and the end of a file that is still being
 //! written waits for the next reading; both are [`Note`]s.
 
+mod budget;
 mod claude_code;
 mod client;
 mod codex;
@@ -32,11 +33,12 @@ mod vscode;
 mod watch;
 mod wrapper;
 
+pub(crate) use budget::{Limits, open_file};
 pub(crate) use client::Client;
 pub(crate) use error::SessionError;
 pub(crate) use files::{below, of_sub_agents};
 pub(crate) use group::{Imported, Sessions};
 pub(crate) use join::{is_mark, join, replaced};
-pub(crate) use recognise::recognised;
+pub(crate) use recognise::{Found, recognised};
 pub(crate) use scope::is_of_session;
 pub(crate) use watch::Watch;

@@ -23,6 +23,21 @@ pub(crate) struct Found {
     pub(super) within: Option<Within>,
 }
 
+impl Found {
+    /// Who wrote it.
+    pub(crate) fn client(&self) -> Client {
+        self.client
+    }
+
+    /// The session that its spans name; `None` where that is not known before it is read.
+    pub(crate) fn session(&self) -> Option<&str> {
+        match &self.within {
+            Some(Within::Session(session)) => Some(session),
+            _ => Some(self.key.as_str()).filter(|key| !key.contains('/')),
+        }
+    }
+}
+
 /// What asked for the sub-agent of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Within {

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::group::Sessions;
 use super::recognise::{Found, recognised};
@@ -49,6 +50,17 @@ struct Watched {
     found: Option<Found>,
     /// Whether it was looked into.
     looked: bool,
+    /// It cannot be read, and is not looked at before this.
+    paused: Option<Instant>,
+}
+
+/// What a look found.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    /// The sessions of which a file changed since the last look, each with all its files.
+    pub(crate) changed: Sessions,
+    /// Files that were there before the watch began and were looked into now, with the time of their last change in nanoseconds.
+    pub(crate) met: Vec<(Found, u64)>,
 }
 
 impl State {
@@ -58,6 +70,15 @@ impl State {
             length: about.len(),
             changed: (about.mtime(), about.mtime_nsec()),
         }
+    }
+
+    /// When it was changed, in nanoseconds since 1970.
+    fn changed_at(&self) -> u64 {
+        let (seconds, nanos) = self.changed;
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(u64::try_from(nanos).unwrap_or_default())
     }
 }
 
@@ -75,38 +96,87 @@ impl Watch {
         out
     }
 
-    /// The sessions of which a file changed since the last look, each with all its files.
-    pub(crate) fn look(&mut self) -> Sessions {
+    /// What changed since the last look, and what was there before.
+    pub(crate) fn look(&mut self) -> Look {
         self.list_folders();
         let mut changed: BTreeSet<Found> = BTreeSet::new();
         let mut near: BTreeSet<PathBuf> = BTreeSet::new();
+        let now = Instant::now();
+        for file in &mut self.files {
+            file.paused = file.paused.filter(|until| now < *until);
+        }
+        let paused = self.paused();
         for index in self.due() {
-            let Some(file) = self.files.get_mut(index) else { continue };
-            let Ok(about) = fs::metadata(&file.path) else { continue };
+            let Some(file) = self.files.get_mut(index).filter(|file| file.paused.is_none()) else {
+                continue;
+            };
+            // A link that took a file's place leads elsewhere.
+            let about = match self.roots.contains(&file.path) {
+                true => fs::metadata(&file.path),
+                false => fs::symlink_metadata(&file.path),
+            };
+            let Some(about) = about.ok().filter(Metadata::is_file) else {
+                continue;
+            };
             let state = State::of(&about);
             if state == file.state {
                 continue;
             }
-            (file.state, file.looked) = (state, true);
-            file.found = recognised(&file.path).or_else(|| of_database_beside(&file.path));
-            if let Some(found) = file.found.clone() {
+            let found = recognised(&file.path).or_else(|| of_database_beside(&file.path));
+            if found.as_ref().is_some_and(|found| paused.contains(found)) {
+                continue;
+            }
+            (file.state, file.looked, file.found) = (state, true, found.clone());
+            if let Some(found) = found {
                 changed.insert(found);
                 near.extend(file.path.parent().map(Path::to_owned));
             }
         }
-        self.recognise(&near);
+        let met = self.recognise(&near);
+        Look {
+            changed: self.sessions_of(&changed),
+            met,
+        }
+    }
+
+    /// These sessions, each with all its files. One with a file that cannot be read waits for that.
+    pub(crate) fn sessions_of(&self, wanted: &BTreeSet<Found>) -> Sessions {
         let mut out = Sessions::default();
-        if !changed.is_empty() {
-            for file in &self.files {
-                file.found.iter().for_each(|found| out.know(found));
-                if let Some(found) = file.found.as_ref().filter(|found| changed.contains(found))
-                    && of_database_beside(&file.path).is_none()
-                {
-                    out.add(&file.path, found.clone());
-                }
+        if wanted.is_empty() {
+            return out;
+        }
+        let paused: BTreeSet<&Found> = self
+            .files
+            .iter()
+            .filter(|file| file.paused.is_some())
+            .flat_map(|file| &file.found)
+            .collect();
+        for file in &self.files {
+            file.found.iter().for_each(|found| out.know(found));
+            if let Some(found) = file
+                .found
+                .as_ref()
+                .filter(|found| wanted.contains(found) && !paused.contains(found))
+                && of_database_beside(&file.path).is_none()
+            {
+                out.add(&file.path, found.clone());
             }
         }
         out
+    }
+
+    /// The sessions with a file that cannot be read.
+    fn paused(&self) -> BTreeSet<Found> {
+        let paused = self.files.iter().filter(|file| file.paused.is_some());
+        paused.filter_map(|file| file.found.clone()).collect()
+    }
+
+    /// Does not look at a file before this: reading it takes long, and fails.
+    pub(crate) fn pause(&mut self, path: &Path, until: Instant) {
+        let index = self.known.get(path).copied();
+        if let Some(file) = index.and_then(|index| self.files.get_mut(index)) {
+            file.paused = Some(until);
+        }
     }
 
     /// The files to look at: all, or the newest and some of the others.
@@ -125,19 +195,21 @@ impl Watch {
     }
 
     /// Looks into files that were there before the watch began: those below the folders of what changed, which may be of the same
-    /// session, and some others each time.
-    fn recognise(&mut self, near: &BTreeSet<PathBuf>) {
-        let mut others = LOOKED_INTO;
+    /// session, and some others each time. Gives those of sessions.
+    fn recognise(&mut self, near: &BTreeSet<PathBuf>) -> Vec<(Found, u64)> {
+        let (mut met, mut others) = (Vec::new(), LOOKED_INTO);
         for file in self.files.iter_mut().skip(self.looked_into) {
             let is_near = file.path.ancestors().any(|folder| near.contains(folder));
             if !file.looked && (is_near || others > 0) {
                 others -= usize::from(!is_near);
                 file.looked = true;
-                file.found = recognised(&file.path);
+                file.found = recognised(&file.path).or_else(|| of_database_beside(&file.path));
+                met.extend(file.found.clone().map(|found| (found, file.state.changed_at())));
             }
         }
         let looked = self.files.iter().skip(self.looked_into).take_while(|file| file.looked);
         self.looked_into += looked.count();
+        met
     }
 
     /// Lists the folders that are new or changed.
@@ -180,6 +252,7 @@ impl Watch {
             state: State::default(),
             found: None,
             looked: false,
+            paused: None,
         });
     }
 }

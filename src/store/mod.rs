@@ -91,7 +91,7 @@ pub use open::{open, open_up_to_date, reindex};
 pub use options::{Ack, BucketOptions, OpenOptions, Retention};
 pub(crate) use priority::lower_priority;
 pub use ready::Usage;
-pub(crate) use span_chunks::SpanChunks;
+pub(crate) use span_chunks::{SpanChunks, digests};
 pub(crate) use subscribe::backlog_bytes;
 pub use subscribe::removed_segments;
 pub use traits::{Administer, Append, Count, EachChunk, OnAppended, Read, Receipt, Store, Stored, Subscribe};

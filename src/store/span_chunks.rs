@@ -15,8 +15,8 @@ const REMEMBERED: usize = 200_000;
 /// A chunk has spans of so many bytes, and at least one.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The spans of a trace that are stored.
-pub(crate) type StoredSpans<'s> = dyn FnMut(TraceId) -> Result<Vec<Span>, Error> + 's;
+/// The digests of the spans of a trace that are stored.
+pub(crate) type StoredSpans<'s> = dyn FnMut(TraceId) -> Result<HashSet<u64>, Error> + 's;
 
 /// Makes chunks of the spans that the store does not have yet: a session that has grown adds only what is new.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ impl SpanChunks {
         }
     }
 
-    /// The chunks, and how many spans have none because the store has them. `stored` gives what the store has of a trace.
+    /// The chunks, and how many spans have none because the store has them. `stored` gives the digests of what the store has of a
+    /// trace.
     ///
     /// # Errors
     ///
@@ -66,7 +67,7 @@ impl SpanChunks {
         }
         let (mut chunks, mut new) = (Vec::new(), 0);
         for (trace, mut spans) in traces {
-            let stored: HashSet<u64> = stored(trace)?.iter().map(|span| digest(&EncodedSpan::of(span))).collect();
+            let stored = stored(trace)?;
             spans.retain(|span| stored.is_empty() || !stored.contains(&digest(span)));
             new += spans.len();
             self.cut(spans, &mut chunks)?;
@@ -109,6 +110,11 @@ impl SpanChunks {
         let digest = digest(encoded);
         seen.insert((span.trace_id, span.span_id), digest) != Some(digest)
     }
+}
+
+/// The digest of each span, by which [`SpanChunks`] knows it.
+pub(crate) fn digests(spans: &[Span]) -> HashSet<u64> {
+    spans.iter().map(|span| digest(&EncodedSpan::of(span))).collect()
 }
 
 /// Whether a span is the same as another, its resource and scope included.

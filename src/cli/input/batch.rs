@@ -12,7 +12,7 @@ use crate::cli::problem::Problem;
 use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::hash::Keyed;
-use crate::sessions::{self, Imported, SessionError, Sessions};
+use crate::sessions::{self, Imported, Limits, SessionError, Sessions};
 use crate::span::{LogRecord, Span, TraceId};
 
 /// What is given each row of training data as it is read: files of rows have more of them than memory.
@@ -22,7 +22,7 @@ pub(in crate::cli) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 pub(in crate::cli) struct Batch<'r> {
     /// The most bytes of one file after decompression.
     pub(super) limit: usize,
-    /// The most memory that one file of documents may take.
+    /// The most memory that one file of documents, or one session, may take.
     pub(super) memory: Option<usize>,
     /// What the files hold.
     pub(super) from: From,
@@ -157,9 +157,12 @@ impl Batch<'_> {
     /// Reads the sessions that were found, one at a time, and gives the spans of each.
     pub(in crate::cli) fn read_sessions(&mut self, take: &mut dyn FnMut(Vec<Span>)) {
         let (mut notes, mut problems) = (Vec::new(), Vec::new());
-        let limit = self.limit;
+        let limits = Limits {
+            bytes: self.limit,
+            memory: self.memory,
+        };
         self.sessions
-            .read_each(limit, &mut |read: Result<Imported, SessionError>| match read {
+            .read_each(limits, &mut |read: Result<Imported, SessionError>| match read {
                 Ok(imported) => {
                     notes.extend(imported.notes);
                     take(imported.spans);

@@ -2,20 +2,26 @@
 //!
 //! Files are read on request only, and only in folders that were named: what strangers send must not choose which files are read.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use crate::dialect::elsewhere;
+use crate::hash::HashMap;
+use crate::sessions::open_file;
 use crate::span::{AnyValue, Attributes, LogRecord, Span};
 
 /// Folders that content may be read from.
 pub(super) struct ContentFolders<'a> {
     folders: &'a [PathBuf],
-    /// The most bytes that are still read: many spans may refer to one file.
+    /// The most bytes of content that are still taken: many spans may refer to one file.
     left: Cell<usize>,
+    /// What was read, by the file.
+    read: RefCell<HashMap<PathBuf, Rc<str>>>,
 }
 
 /// A folder, as the disk knows it.
@@ -34,6 +40,7 @@ impl<'a> ContentFolders<'a> {
         Self {
             folders,
             left: Cell::new(limit),
+            read: RefCell::default(),
         }
     }
 
@@ -68,19 +75,34 @@ impl<'a> ContentFolders<'a> {
         if !self.folders.iter().any(|folder| path.starts_with(folder)) {
             return Err("the file is not in a directory of --content-from".to_owned());
         }
-        let size = fs::metadata(&path).map_err(|error| error.to_string())?;
-        if !size.is_file() {
-            return Err("this is no file".to_owned());
-        }
-        let size = usize::try_from(size.len()).ok();
-        let Some(left) = size.and_then(|size| self.left.get().checked_sub(size)) else {
-            return Err("the files that spans refer to have more bytes than --max-bytes allows".to_owned());
+        let known = self.read.borrow().get(&path).map(Rc::clone);
+        let text = match known {
+            Some(text) => text,
+            None => self.read_file(&path)?,
         };
+        let left = self.left.get().checked_sub(text.len()).ok_or(TOO_MANY)?;
         self.left.set(left);
-        let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        Ok(as_one(text))
+        self.read.borrow_mut().insert(path, Rc::clone(&text));
+        Ok(as_one(&text))
+    }
+
+    /// Reads a file, once: what it has next time is not asked.
+    fn read_file(&self, path: &Path) -> Result<Rc<str>, String> {
+        let left = self.left.get() as u64;
+        let file = open_file(path).map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        file.take(left.saturating_add(1))
+            .read_to_string(&mut text)
+            .map_err(|error| error.to_string())?;
+        if text.len() as u64 > left {
+            Err(TOO_MANY.to_owned())
+        } else {
+            Ok(text.into())
+        }
     }
 }
+
+const TOO_MANY: &str = "the files that spans refer to have more bytes than --max-bytes allows";
 
 fn is_file(address: &str) -> bool {
     address.starts_with("file://")
@@ -95,12 +117,12 @@ fn path_of(address: &str) -> Option<PathBuf> {
 }
 
 /// A list with an item a line as one JSON list.
-fn as_one(text: String) -> String {
+fn as_one(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let items: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
     match items {
         Ok(items) if items.len() > 1 || items.iter().any(Value::is_object) => Value::Array(items).to_string(),
-        _ => text,
+        _ => text.to_owned(),
     }
 }
 
@@ -141,6 +163,8 @@ mod tests {
             let (mut of, mut refused) = (attributes(&at("in%20put.jsonl")), Vec::new());
             folders.fill_one(&mut of, &mut refused);
             assert_eq!(!refused.is_empty(), is_refused);
+            // It is read once.
+            fs::write(inside.join("in put.jsonl"), "something else").expect("written");
         }
     }
 }

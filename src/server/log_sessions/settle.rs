@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::documents::Vocabulary;
+use crate::otlp::decode;
 use crate::sessions::{is_mark, is_of_session, join, logs, replaced};
 use crate::span::{LOGS_SCOPE, LogRecord, Span, TraceId, UnixNanos};
-use crate::store::{self, ChunkKind, Filter, Read};
+use crate::store::{self, ChunkKind, EachChunk, Filter, Read};
+use crate::web::cost::{self, Purpose};
 
 /// What the traces of a session are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +23,8 @@ enum Origin {
 /// So many traces are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// The log records of a session, and its exported pieces, are in memory at once: those of larger messages are not read.
-pub(super) const LARGEST: usize = 256 << 20;
+/// The log records of a session, and its exported pieces, are in memory at once: those that take more of it are not read.
+pub(super) const LARGEST: usize = 512 << 20;
 
 /// Looks at sessions of one store.
 #[derive(Debug)]
@@ -47,16 +49,22 @@ impl Settling {
         }
     }
 
-    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace. `largest`: bytes of the
-    /// messages that may be read; [`store::Error::Cancelled`] where there are more.
-    pub(crate) fn spans(&mut self, store: &dyn Read, session: &str, has_traces: bool, largest: usize) -> Result<Vec<Span>, store::Error> {
+    /// The keys that name a session.
+    pub(super) fn session_keys(&self) -> &[String] {
+        self.vocabulary.session_keys()
+    }
+
+    /// The spans of a session's log records that are to be stored. `has_traces`: some of them name a trace. `may` is asked for each
+    /// message before it is read.
+    pub(crate) fn spans(
+        &mut self,
+        store: &dyn Read,
+        session: &str,
+        has_traces: bool,
+        may: &mut EachChunk<'_>,
+    ) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
-        let mut left = largest;
-        let mut may = |_: ChunkKind, message: &[u8]| {
-            left = left.checked_sub(message.len()).ok_or(store::Error::Cancelled)?;
-            Ok(())
-        };
-        let mut records: Vec<LogRecord> = store.read_session_logs(session, &mut may)?;
+        let mut records: Vec<LogRecord> = store.read_session_logs(session, may)?;
         let alone = logs::of_records(&records, &HashSet::new()).alone;
         let own: HashSet<TraceId> = alone.iter().map(|span| span.trace_id).collect();
         let others = || found.iter().filter(|found| !own.contains(&found.trace));
@@ -68,7 +76,7 @@ impl Settling {
         if has(Origin::Pieces) {
             let (mut exported, mut of_pieces) = (Vec::new(), Vec::new());
             for piece in others().filter(|found| found.origin == Origin::Pieces) {
-                let stored = store.read_trace_while(piece.trace, &mut may)?.unwrap_or_default();
+                let stored = store.read_trace_while(piece.trace, may)?.unwrap_or_default();
                 exported.extend(stored.spans.into_iter().filter(|span| !is_mark(span)));
                 of_pieces.extend(stored.logs);
             }
@@ -113,10 +121,8 @@ impl Settling {
             let known = self.origins.get(&row.trace_id).filter(|(revision, _)| *revision == row.revision);
             let origin = match known {
                 Some((_, origin)) => *origin,
-                None if row.bytes > LARGEST as u64 => Origin::Other,
                 None => {
-                    let spans = store.read_trace(row.trace_id)?.unwrap_or_default().spans;
-                    let origin = origin_of(&spans);
+                    let origin = origin_of(store, row.trace_id)?;
                     if self.origins.len() >= REMEMBERED {
                         self.origins.clear();
                     }
@@ -134,17 +140,32 @@ impl Settling {
     }
 }
 
-fn origin_of(spans: &[Span]) -> Origin {
-    let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
-    if spans.iter().any(|span| is_of_session(span) && !is_mark(span)) {
-        Origin::Other
-    } else if spans.iter().any(logs::is_piece) {
-        Origin::Pieces
-    } else if spans.iter().any(is_of_logs) {
-        Origin::Logs
-    } else {
-        Origin::Other
+fn origin_of(store: &dyn Read, trace: TraceId) -> Result<Origin, store::Error> {
+    let (mut is_other, mut has_pieces, mut is_of_logs) = (false, false, false);
+    let mut each = |kind: ChunkKind, message: &[u8]| {
+        if kind != ChunkKind::Spans {
+            return Ok(());
+        }
+        is_other |= cost::of_chunk(kind, message, Purpose::Spans) > LARGEST;
+        if !is_other {
+            for span in decode::traces(message).map(|decoded| decoded.items).unwrap_or_default() {
+                is_other |= is_of_session(&span) && !is_mark(&span);
+                has_pieces |= logs::is_piece(&span);
+                is_of_logs |= span.scope.name == LOGS_SCOPE;
+            }
+        }
+        // The rest does not matter.
+        if is_other { Err(store::Error::Cancelled) } else { Ok(()) }
+    };
+    match store.each_chunk(trace, &mut each) {
+        Ok(_) | Err(store::Error::Cancelled) => {}
+        Err(error) => return Err(error),
     }
+    Ok(match (is_other, has_pieces, is_of_logs) {
+        (true, ..) | (_, false, false) => Origin::Other,
+        (_, true, _) => Origin::Pieces,
+        (_, _, true) => Origin::Logs,
+    })
 }
 
 /// Marks are made of what does not change, so that they are stored once.
@@ -161,7 +182,7 @@ mod tests {
     use crate::store::{Append as _, Chunk, Local, OpenOptions};
 
     #[test]
-    fn a_session_of_more_bytes_than_may_be_read_is_not_read() {
+    fn a_session_that_takes_more_than_it_may_is_not_read() {
         let directory = tempfile::tempdir().unwrap();
         let store = Local::open(&OpenOptions::new(directory.path())).unwrap().store;
         let request = br#"{"resourceLogs": [{"scopeLogs": [{"logRecords": [{
@@ -171,13 +192,12 @@ mod tests {
                 {"key": "prompt", "value": {"stringValue": "What is the weather?"}}
             ]}]}]}]}"#;
         let bytes = encode::logs(&json::logs(request).unwrap().items);
-        let length = bytes.len();
         let vocabulary = Vocabulary::built_in();
         let scanned = scan::scan(&bytes, Signal::Logs, &["session.id"]).unwrap();
         store.append(Chunk::of_request(scanned, bytes)).unwrap();
         let mut settling = Settling::new(&vocabulary);
-        let mut read = |largest| settling.spans(&store, "s1", false, largest);
-        assert!(matches!(read(length / 2), Err(store::Error::Cancelled)));
-        assert!(!read(2 * length).unwrap().is_empty());
+        let refused = settling.spans(&store, "s1", false, &mut |_, _| Err(store::Error::Cancelled));
+        assert!(matches!(refused, Err(store::Error::Cancelled)));
+        assert!(!settling.spans(&store, "s1", false, &mut |_, _| Ok(())).unwrap().is_empty());
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::events::{Event, Thread, Under};
+use crate::sessions::budget::Budget;
+use crate::sessions::error::SessionError;
 use crate::sessions::get;
 
 /// What the files of a session have in common: what results of tools tell of agents that they started, and which lines were read.
@@ -38,12 +40,8 @@ impl Agents {
     }
 
     /// Completes the thread of a sub-agent by the file beside it, the results of its parent, and its folder.
-    pub(super) fn describe(&self, path: &Path, thread: &mut Thread) {
-        let beside = path.with_extension("meta.json");
-        let meta: Value = std::fs::read(beside)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
+    pub(super) fn describe(&self, path: &Path, budget: &Budget, thread: &mut Thread) -> Result<(), SessionError> {
+        let meta = budget.beside(&path.with_extension("meta.json"))?;
         thread.name = get::owned(&meta, "/agentType").or(thread.name.take());
         thread.description = get::owned(&meta, "/description");
         let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -54,6 +52,7 @@ impl Agents {
         if let Some(call) = call {
             thread.under = Some(Under::Call(call));
         }
+        Ok(())
     }
 }
 

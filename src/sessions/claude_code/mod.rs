@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::error::SessionError;
 use super::recording::Recorded;
 use super::{get, lines};
@@ -27,16 +28,16 @@ use file::File;
 use printed::Printed;
 
 /// The threads of one session: the main file, and one for each sub-agent.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
-    read_of(files, limit, Some("anthropic"))
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
+    read_of(files, budget, Some("anthropic"))
 }
 
 /// The same, of what another client printed in this one's form: its models are of any provider.
-pub(super) fn read_printed(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
-    read_of(files, limit, None)
+pub(super) fn read_printed(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
+    read_of(files, budget, None)
 }
 
-fn read_of(files: &[PathBuf], limit: usize, provider: Option<&'static str>) -> Result<Recorded, SessionError> {
+fn read_of(files: &[PathBuf], budget: &Budget, provider: Option<&'static str>) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut agents = Agents::default();
     let mut threads = Vec::new();
@@ -46,7 +47,7 @@ fn read_of(files: &[PathBuf], limit: usize, provider: Option<&'static str>) -> R
         let mut file = File::new(path, provider);
         let mut printed = Printed::default();
         let mut nameless = 0;
-        let left = lines::each(path, limit, |line| {
+        let left = lines::each(path, budget, |line| {
             if let Some(mut line) = printed.line(line) {
                 name_line(&mut line, &mut nameless);
                 file.line(&line, &mut agents);
@@ -68,7 +69,7 @@ fn read_of(files: &[PathBuf], limit: usize, provider: Option<&'static str>) -> R
             if agents::is_warm_up(&thread) {
                 continue;
             }
-            agents.describe(path, &mut thread);
+            agents.describe(path, budget, &mut thread)?;
         }
         out.threads.push(thread);
     }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::error::SessionError;
 use super::recording::Recorded;
 use super::{get, lines};
@@ -19,7 +20,7 @@ pub(super) use items::parent_of;
 use thread::Reader;
 
 /// The threads of one session, the main one and its sub-agents.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut pages = Pages::default();
     // The tool call that a thread was started by.
@@ -30,7 +31,7 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     for path in files {
         // Lines have no id; one that was copied twice is the same in its time, too.
         let (mut last, mut place) = (Value::Null, None);
-        let left = lines::each(path, limit, |line| {
+        let left = lines::each(path, budget, |line| {
             if line != last {
                 let place = *place.get_or_insert_with(|| pages.place_of(&line));
                 if let Some(reader) = place.and_then(|place| pages.readers.get_mut(place)) {

@@ -5,10 +5,12 @@
 
 mod messages;
 
+use std::io::BufRead as _;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::error::SessionError;
 use super::get;
 use super::lines;
@@ -17,7 +19,7 @@ use crate::events::{Thread, Under};
 use messages::Messages;
 
 /// The threads of one session: the main file, and one for each sub-agent.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut agents = std::collections::HashMap::new();
     let mut read = Vec::new();
@@ -33,12 +35,12 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
             }
             messages.line(&line, &mut thread.unknown);
         };
-        let left = match document(path, limit)? {
+        let left = match document(path, budget)? {
             Some(document) => {
                 take(document);
                 lines::Left::default()
             }
-            None => lines::each(path, limit, take)?,
+            None => lines::each(path, budget, take)?,
         };
         out.left.push((path.clone(), left));
         if is_sub {
@@ -68,27 +70,15 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
 }
 
 /// A file that is one JSON document of several lines.
-fn document(path: &std::path::Path, limit: usize) -> Result<Option<Value>, SessionError> {
-    use std::io::Read as _;
-    let failed = |source| SessionError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut head = [0; 512];
-    let mut reader = lines::open(path).map_err(failed)?;
-    let read = reader.read(&mut head).map_err(failed)?;
-    let first = head
-        .get(..read)
-        .unwrap_or_default()
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+fn document(path: &std::path::Path, budget: &Budget) -> Result<Option<Value>, SessionError> {
+    let mut reader = budget.open(path)?;
+    let head = reader.fill_buf().map_err(|source| budget.failed(path, source))?;
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if first.trim_ascii() != b"{" {
         return Ok(None);
     }
-    let mut text = first.to_vec();
-    text.extend_from_slice(head.get(first.len()..read).unwrap_or_default());
-    reader.take(limit as u64).read_to_end(&mut text).map_err(failed)?;
+    let text = budget.read(path)?;
+    budget.spend(path, &text)?;
     // Cut off in the middle: nothing of it can be read.
     serde_json::from_slice(&text).map(Some).map_err(|source| SessionError::Json {
         path: path.to_owned(),

@@ -23,11 +23,6 @@ use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::events;
 use crate::span::{LOGS_SCOPE, LogRecord, Scope, Span};
 
-/// The session of a coding agent that a log record belongs to.
-pub(crate) fn session_of(record: &LogRecord) -> Option<String> {
-    record::session_of(record).map(|(_, session)| session)
-}
-
 /// Whether a message of log records may be of such sessions: the names of their events are in it.
 pub(crate) fn may_have_sessions(message: &[u8]) -> bool {
     record::EVENTS

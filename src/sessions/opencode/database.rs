@@ -4,27 +4,68 @@
 //! over has both, the older ones as they were: a session is read from the newer ones where those have its messages.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use super::messages::Session;
 use super::second;
+use crate::sessions::budget::Budget;
 use crate::sessions::error::SessionError;
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+/// Steps of `SQLite`'s machine that reading may take: a few a row, and a row takes some bytes of the file. A damaged or forged file can
+/// have more rows than it has room for.
+const STEPS: u64 = 10_000_000;
+const STEPS_A_BYTE: u64 = 8;
+/// They are counted in so many.
+const COUNTED: i32 = 10_000;
+
+/// Opens a database in which no value takes more than `longest` bytes of the file.
+fn open(path: &Path, longest: usize) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags)
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    let bytes = size(path);
+    // A text in UTF-16 is longer in UTF-8, and so is a row with what it is sorted by.
+    let value = bytes.min(longest).saturating_mul(2).saturating_add(SCHEMA);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(value).unwrap_or(i32::MAX))?;
+    let mut left = (bytes as u64).saturating_mul(STEPS_A_BYTE).saturating_add(STEPS);
+    let is_spent = move || {
+        left = left.saturating_sub(COUNTED.unsigned_abs().into());
+        left == 0
+    };
+    connection.progress_handler(COUNTED, Some(is_spent))?;
+    Ok(connection)
 }
 
-/// The tables of a database that `OpenCode` has, too.
-fn tables(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
-    const NAMES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' \
-         AND name IN ('session', 'message', 'part', 'session_v2', 'session_message')";
+/// No table of `OpenCode` has a longer definition.
+const SCHEMA: usize = 64 << 10;
+
+/// Bytes of a database and of its journal, where what is new is first.
+fn size(path: &Path) -> usize {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let bytes = [path, Path::new(&journal)].map(|path| fs::metadata(path).map_or(0, |about| about.len()));
+    usize::try_from(bytes.into_iter().fold(0, u64::saturating_add)).unwrap_or(usize::MAX)
+}
+
+/// The tables of a database that `OpenCode` has, too, and whether what they have is computed: such a table has any number of values of
+/// any length in a small file.
+fn tables(connection: &Connection) -> rusqlite::Result<(HashSet<String>, bool)> {
+    const NAMES: &str = "SELECT name, rootpage = 0 OR EXISTS (SELECT 1 FROM pragma_table_xinfo(name) WHERE hidden <> 0) \
+         FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'message', 'part', 'session_v2', 'session_message')";
     let mut statement = connection.prepare(NAMES)?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    names.collect()
+    let (mut names, mut are_computed) = (HashSet::new(), false);
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        names.insert(row.get(0)?);
+        are_computed |= row.get::<_, bool>(1)?;
+    }
+    Ok((names, are_computed))
 }
 
 /// Whether a database has the tables of version 1, and those of version 2.
@@ -39,116 +80,146 @@ fn versions(tables: &HashSet<String>) -> (bool, bool) {
 
 /// Whether a database has `OpenCode`'s tables.
 pub(in crate::sessions) fn is_database(path: &Path) -> bool {
-    let tables = open(path).and_then(|connection| tables(&connection));
-    tables.is_ok_and(|tables| versions(&tables) != (false, false))
+    let tables = open(path, 0).and_then(|connection| tables(&connection));
+    tables.is_ok_and(|(tables, _)| versions(&tables) != (false, false))
 }
 
 /// Every session.
-pub(super) fn read(path: &Path) -> Result<Vec<Session>, SessionError> {
-    read_all(path).map_err(|source| SessionError::Database {
-        path: path.to_owned(),
-        source,
+pub(super) fn read(path: &Path, budget: &Budget) -> Result<Vec<Session>, SessionError> {
+    let rows = Rows { path, budget };
+    rows.read_all().map_err(|why| match why {
+        Why::Session(error) => error,
+        Why::Database(source) => SessionError::Database {
+            path: path.to_owned(),
+            source,
+        },
     })
 }
 
-fn read_all(path: &Path) -> rusqlite::Result<Vec<Session>> {
-    let connection = open(path)?;
-    let tables = tables(&connection)?;
-    let (has_first, has_second) = versions(&tables);
-    let mut sessions: HashMap<String, Session> = HashMap::new();
-    for table in ["session", "session_v2"].into_iter().filter(|table| tables.contains(*table)) {
-        add_sessions(&connection, table, &mut sessions)?;
-    }
-    let second = if has_second {
-        add_second(&connection, &mut sessions)?
-    } else {
-        HashSet::new()
-    };
-    if has_first {
-        add_first(&connection, &second, &mut sessions)?;
-    }
-    Ok(sessions.into_values().collect())
+/// Why rows cannot be read.
+enum Why {
+    Database(rusqlite::Error),
+    Session(SessionError),
 }
 
-fn add_sessions(connection: &Connection, table: &str, sessions: &mut HashMap<String, Session>) -> rusqlite::Result<()> {
-    let query = format!("SELECT id, parent_id, title, version, time_created, directory FROM {table}");
-    let mut statement = connection.prepare(&query)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let session = Session {
-            id: row.get(0)?,
-            parent: row.get(1)?,
-            title: row.get(2)?,
-            version: row.get(3)?,
-            created: row.get::<_, Option<i64>>(4)?.unwrap_or_default(),
-            directory: row.get(5)?,
-            ..Session::default()
+impl From<rusqlite::Error> for Why {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Reads the rows of a database as far as the budget goes.
+struct Rows<'a> {
+    path: &'a Path,
+    budget: &'a Budget,
+}
+
+impl Rows<'_> {
+    fn read_all(&self) -> Result<Vec<Session>, Why> {
+        let connection = open(self.path, self.budget.longest())?;
+        let (tables, are_computed) = tables(&connection)?;
+        if are_computed {
+            let path = self.path.to_owned();
+            return Err(Why::Session(SessionError::Computed { path }));
+        }
+        let (has_first, has_second) = versions(&tables);
+        let mut sessions: HashMap<String, Session> = HashMap::new();
+        for table in ["session", "session_v2"].into_iter().filter(|table| tables.contains(*table)) {
+            self.add_sessions(&connection, table, &mut sessions)?;
+        }
+        let second = if has_second {
+            self.add_second(&connection, &mut sessions)?
+        } else {
+            HashSet::new()
         };
-        sessions.insert(session.id.clone(), session);
+        if has_first {
+            self.add_first(&connection, &second, &mut sessions)?;
+        }
+        Ok(sessions.into_values().collect())
     }
-    Ok(())
-}
 
-/// Messages of version 2. The sessions that have any: version 1 has such a table, too, with other entries.
-fn add_second(connection: &Connection, sessions: &mut HashMap<String, Session>) -> rusqlite::Result<HashSet<String>> {
-    const SESSIONS: &str = "SELECT DISTINCT session_id FROM session_message WHERE type IN ('user', 'assistant')";
-    let mut statement = connection.prepare(SESSIONS)?;
-    let known = statement
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<HashSet<String>>>()?;
-    if known.is_empty() {
-        return Ok(known);
+    fn add_sessions(&self, connection: &Connection, table: &str, sessions: &mut HashMap<String, Session>) -> Result<(), Why> {
+        let query = format!("SELECT id, parent_id, title, version, time_created, directory FROM {table}");
+        let mut statement = connection.prepare(&query)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            self.budget.spend(self.path, b"").map_err(Why::Session)?;
+            let session = Session {
+                id: row.get(0)?,
+                parent: row.get(1)?,
+                title: row.get(2)?,
+                version: row.get(3)?,
+                created: row.get::<_, Option<i64>>(4)?.unwrap_or_default(),
+                directory: row.get(5)?,
+                ..Session::default()
+            };
+            sessions.insert(session.id.clone(), session);
+        }
+        Ok(())
     }
-    let mut statement = connection.prepare("SELECT session_id, type, id, data FROM session_message ORDER BY session_id, seq, id")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (session, kind): (String, String) = (row.get(0)?, row.get(1)?);
-        if known.contains(&session)
-            && let Some(session) = sessions.get_mut(&session)
-        {
-            let data = with_id(row, 2, 3)?;
-            if let Some((mut message, parts)) = second::told(&kind, &data) {
-                if let (Some(members), Some(id)) = (message.as_object_mut(), data.get("id")) {
-                    members.insert("id".to_owned(), id.clone());
+
+    /// Messages of version 2. The sessions that have any: version 1 has such a table, too, with other entries.
+    fn add_second(&self, connection: &Connection, sessions: &mut HashMap<String, Session>) -> Result<HashSet<String>, Why> {
+        const SESSIONS: &str = "SELECT DISTINCT session_id FROM session_message WHERE type IN ('user', 'assistant')";
+        let mut statement = connection.prepare(SESSIONS)?;
+        let known = statement
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<HashSet<String>>>()?;
+        if known.is_empty() {
+            return Ok(known);
+        }
+        let mut statement = connection.prepare("SELECT session_id, type, id, data FROM session_message ORDER BY session_id, seq, id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (session, kind): (String, String) = (row.get(0)?, row.get(1)?);
+            if known.contains(&session)
+                && let Some(session) = sessions.get_mut(&session)
+            {
+                let data = self.with_id(row, 2, 3)?;
+                if let Some((mut message, parts)) = second::told(&kind, &data) {
+                    if let (Some(members), Some(id)) = (message.as_object_mut(), data.get("id")) {
+                        members.insert("id".to_owned(), id.clone());
+                    }
+                    session.add(message, parts);
                 }
-                session.add(message, parts);
             }
         }
+        Ok(known)
     }
-    Ok(known)
-}
 
-/// Messages of version 1, but of sessions that are `known` already.
-fn add_first(connection: &Connection, known: &HashSet<String>, sessions: &mut HashMap<String, Session>) -> rusqlite::Result<()> {
-    // A part's message is in the same order, so that no more than the parts of one message are looked up.
-    let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
-    let mut statement = connection.prepare("SELECT message_id, id, data FROM part ORDER BY message_id, id")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let message: String = row.get(0)?;
-        parts.entry(message).or_default().push(with_id(row, 1, 2)?);
-    }
-    let mut statement = connection.prepare("SELECT session_id, id, data FROM message ORDER BY session_id, time_created, id")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (session, id): (String, String) = (row.get(0)?, row.get(1)?);
-        let parts = parts.remove(&id).unwrap_or_default();
-        if !known.contains(&session)
-            && let Some(session) = sessions.get_mut(&session)
-        {
-            session.add(with_id(row, 1, 2)?, parts);
+    /// Messages of version 1, but of sessions that are `known` already.
+    fn add_first(&self, connection: &Connection, known: &HashSet<String>, sessions: &mut HashMap<String, Session>) -> Result<(), Why> {
+        // A part's message is in the same order, so that no more than the parts of one message are looked up.
+        let mut parts: HashMap<String, Vec<Value>> = HashMap::new();
+        let mut statement = connection.prepare("SELECT message_id, id, data FROM part ORDER BY message_id, id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let message: String = row.get(0)?;
+            parts.entry(message).or_default().push(self.with_id(row, 1, 2)?);
         }
+        let mut statement = connection.prepare("SELECT session_id, id, data FROM message ORDER BY session_id, time_created, id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (session, id): (String, String) = (row.get(0)?, row.get(1)?);
+            let parts = parts.remove(&id).unwrap_or_default();
+            if !known.contains(&session)
+                && let Some(session) = sessions.get_mut(&session)
+            {
+                session.add(self.with_id(row, 1, 2)?, parts);
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// The JSON of a row with the id, which is a separate column.
-fn with_id(row: &rusqlite::Row<'_>, id: usize, data: usize) -> rusqlite::Result<Value> {
-    let id: String = row.get(id)?;
-    let text: String = row.get(data)?;
-    let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
-    if let Some(members) = value.as_object_mut() {
-        members.insert("id".to_owned(), id.into());
+    /// The JSON of a row with the id, which is a separate column.
+    fn with_id(&self, row: &rusqlite::Row<'_>, id: usize, data: usize) -> Result<Value, Why> {
+        let id: String = row.get(id)?;
+        let text: String = row.get(data)?;
+        let value = self.budget.value(self.path, text.as_bytes()).map_err(Why::Session)?;
+        let mut value = value.unwrap_or_default();
+        if let Some(members) = value.as_object_mut() {
+            members.insert("id".to_owned(), id.into());
+        }
+        Ok(value)
     }
-    Ok(value)
 }

@@ -7,26 +7,27 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+use super::budget::Budget;
 use super::error::SessionError;
+use super::get;
 use super::recording::Recorded;
-use super::{get, lines};
 use crate::events::{Thread, Under};
 use messages::Session;
 
 pub(super) use database::is_database;
 
 /// The threads of all sessions of a database, a tree, or an export.
-pub(super) fn read(key: &str, files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(key: &str, files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     let mut sessions = Vec::new();
     if Path::new(key).is_dir() {
-        sessions = tree::read(files, limit, &mut out)?;
+        sessions = tree::read(files, budget, &mut out)?;
     } else {
         for path in files {
             if is_database(path) {
-                sessions.extend(database::read(path)?);
+                sessions.extend(database::read(path, budget)?);
             } else {
-                sessions.extend(export(path, limit)?);
+                sessions.extend(export(path, budget)?);
             }
         }
     }
@@ -53,18 +54,9 @@ pub(super) fn read(key: &str, files: &[PathBuf], limit: usize) -> Result<Recorde
 }
 
 /// One session as `opencode export` writes it.
-fn export(path: &Path, limit: usize) -> Result<Vec<Session>, SessionError> {
-    use std::io::Read as _;
-    let failed = |source| SessionError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut text = Vec::new();
-    lines::open(path)
-        .map_err(failed)?
-        .take(limit as u64)
-        .read_to_end(&mut text)
-        .map_err(failed)?;
+fn export(path: &Path, budget: &Budget) -> Result<Vec<Session>, SessionError> {
+    let text = budget.read(path)?;
+    budget.spend(path, &text)?;
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(|source| SessionError::Json {
         path: path.to_owned(),
         source,

@@ -1,22 +1,23 @@
 //! The tree of JSON documents of `OpenCode` up to 1.1: `storage/{session,message,part}`.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::messages::Session;
+use crate::sessions::budget::Budget;
 use crate::sessions::error::SessionError;
 use crate::sessions::get;
 use crate::sessions::lines::Left;
 use crate::sessions::recording::Recorded;
 
 /// Every session of the tree. A document that is being written is left out.
-pub(super) fn read(files: &[PathBuf], limit: usize, out: &mut Recorded) -> Result<Vec<Session>, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget, out: &mut Recorded) -> Result<Vec<Session>, SessionError> {
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let (mut messages, mut parts): (Vec<Value>, HashMap<String, Vec<Value>>) = (Vec::new(), HashMap::new());
     for path in files {
-        let Some(value) = document(path, limit)? else {
+        let Some(value) = budget.value(path, &budget.read(path)?)? else {
             let left = Left {
                 unfinished: true,
                 ..Left::default()
@@ -46,17 +47,4 @@ pub(super) fn read(files: &[PathBuf], limit: usize, out: &mut Recorded) -> Resul
         session.add(message, parts);
     }
     Ok(sessions.into_values().collect())
-}
-
-fn document(path: &Path, limit: usize) -> Result<Option<Value>, SessionError> {
-    let failed = |source| SessionError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > limit as u64 {
-        return Ok(None);
-    }
-    let bytes = std::fs::read(path).map_err(failed)?;
-    Ok(serde_json::from_slice(&bytes).ok())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
 use super::error::SessionError;
 use super::recording::Recorded;
 use super::{get, lines, parts};
@@ -14,11 +15,11 @@ use crate::operation::{Cost, Message, Role, TokenCount, ToolDefinition};
 use crate::span::UnixNanos;
 
 /// The thread of each file.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     for path in files {
         let mut reader = Reader::default();
-        let left = lines::each(path, limit, |line| reader.line(&line))?;
+        let left = lines::each(path, budget, |line| reader.line(&line))?;
         out.left.push((path.clone(), left));
         out.threads.push(reader.thread);
     }

@@ -10,8 +10,7 @@ mod thread;
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
+use super::budget::Budget;
 use super::claude_code;
 use super::error::SessionError;
 use super::get;
@@ -23,9 +22,9 @@ use telemetry::Telemetry;
 use thread::Reader;
 
 /// The threads of one session: the main file, and one for each sub-agent.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let (printed, files): (Vec<PathBuf>, Vec<PathBuf>) = files.iter().cloned().partition(|path| is_printed(path));
-    let mut out = claude_code::read_printed(&printed, limit)?;
+    let mut out = claude_code::read_printed(&printed, budget)?;
     let mut telemetry = Telemetry::default();
     let is_sub = |path: &&PathBuf| {
         path.file_name()
@@ -36,14 +35,11 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
     let mut readers = Vec::new();
     for path in mains.into_iter().chain(subs) {
         let mut reader = Reader::default();
-        let left = lines::each(path, limit, |line| reader.line(&line, &mut telemetry))?;
+        let left = lines::each(path, budget, |line| reader.line(&line, &mut telemetry))?;
         out.left.push((path.clone(), left));
         let mut thread = reader.thread;
         if thread.under.is_some() {
-            let meta: Value = std::fs::read(path.with_extension("meta.json"))
-                .ok()
-                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-                .unwrap_or_default();
+            let meta = budget.beside(&path.with_extension("meta.json"))?;
             thread.description = get::owned(&meta, "/description");
             if let Some(call) = get::owned(&meta, "/toolUseId") {
                 thread.under = Some(Under::Call(call));

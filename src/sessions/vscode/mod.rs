@@ -8,11 +8,11 @@ mod log;
 mod shown;
 mod turn;
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
 use super::error::SessionError;
 use super::recording::Recorded;
 use super::{get, lines, wrapper};
@@ -22,10 +22,10 @@ use crate::span::UnixNanos;
 use turn::Turn;
 
 /// The thread of each file.
-pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionError> {
+pub(super) fn read(files: &[PathBuf], budget: &Budget) -> Result<Recorded, SessionError> {
     let mut out = Recorded::default();
     for path in files {
-        let (session, left) = session(path, limit)?;
+        let (session, left) = session(path, budget)?;
         out.left.push((path.clone(), left));
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
         let id = get::owned(&session, "/sessionId").or(name).unwrap_or_default();
@@ -47,21 +47,18 @@ pub(super) fn read(files: &[PathBuf], limit: usize) -> Result<Recorded, SessionE
 }
 
 /// The session of a file: a document, or the document that a log of changes makes.
-fn session(path: &Path, limit: usize) -> Result<(Value, lines::Left), SessionError> {
-    let mut text = Vec::new();
-    let read = lines::open(path).and_then(|reader| reader.take(limit as u64).read_to_end(&mut text));
-    read.map_err(|source| SessionError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    if let Ok(document) = serde_json::from_slice::<Value>(&text)
+fn session(path: &Path, budget: &Budget) -> Result<(Value, lines::Left), SessionError> {
+    let text = budget.read(path)?;
+    let is_document = serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok();
+    if is_document
+        && let Some(document) = budget.value(path, &text)?
         && document.get("requests").is_some()
     {
         return Ok((document, lines::Left::default()));
     }
     drop(text);
     let mut session = Value::Null;
-    let left = lines::each(path, limit, |line| log::apply(&mut session, line))?;
+    let left = lines::each(path, budget, |line| log::apply(&mut session, line))?;
     Ok((session, left))
 }
 
