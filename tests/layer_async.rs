@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use layer_support::{Kept, provider};
 use opentelemetry::trace::{Status, TracerProvider as _};
+use opentelemetry_sdk::trace::SpanData;
 use spanbridge::layer::{ModelCall, SpanExt as _, TracedExt as _};
 use tracing::{Instrument as _, info_span, instrument};
 use tracing_subscriber::Registry;
@@ -112,8 +113,29 @@ async fn a_cancelled_future_closes_its_span_once() {
     );
     assert!(timed.await.is_err());
     let span = kept.span("cancelled");
-    assert_eq!(span.0.status, Status::Unset);
+    assert!(matches!(span.0.status, Status::Error { .. }), "it did not succeed");
     assert!(span.0.end_time.duration_since(span.0.start_time).unwrap() >= Duration::from_millis(20));
+}
+
+/// A function that tells what it returns has not succeeded where it told nothing: a time limit, `select!`, a task that was aborted.
+#[tokio::test]
+async fn a_tool_whose_future_was_dropped_did_not_succeed() {
+    #[instrument(ret, fields(step_type = "tool_call", tool_name = "slow"))]
+    async fn slow(which: &str, takes: Duration) -> String {
+        tokio::time::sleep(takes).await;
+        "done".to_owned()
+    }
+    let kept = kept();
+    let _ = slow("first", Duration::ZERO).await;
+    let late = tokio::time::timeout(Duration::from_millis(5), slow("second", Duration::from_secs(60))).await;
+    assert!(late.is_err());
+    let of = |which: &str| {
+        let input = format!("\"which\":\"{which}\"");
+        let is_of = |span: &SpanData| span.attributes.iter().any(|pair| pair.value.as_str().contains(&input));
+        kept.spans().into_iter().find(is_of).unwrap().status
+    };
+    assert_eq!(of("first"), Status::Unset);
+    assert!(matches!(of("second"), Status::Error { .. }));
 }
 
 #[tokio::test]

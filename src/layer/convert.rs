@@ -46,9 +46,11 @@ fn event(event: &SdkEvent) -> Event {
     }
 }
 
-/// A span as the readers of dialects want it, before it has ids: these are made up.
+/// A span as the readers of dialects want it, before it has ids: these are made up. No moment is after its begin: what a moment means
+/// for the operation is read where the whole span is known.
 pub(super) fn for_reading(metadata: &'static Metadata<'static>, name: &str, list: &[KeyValue], events: &[SdkEvent]) -> Option<Span> {
     let mut span = Span::new(TraceId::from_bytes(&[1; 16])?, SpanId::from_bytes(&[1; 8])?, name);
+    span.start = UnixNanos(u64::MAX);
     span.attributes = attributes(list);
     span.events = events.iter().map(event).collect();
     if span.attributes.get("target").is_none() {

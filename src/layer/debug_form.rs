@@ -1,18 +1,15 @@
 //! Reads the `Debug` form of a value: `#[instrument]` records parameters and returned values in it.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
-/// A value in its `Debug` form as JSON: numbers, texts and lists of them are JSON already, `Some(..)` is its content, `None` is
-/// null, and anything else stays text.
+/// How deep lists and options may be in one another.
+const DEPTH: usize = 64;
+
+/// A value in its `Debug` form as JSON: numbers, texts, characters, and lists, maps and sets of them; `Some(..)` is its content, `None` and
+/// `()` are null. Anything else stays text.
 pub(super) fn of_debug(text: &str) -> Json {
     let text = text.trim();
-    match text {
-        "None" | "()" => Json::Null,
-        _ => match inside(text, "Some") {
-            Some(inner) => of_debug(inner),
-            None => serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.to_owned())),
-        },
-    }
+    read(text).unwrap_or_else(|| Json::String(text.to_owned()))
 }
 
 /// What a function returned.
@@ -40,10 +37,25 @@ impl Returned {
     }
 }
 
-/// A text without the quotes of its `Debug` form; anything else as it is.
+/// What a field says whose value was formatted, by `Debug` or by `Display`: without what `Debug` alone adds. `None`: nothing.
+pub(super) fn said(text: String) -> Option<String> {
+    let is_form = match text.as_bytes().first() {
+        Some(b'"') => text.contains('\\'),
+        Some(b'[' | b'{') => text.contains('\\') || text.contains("Some(") || text.contains("None"),
+        Some(b'\'' | b'S') => true,
+        Some(b'N') if text == "None" => return None,
+        _ => false,
+    };
+    Some(if is_form { unquoted(&text) } else { text })
+}
+
+/// A text without what its `Debug` form adds. Lists and maps are JSON, which most of them are already; anything else stays as it is.
 fn unquoted(text: &str) -> String {
-    match text.starts_with('"').then(|| serde_json::from_str(text)) {
-        Some(Ok(text)) => text,
+    let is_form = text.starts_with(['"', '\'', '[', '{']) || inside(text, "Some").is_some() || text == "None";
+    match is_form.then(|| read(text)).flatten() {
+        Some(Json::String(text)) => text,
+        Some(json @ (Json::Array(_) | Json::Object(_))) if serde_json::from_str::<Json>(text).is_err() => json.to_string(),
+        Some(json @ (Json::Null | Json::Bool(_) | Json::Number(_))) => json.to_string(),
         _ => text.to_owned(),
     }
 }
@@ -51,6 +63,139 @@ fn unquoted(text: &str) -> String {
 /// The content of a variant with one field.
 fn inside<'a>(text: &'a str, variant: &str) -> Option<&'a str> {
     text.strip_prefix(variant)?.strip_prefix('(')?.strip_suffix(')')
+}
+
+/// The JSON of a whole `Debug` form, if it is made of nothing else than what JSON has.
+fn read(text: &str) -> Option<Json> {
+    let mut form = Form { rest: text };
+    let value = form.value(DEPTH)?;
+    form.rest.trim_start().is_empty().then_some(value)
+}
+
+/// A `Debug` form that is read from left to right.
+struct Form<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Form<'a> {
+    fn skip(&mut self, mark: &str) -> Option<()> {
+        self.rest = self.rest.trim_start().strip_prefix(mark)?;
+        Some(())
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Json> {
+        let depth = depth.checked_sub(1)?;
+        self.rest = self.rest.trim_start();
+        match self.rest.chars().next()? {
+            '"' => self.text('"').map(Json::String),
+            // Of one character: longer text in such quotes is no form of `Debug`.
+            '\'' => self.text('\'').filter(|text| text.chars().count() == 1).map(Json::String),
+            '[' => {
+                self.skip("[")?;
+                self.items(']', Vec::new(), depth).map(Json::Array)
+            }
+            '{' => {
+                self.skip("{")?;
+                self.members(depth)
+            }
+            _ if self.skip("Some(").is_some() => {
+                let value = self.value(depth)?;
+                // The alternate form has a comma behind each field.
+                let _ = self.skip(",");
+                self.skip(")").map(|()| value)
+            }
+            _ => self.word(),
+        }
+    }
+
+    /// The items of a list or set, behind those that are known, up to its end.
+    fn items(&mut self, end: char, mut items: Vec<Json>, depth: usize) -> Option<Vec<Json>> {
+        while !self.rest.trim_start().starts_with(end) {
+            if !items.is_empty() {
+                self.skip(",")?;
+                if self.rest.trim_start().starts_with(end) {
+                    break;
+                }
+            }
+            items.push(self.value(depth)?);
+        }
+        self.skip(end.encode_utf8(&mut [0; 4])).map(|()| items)
+    }
+
+    /// A map, or a set: nothing but the colon behind the first key tells which.
+    fn members(&mut self, depth: usize) -> Option<Json> {
+        let mut map = Map::new();
+        while !self.rest.trim_start().starts_with('}') {
+            let key = self.value(depth)?;
+            if self.skip(":").is_none() {
+                return map.is_empty().then(|| self.items('}', vec![key], depth).map(Json::Array)).flatten();
+            }
+            let value = self.value(depth)?;
+            let key = match key {
+                Json::String(key) => key,
+                other => other.to_string(),
+            };
+            let _ = map.insert(key, value);
+            if self.skip(",").is_none() {
+                break;
+            }
+        }
+        self.skip("}").map(|()| Json::Object(map))
+    }
+
+    /// A number or one of the words that JSON has, too. Integers beyond 64 bits keep their digits as text.
+    fn word(&mut self) -> Option<Json> {
+        let end = self
+            .rest
+            .find(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.' | '_')))
+            .unwrap_or(self.rest.len());
+        let (word, rest) = match self.rest.strip_prefix("()") {
+            Some(rest) => ("None", rest),
+            None => self.rest.split_at(end),
+        };
+        self.rest = rest;
+        match word {
+            "None" => Some(Json::Null),
+            _ => match serde_json::from_str(word).ok()? {
+                Json::Number(number) if number.is_f64() && word.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) => {
+                    Some(Json::String(word.to_owned()))
+                }
+                json => Some(json),
+            },
+        }
+    }
+
+    /// A quoted text or character without its quotes and escapes.
+    fn text(&mut self, quote: char) -> Option<String> {
+        let mut text = String::new();
+        let mut letters = self.rest.strip_prefix(quote)?.chars();
+        loop {
+            match letters.next()? {
+                '\\' => text.push(escaped(&mut letters)?),
+                letter if letter == quote => break,
+                letter => text.push(letter),
+            }
+        }
+        self.rest = letters.as_str();
+        Some(text)
+    }
+}
+
+/// The character of an escape of Rust, behind its backslash; JSON's are among them or beside them.
+fn escaped(letters: &mut std::str::Chars<'_>) -> Option<char> {
+    Some(match letters.next()? {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        '0' => '\0',
+        mark @ ('"' | '\'' | '\\' | '/') => mark,
+        'u' => {
+            let (digits, rest) = letters.as_str().strip_prefix('{')?.split_once('}')?;
+            *letters = rest.chars();
+            char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -64,15 +209,58 @@ mod tests {
         let forms = [
             ("\"Oslo\"", json!("Oslo")),
             ("3", json!(3)),
+            ("-0.5", json!(-0.5)),
             ("[\"a\", \"b\"]", json!(["a", "b"])),
             ("Some(\"x\")", json!("x")),
             ("Some([1, 2])", json!([1, 2])),
+            ("[Some(\"x\"), None, Some(\"y\")]", json!(["x", null, "y"])),
+            ("{\"a\": Some(1), \"b\": None}", json!({"a": 1, "b": null})),
+            ("{2: 'é'}", json!({"2": "é"})),
+            ("{\"a\", \"b\"}", json!(["a", "b"])),
+            ("[\n    \"a\",\n    Some(\n        1,\n    ),\n]", json!(["a", 1])),
+            ("14695981039346656037", json!(14_695_981_039_346_656_037_u64)),
+            (
+                "340282366920938463463374607431768211455",
+                json!("340282366920938463463374607431768211455"),
+            ),
             ("None", Json::Null),
+            ("()", Json::Null),
+            ("[]", json!([])),
+            ("{}", json!({})),
             ("Place { city: \"Oslo\" }", json!("Place { city: \"Oslo\" }")),
+            ("[Place { city: \"Oslo\" }]", json!("[Place { city: \"Oslo\" }]")),
             ("Oslo", json!("Oslo")),
+            ("\"Oslo\" and more", json!("\"Oslo\" and more")),
+            ("", json!("")),
         ];
         for (form, value) in forms {
             assert_eq!(of_debug(form), value, "{form}");
+        }
+    }
+
+    /// Whatever `Debug` escapes comes back: marks that combine, what has no shape, controls, quotes.
+    #[test]
+    fn texts_come_back_as_they_were() {
+        let texts = [
+            "Oslo: \"fine\"\n20 °C\t\\",
+            "☀\u{fe0f} 20 °C",
+            "नमस्ते दुनिया",
+            "สวัสดี",
+            "\u{1b}[31mred\u{1b}[0m \u{0}\u{200b}",
+            "it's",
+            "\\u{41}",
+        ];
+        for text in texts {
+            assert_eq!(of_debug(&format!("{text:?}")), json!(text));
+            assert_eq!(of_debug(&format!("{:?}", [Some(text)])), json!([text]));
+            assert_eq!(of_debug(&format!("{:#?}", vec![Some(text), None])), json!([text, null]));
+            let ok: Result<&str, &str> = Ok(text);
+            assert_eq!(Returned::of(&format!("{ok:?}")), Returned::Value(text.to_owned()));
+            let failed: Result<&str, &str> = Err(text);
+            assert_eq!(Returned::of(&format!("{failed:?}")), Returned::Error(text.to_owned()));
+        }
+        for letter in ['é', '\'', '"', '\u{94d}', '\n'] {
+            assert_eq!(of_debug(&format!("{letter:?}")), json!(letter.to_string()));
         }
     }
 
@@ -81,8 +269,20 @@ mod tests {
         assert_eq!(Returned::of("\"Oslo: \\\"cold\\\"\""), Returned::Value("Oslo: \"cold\"".to_owned()));
         assert_eq!(Returned::of("-3 °C"), Returned::Value("-3 °C".to_owned()));
         assert_eq!(Returned::of("Ok(\"fine\")"), Returned::Value("fine".to_owned()));
+        assert_eq!(Returned::of("Some(\"fine\")"), Returned::Value("fine".to_owned()));
+        assert_eq!(Returned::of("Some(3)"), Returned::Value("3".to_owned()));
+        assert_eq!(Returned::of("Ok(None)"), Returned::Value("null".to_owned()));
         assert_eq!(Returned::of("Err(NoSensor)"), Returned::Error("NoSensor".to_owned()));
         assert_eq!(Returned::of("Ok(())"), Returned::Nothing);
-        assert_eq!(Returned::of("[1, 2]"), Returned::Value("[1, 2]".to_owned()));
+        assert_eq!(Returned::of("[1,  2]"), Returned::Value("[1,  2]".to_owned()));
+        assert_eq!(Returned::of("[Some(1), None]"), Returned::Value("[1,null]".to_owned()));
+        assert_eq!(Returned::of("[cut] off"), Returned::Value("[cut] off".to_owned()));
+        assert_eq!(Returned::of("007"), Returned::Value("007".to_owned()));
+    }
+
+    #[test]
+    fn what_is_very_deep_stays_text() {
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(of_debug(&deep), json!(deep));
     }
 }

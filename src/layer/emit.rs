@@ -1,5 +1,7 @@
 //! Converts what was recorded on a span to the exported attributes.
 
+use std::sync::atomic::Ordering;
+
 use opentelemetry::trace::{Event, Span, Status};
 use opentelemetry::{Key, KeyValue};
 use serde_json::Value as Json;
@@ -49,7 +51,7 @@ pub(super) fn write(mut record: Record, span: &mut impl Span) -> usize {
 /// no such span; its record is as it was then.
 fn take_mapped(record: &mut Record, mut give: impl FnMut(KeyValue)) -> Option<()> {
     let plan = record.plan;
-    if record.more.is_some() || plan.known_target {
+    if record.more.is_some() || plan.known_target || plan.returns.load(Ordering::Relaxed) {
         return None;
     }
     let mapping = plan.mapping(known_kind(record)?)?;
@@ -139,8 +141,10 @@ fn finish(mut record: Record) -> Finished {
         let role = dynamic_role(pair.key.as_str());
         contents.take(pair.key, role, pair.value, kind);
     }
-    if let Some(event) = more.returned.take() {
-        more.events.extend(contents.returned(event, kind));
+    match more.returned.take() {
+        Some(event) => more.events.extend(contents.returned(event, kind)),
+        None if kind.is_some() && plan.returns.load(Ordering::Relaxed) => contents.never_returned(),
+        None => {}
     }
     let (mut status, event) = contents.status();
     let SpanContents { mut attributes, lists, .. } = contents;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{OnceLock, RwLock};
 
 use tracing::callsite::Identifier;
@@ -26,6 +27,8 @@ pub(super) struct Plan {
     pub(super) clash: bool,
     /// The fields with the kind in words.
     pub(super) kinds: Vec<usize>,
+    /// The function tells what it returns (`#[instrument(ret)]`): it has done so once.
+    pub(super) returns: AtomicBool,
     /// What the fields become: on spans of each kind, and of none. Made when the first such span ends.
     mappings: [OnceLock<Option<Mapping>>; Kind::ALL.len() + 1],
 }
@@ -39,6 +42,7 @@ impl Plan {
             known_target: words().knows_target(metadata.target()),
             clash: false,
             kinds: Vec::new(),
+            returns: AtomicBool::new(false),
             mappings: [const { OnceLock::new() }; Kind::ALL.len() + 1],
         };
         for field in metadata.fields() {

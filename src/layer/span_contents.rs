@@ -15,6 +15,9 @@ use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::{Content, Kind};
 
+/// Why an operation failed whose future was dropped before it was ready: a time limit, `select!`, a task that was aborted.
+pub(super) const DROPPED: &str = "the future was dropped before it was ready";
+
 /// What the values of a span become.
 pub(super) struct SpanContents {
     pub(super) attributes: Vec<KeyValue>,
@@ -90,6 +93,13 @@ impl SpanContents {
             Returned::Error(message) => self.failed(message),
         }
         None
+    }
+
+    /// The function, which tells what it returns, did not come to its end: its future was dropped. What failed tells why itself.
+    pub(super) fn never_returned(&mut self) {
+        if self.outcome == SpanOutcome::Unset && self.status_code == SpanOutcome::Unset && !self.has_output() {
+            self.failed(DROPPED.to_owned());
+        }
     }
 
     fn has_output(&self) -> bool {

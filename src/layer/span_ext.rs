@@ -29,8 +29,8 @@ macro_rules! from_numbers {
 from_numbers!(
     i8 => visit::integer as i128, i16 => visit::integer as i128, i32 => visit::integer as i128,
     i64 => visit::integer as i128, i128 => visit::integer as i128, isize => visit::integer as i128,
-    u8 => visit::unsigned as u128, u16 => visit::unsigned as u128, u32 => visit::unsigned as u128,
-    u64 => visit::unsigned as u128, u128 => visit::unsigned as u128, usize => visit::unsigned as u128,
+    u8 => visit::integer as u128, u16 => visit::integer as u128, u32 => visit::integer as u128,
+    u64 => visit::integer as u128, u128 => visit::integer as u128, usize => visit::integer as u128,
     f32 => Value::F64 as f64, f64 => Value::F64 as f64,
 );
 
@@ -193,7 +193,7 @@ pub(super) fn put_usage(record: &mut Record, usage: TokenCount) {
     ];
     for (key, count) in counts {
         if let Some(count) = count {
-            put(record, key, visit::unsigned(count.into()));
+            put(record, key, visit::integer(count));
         }
     }
 }

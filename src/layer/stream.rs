@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use tracing::Span;
 
+use super::span_contents::DROPPED;
 use super::span_ext::SpanExt as _;
 
 /// Ties streams and futures to a span.
@@ -35,11 +36,13 @@ use super::span_ext::SpanExt as _;
 /// ```
 pub trait TracedExt: Sized {
     /// Keeps the span open until this stream or future ends, fails or is dropped, and enters it whenever it is polled.
-    /// The first item of a stream marks the time to first token; a future's result is not looked at.
+    /// The first item of a stream marks the time to first token; a future's result is not looked at, but one that is dropped before
+    /// it is ready has failed.
     fn traced(self, span: Span) -> Traced<Self> {
         Traced {
             open: Some(Open {
                 inner: Box::pin(self),
+                is_future: false,
                 span: Closing(span),
             }),
         }
@@ -56,6 +59,8 @@ pub struct Traced<T> {
 struct Open<T> {
     // Dropped before the span closes: what its destructor does is a part of the operation.
     inner: Pin<Box<T>>,
+    /// It was polled for its one result, which a stream has not.
+    is_future: bool,
     span: Closing,
 }
 
@@ -65,6 +70,15 @@ impl Drop for Closing {
     fn drop(&mut self) {
         // A span ends when it was left last: that is now.
         self.0.in_scope(|| ());
+    }
+}
+
+impl<T> Drop for Traced<T> {
+    fn drop(&mut self) {
+        // Whoever takes no more of a stream may have enough of it. A panic tells itself.
+        if let Some(open) = self.open.as_ref().filter(|open| open.is_future && !std::thread::panicking()) {
+            open.span.0.set_failure("cancelled", DROPPED);
+        }
     }
 }
 
@@ -137,6 +151,7 @@ impl<F: Future> Future for Traced<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let Some(state) = &mut self.open else { return Poll::Pending };
+        state.is_future = true;
         let entered = state.span.0.enter();
         let polled = state.inner.as_mut().poll(cx);
         drop(entered);

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use opentelemetry::KeyValue;
@@ -129,6 +130,7 @@ where
         }
         self.access.with(&span.id(), |record| {
             if is_return {
+                record.plan.returns.store(true, Ordering::Relaxed);
                 record.more().returned = Some(ApiEvent::new(name, SystemTime::now(), attributes, 0));
             } else if self.flags.events || exception {
                 record.event(name, attributes);

@@ -1,9 +1,10 @@
 //! Spans that OTLP did not deliver. The program may have no subscriber that shows warnings, so they are reported on standard
 //! error when it ends.
 
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use opentelemetry::Context;
@@ -36,9 +37,10 @@ pub(super) fn report_line(line: std::fmt::Arguments<'_>) {
 }
 
 impl Undelivered {
-    /// Counts what this exporter delivers to an address.
+    /// Counts what this exporter delivers to an address, and reports at the latest when the program ends.
     pub(super) fn count<E: SpanExporter + 'static>(&self, exporter: E, address: String, queue: usize) -> Counted {
         *self.0.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+        AtExit::watch(self);
         let exporter = CountingExporter {
             inner: exporter,
             undelivered: self.clone(),
@@ -51,22 +53,25 @@ impl Undelivered {
         }
     }
 
-    /// Reports what was not delivered `within` the time limit, once.
-    pub(super) fn report(&self, within: Duration) {
-        let counts = &self.0;
-        let delivered = counts.delivered.swap(0, Ordering::Relaxed);
-        let dropped = counts.dropped.swap(0, Ordering::Relaxed);
-        let spans = counts.ended.swap(0, Ordering::Relaxed).saturating_sub(delivered + dropped);
-        let plural = |spans: usize| if spans == 1 { " was" } else { "s were" };
+    /// Reports spans that the queue dropped. Takes the number of the others that ended and were not delivered, for one report;
+    /// `None` if all were.
+    fn take(&self) -> Option<usize> {
+        let delivered = self.0.delivered.swap(0, Ordering::Relaxed);
+        let dropped = self.0.dropped.swap(0, Ordering::Relaxed);
+        let spans = self.0.ended.swap(0, Ordering::Relaxed).saturating_sub(delivered + dropped);
         if dropped > 0 {
             report_line(format_args!(
                 "{dropped} span{} dropped: they ended faster than they could be sent, and the queue was full (OTEL_BSP_MAX_QUEUE_SIZE)",
                 plural(dropped)
             ));
         }
-        if spans == 0 {
-            return;
-        }
+        (spans > 0).then_some(spans)
+    }
+
+    /// Reports what was not delivered `within` the time limit, once.
+    pub(super) fn report(&self, within: Duration) {
+        let Some(spans) = self.take() else { return };
+        let counts = &self.0;
         let plural = plural(spans);
         let address = counts.address.lock().unwrap_or_else(PoisonError::into_inner);
         match counts.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -78,6 +83,42 @@ impl Undelivered {
                 "{spans} span{plural} not sent: {address} did not answer within {within:?}{}",
                 advice(&address, "")
             )),
+        }
+    }
+}
+
+fn plural(spans: usize) -> &'static str {
+    if spans == 1 { " was" } else { "s were" }
+}
+
+thread_local! {
+    static AT_EXIT: RefCell<Vec<AtExit>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reports, as the main thread ends, what nobody sent because the guard was leaked or `exit` was called past it.
+struct AtExit(Weak<Counts>);
+
+impl AtExit {
+    /// Reports at the end of the program, if this is the main thread: the end of another one is not.
+    fn watch(undelivered: &Undelivered) {
+        if std::thread::current().name() == Some("main") {
+            let _ = AT_EXIT.try_with(|list| {
+                let mut list = list.try_borrow_mut().ok()?;
+                list.retain(|known| known.0.strong_count() > 0);
+                list.push(Self(Arc::downgrade(&undelivered.0)));
+                Some(())
+            });
+        }
+    }
+}
+
+impl Drop for AtExit {
+    fn drop(&mut self) {
+        if let Some(spans) = self.0.upgrade().and_then(|counts| Undelivered(counts).take()) {
+            report_line(format_args!(
+                "{spans} span{} not sent: the guard of spanbridge::init() was never dropped; keep it in a variable of main",
+                plural(spans)
+            ));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Typed values out of `tracing` fields: every integer and float stays a number.
+//! Typed values out of `tracing` fields: integers and floats stay numbers.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -7,20 +7,18 @@ use std::fmt::{self, Write as _};
 use opentelemetry::{KeyValue, Value};
 use tracing::field::{Field, Visit};
 
+use super::debug_form;
 use super::names;
+use super::parameters::Parameters;
 use super::record::Record;
 use super::role::Role;
 use super::words::kind_of_word;
 
-/// Whole numbers beyond OTLP's 64 bits become doubles, as they do in JSON.
-#[expect(clippy::cast_precision_loss, reason = "OTLP has no wider integer")]
-pub(super) fn integer(value: i128) -> Value {
-    i64::try_from(value).map_or(Value::F64(value as f64), Value::I64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "OTLP has no wider integer")]
-pub(super) fn unsigned(value: u128) -> Value {
-    i64::try_from(value).map_or(Value::F64(value as f64), Value::I64)
+/// An integer. Beyond OTLP's 64 bits it is its decimal digits, as OpenTelemetry maps such values.
+pub(super) fn integer(value: impl TryInto<i64> + fmt::Display + Copy) -> Value {
+    value
+        .try_into()
+        .map_or_else(|_| Value::String(value.to_string().into()), Value::I64)
 }
 
 /// Formats without growing a new buffer for each value.
@@ -65,7 +63,7 @@ impl Visit for Fields<'_> {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.0.set(field.index(), unsigned(value.into()));
+        self.0.set(field.index(), integer(value));
     }
 
     fn record_i128(&mut self, field: &Field, value: i128) {
@@ -73,7 +71,7 @@ impl Visit for Fields<'_> {
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
-        self.0.set(field.index(), unsigned(value));
+        self.0.set(field.index(), integer(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
@@ -105,7 +103,14 @@ impl Visit for Fields<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.set_debug(field.index(), format_debug(value));
+        let text = format_debug(value);
+        let plan = self.0.plan.fields.get(field.index());
+        // A parameter is a JSON value: it is read where it is written.
+        if plan.is_some_and(Parameters::may_be) {
+            self.0.set_debug(field.index(), text);
+        } else if let Some(text) = debug_form::said(text) {
+            self.0.set(field.index(), text.into());
+        }
     }
 }
 
@@ -149,7 +154,7 @@ impl Visit for EventFields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, unsigned(value.into()));
+        self.put(field, integer(value));
     }
 
     fn record_i128(&mut self, field: &Field, value: i128) {
@@ -157,7 +162,7 @@ impl Visit for EventFields {
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
-        self.put(field, unsigned(value));
+        self.put(field, integer(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
@@ -174,6 +179,14 @@ impl Visit for EventFields {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.put(field, format_debug(value).into());
+        let text = format_debug(value);
+        // A message is words. What a function returned says more in its own form: `Err(..)`, `None`.
+        let said = match field.name() {
+            "message" | RETURN => Some(text),
+            _ => debug_form::said(text),
+        };
+        if let Some(text) = said {
+            self.put(field, text.into());
+        }
     }
 }
