@@ -308,6 +308,20 @@ pub(crate) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) ->
     texts.into_iter().filter(|(_, text)| !known.insert(*text)).collect()
 }
 
+/// Every item that is called `what` has an id of its own under this key.
+pub(crate) fn own_ids(place: JsonPath<'_>, items: &[Value], key: &str, what: &str, found: &mut Violations) {
+    let ids = items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| Some((at, item.get(key)?.as_str()?)));
+    for (at, id) in repeated(ids) {
+        found.add(
+            place.item(at).key(key),
+            format!("a {what} before has the id {id:?}: every {what} needs an id of its own"),
+        );
+    }
+}
+
 /// Which items are their own ancestors, by the place of each item's parent. One item of each cycle.
 pub(crate) fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
-use crate::document::shape::{Record, Tag, Variants, may, need, repeated, shown};
+use crate::document::shape::{Record, Tag, Variants, may, need, own_ids, shown};
 use crate::document::violations::{JsonPath, Violations};
 
 static SET: Record = Record {
@@ -177,17 +177,8 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
     let Some(set) = set.as_object() else { return };
     SET.check(set, place, found);
     let place = place.key("eval_cases");
-    let cases: Vec<&Value> = set.get("eval_cases").and_then(Value::as_array).into_iter().flatten().collect();
-    let ids = cases
-        .iter()
-        .enumerate()
-        .filter_map(|(at, case)| Some((at, case.get("eval_id")?.as_str()?)));
-    for (at, id) in repeated(ids) {
-        found.add(
-            place.item(at).key("eval_id"),
-            format!("a case before has the id {id:?}: every case needs an id of its own"),
-        );
-    }
+    let cases = list(set.get("eval_cases"));
+    own_ids(place, cases, "eval_id", "case", found);
     for (at, case) in cases.iter().enumerate() {
         let place = place.item(at);
         let is_there = |key: &str| case.get(key).is_some_and(|value| !value.is_null());
@@ -198,7 +189,9 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
             );
         }
         let place = place.key("conversation");
-        for (at, invocation) in case.get("conversation").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let conversation = list(case.get("conversation"));
+        own_ids(place, conversation, "invocation_id", "invocation", found);
+        for (at, invocation) in conversation.iter().enumerate() {
             let place = place.item(at);
             let place = place.key("intermediate_data");
             if let Some(data) = invocation.get("intermediate_data").and_then(Value::as_object) {
@@ -208,8 +201,13 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
     }
 }
 
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
 fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
     DATA.check(data, place, found);
+    own_ids(place.key("tool_uses"), list(data.get("tool_uses")), "id", "tool call", found);
     responses(data, place.key("intermediate_responses"), found);
     let place = place.key("invocation_events");
     for (at, event) in data

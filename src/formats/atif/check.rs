@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Record, Tag, Variants, may, need};
+use crate::document::shape::{Record, Tag, Variants, may, need, own_ids};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::time;
 
@@ -221,19 +221,13 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         }
     }
     let inner = trajectory.get("subagent_trajectories").and_then(Value::as_array);
-    let mut ids: HashSet<&str> = HashSet::new();
+    let inner = inner.map_or(&[][..], Vec::as_slice);
     let list = place.key("subagent_trajectories");
-    for (index, inner) in inner.into_iter().flatten().enumerate() {
+    own_ids(list, inner, "trajectory_id", "trajectory", found);
+    for (index, inner) in inner.iter().enumerate() {
         let place = list.item(index);
-        match inner.get("trajectory_id").and_then(Value::as_str) {
-            None => found.add(place, "`trajectory_id` is missing: an embedded trajectory needs it"),
-            Some(id) if !ids.insert(id) => {
-                found.add(
-                    place.key("trajectory_id"),
-                    "a trajectory before has this id: each needs one of its own",
-                );
-            }
-            Some(_) => {}
+        if !inner.get("trajectory_id").is_some_and(Value::is_string) {
+            found.add(place, "`trajectory_id` is missing: an embedded trajectory needs it");
         }
         check(place, inner, found);
     }
@@ -270,6 +264,9 @@ fn one_step(place: JsonPath<'_>, index: usize, step: &Map<String, Value>, found:
     }
     let results = set("observation").and_then(|observation| observation.get("results")?.as_array());
     let calls = set("tool_calls").and_then(Value::as_array);
+    if let Some(calls) = calls {
+        own_ids(place.key("tool_calls"), calls, "tool_call_id", "tool call of the step", found);
+    }
     let ids: Option<HashSet<&str>> = calls.map(|calls| calls.iter().filter_map(|call| call.get("tool_call_id")?.as_str()).collect());
     let observation = place.key("observation");
     let all = observation.key("results");

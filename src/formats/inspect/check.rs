@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
 };
-use crate::document::shape::{Field, Record, Tag, Variants, may, need};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, own_ids};
 use crate::document::violations::{JsonPath, Violations};
 
 static LOG: Record = Record {
@@ -367,9 +367,26 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
         found.add(place.key("version"), "readers know versions up to 2: write 2");
     }
     let samples = place.key("samples");
-    let list = log.get("samples").and_then(Value::as_array);
-    for (index, sample) in list.into_iter().flatten().enumerate() {
+    let list = log.get("samples").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut known: HashSet<(String, String)> = HashSet::new();
+    for (index, sample) in list.iter().enumerate() {
         let place = samples.item(index);
+        let name = |key: &str| sample.get(key).map(Value::to_string);
+        if let (Some(id), Some(epoch)) = (name("id"), name("epoch"))
+            && !known.insert((id.clone(), epoch.clone()))
+        {
+            found.add(
+                place.key("id"),
+                format!("a sample before has the id {id} in epoch {epoch}: every sample of an epoch needs an id of its own"),
+            );
+        }
+        let messages = place.key("messages");
+        for (index, message) in sample.get("messages").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if let Some(calls) = message.get("tool_calls").and_then(Value::as_array) {
+                let message = messages.item(index);
+                own_ids(message.key("tool_calls"), calls, "id", "tool call of the message", found);
+            }
+        }
         let pool = sample.get("events_data").and_then(|data| data.get("messages")?.as_array());
         let all = place.key("events");
         let events = sample.get("events").and_then(Value::as_array);

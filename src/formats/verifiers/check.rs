@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, own_ids};
 use crate::document::violations::{JsonPath, Violations};
 
 static EPISODE: Record = Record {
@@ -254,6 +254,9 @@ fn one_trace(place: JsonPath<'_>, trace: &Value, found: &mut Violations) {
 
 fn one_message(place: JsonPath<'_>, message: &serde_json::Map<String, Value>, found: &mut Violations) {
     MESSAGES.check(message, place, found);
+    if let Some(calls) = message.get("tool_calls").and_then(Value::as_array) {
+        own_ids(place.key("tool_calls"), calls, "id", "tool call of the message", found);
+    }
     if MESSAGES.kind(message).is_none() {
         let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
         found.add(

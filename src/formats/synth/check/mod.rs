@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::document::shape::Shape::{self, Of};
-use crate::document::shape::{repeated, shown, time};
+use crate::document::shape::{own_ids, shown, time};
 use crate::document::violations::{JsonPath, Violations};
 use types::{EVENT, SESSION};
 
@@ -66,16 +66,7 @@ fn list<'a>(object: &'a Map<String, Value>, name: &str) -> &'a [Value] {
 }
 
 fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
-    let ids = steps
-        .iter()
-        .enumerate()
-        .filter_map(|(index, step)| Some((index, step.get("step_id")?.as_str()?)));
-    for (index, id) in repeated(ids) {
-        found.add(
-            place.item(index).key("step_id"),
-            format!("a step before has the id {id:?}: every step needs an id of its own"),
-        );
-    }
+    own_ids(place, steps, "step_id", "step", found);
     for (index, step) in steps.iter().enumerate() {
         let place = place.item(index);
         if step
@@ -125,6 +116,7 @@ fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
         found.add(place.key("total_tokens"), "it is less than one of its parts");
     }
     let records = place.key("call_records");
+    own_ids(records, list(event, "call_records"), "call_id", "model call", found);
     for (at, record) in list(event, "call_records").iter().enumerate() {
         let calls = record.get("output_tool_calls").and_then(Value::as_array);
         for (index, call) in calls.into_iter().flatten().enumerate() {
