@@ -27,9 +27,7 @@ pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
 pub(super) use kept_text::{recorded, takes_text};
-use parts_of_text::{
-    event_span, has_object, is_unknown, model_of_id, name_of_tool, printed_input, snake_case, without_mark, words_then_calls,
-};
+use parts_of_text::{event_span, has_object, model_of_id, name_of_tool, printed_input, snake_case, without_mark, words_then_calls};
 pub(super) use paths::at;
 use paths::at_paths;
 pub(super) use split_off::is_body as is_split_off;
@@ -233,8 +231,8 @@ fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
     if value.as_str().is_some_and(|text| is_null_input(rule, text)) {
         return None;
     }
-    // What ax writes of a parameter that nobody set.
-    if rule.field == Field::Parameter && value.as_str() == Some("Not set") {
+    // What clients write of a parameter, a name or an id that nobody gave. Of content it may be the words.
+    if !rule.field.is_content() && value.as_str().is_some_and(normalize::is_unstated) {
         return None;
     }
     (!is_empty(&value) || rule.field.keeps_empty() && value.is_string()).then_some(Decoded::Value(value))
@@ -273,7 +271,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
         Codec::EventSpan => event_span(&text_of(raw)?, rule.field == Field::ToolName).map(Value::from),
         Codec::MarkedJson => Some(parse_deep(without_mark(&text_of(raw)?).into())),
         Codec::WordsThenCalls => words_then_calls(&text_of(raw)?),
-        Codec::KnownText => text_of(raw).filter(|text| !is_unknown(text)).map(Value::from),
+        Codec::KnownText => text_of(raw).filter(|text| !normalize::is_unknown(text)).map(Value::from),
         Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {

@@ -57,8 +57,11 @@ pub(super) fn finish_reason(word: &str) -> Option<String> {
     let is_around = |char: char| char.is_whitespace() || matches!(char, '"' | '\'' | ']' | ')');
     let lower = first.trim_matches(is_around).to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or(&lower);
+    if is_unknown(last) {
+        return None;
+    }
     Some(match last {
-        "" | "unknown" | "none" | "null" => return None,
+        "" => return None,
         "tool_calls" | "tool-calls" | "tool_use" | "tool_call" | "function_call" | "tool_execution" | "tooluse" | "toolcalls" => {
             "tool_call".to_owned()
         }
@@ -98,6 +101,39 @@ const DATE: usize = 10;
 /// Whether a text is another language's word for nothing.
 pub(super) fn is_nothing(text: &str) -> bool {
     matches!(text.trim().trim_matches('"'), "null" | "None" | "undefined" | "nil")
+}
+
+/// Whether a text says that a value was not stated, as clients and forms do: `not specified`, `<not set>`, `N/A`.
+pub(super) fn is_unstated(text: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "not specified",
+        "not provided",
+        "not available",
+        "not given",
+        "not set",
+        "unspecified",
+        "n/a",
+        "not applicable",
+    ];
+    let is_around = |letter: char| letter.is_whitespace() || matches!(letter, '<' | '>' | '[' | ']' | '(' | ')' | '"' | '\'');
+    let words = text.trim_matches(is_around);
+    let same = |word: &&str| {
+        words.len() == word.len()
+            && words.bytes().zip(word.bytes()).all(|(have, want)| match want {
+                b' ' => matches!(have, b' ' | b'_' | b'-'),
+                want => have.eq_ignore_ascii_case(&want),
+            })
+    };
+    WORDS.iter().any(|word| same(&word))
+}
+
+/// Whether a text is a client's word for a name, an id or a reason that it does not know.
+pub(super) fn is_unknown(text: &str) -> bool {
+    let words = text.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '<' | '>' | '"'));
+    ["unknown", "none", "null", "undefined", "nil"]
+        .iter()
+        .any(|word| words.eq_ignore_ascii_case(word))
+        || is_unstated(text)
 }
 
 /// Arguments with their types next to their values (Google GenAI): `{"n": {"type": "int", "value": 4}}`.

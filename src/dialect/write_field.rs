@@ -4,6 +4,7 @@ mod choices;
 mod finish;
 mod input_calls;
 mod lists;
+mod repeated_calls;
 mod roles;
 mod slot;
 mod value;

@@ -39,6 +39,7 @@ pub(crate) use named::named;
 pub use rare::Rare;
 pub use recorded::{Form, Recorded};
 pub use tool_call_id::ToolCallId;
+pub(crate) use tool_call_id::is_counter;
 pub use tool_definition::ToolDefinition;
 pub use value::{Content, FieldValue, Slot};
 pub(crate) use value::{Group, has_nothing};

@@ -1,5 +1,6 @@
 //! Stage "bare errors": takes the steps, and gives failed tools whose error is no more than a code (`TOOL_ERROR`) the words
-//! of their result, which is what the model received.
+//! of their result, which is what the model received, and failed model calls without words those of what failed around them (Mastra's
+//! call ends with the reason `error`, and its agent says why).
 //!
 //! It comes before the entries, which copy the failure of a tool, and after the tools have their results.
 
@@ -7,13 +8,28 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::id::{IdVec, StepId};
 use super::model::Step;
 use crate::operation::{Failure, Kind};
 
 /// A longer text is the output of a program that failed, not the reason.
 const LONGEST: usize = 2000;
 
-pub(super) fn fill(steps: &mut [Step]) {
+/// So many operations around a call are looked at.
+const LOOKED_AT: usize = 32;
+
+pub(super) fn fill(steps: &mut IdVec<StepId, Step>) {
+    let silent = |step: &Step| {
+        let failure = step.operation.failure.as_ref().filter(|_| step.operation.kind == Kind::Llm);
+        failure.is_some_and(|failure| failure.message.is_none() && failure.error_type.is_none())
+    };
+    let calls: Vec<StepId> = steps.enumerate().filter(|(_, step)| silent(step)).map(|(at, _)| at).collect();
+    for at in calls {
+        let around = words_around(steps, at);
+        if let (Some(words), Some(failure)) = (around, steps.get_mut(at).and_then(|step| step.operation.failure.as_mut())) {
+            failure.message = Some(words);
+        }
+    }
     for step in steps.iter_mut().filter(|step| step.operation.kind == Kind::Tool) {
         let operation = &mut *step.operation;
         let result = operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
@@ -31,6 +47,19 @@ pub(super) fn fill(steps: &mut [Step]) {
             failure.error_type = failure.error_type.take().or(code);
         }
     }
+}
+
+/// Why the nearest operation around this one failed.
+fn words_around(steps: &IdVec<StepId, Step>, at: StepId) -> Option<String> {
+    let mut above = steps.get(at)?.parent;
+    for _ in 0..LOOKED_AT {
+        let step = steps.get(above?)?;
+        if let Some(words) = step.operation.failure.as_ref().and_then(|failure| failure.message.clone()) {
+            return Some(words);
+        }
+        above = step.parent;
+    }
+    None
 }
 
 /// The words of a result that describe the error. `is_error`: a result that is only text may describe it too.
@@ -86,6 +115,7 @@ mod tests {
 
     use super::*;
     use crate::operation::ToolUse;
+    use crate::run::id::Id as _;
     use crate::run::testing::step;
     use crate::span::UnixNanos;
 
@@ -138,14 +168,35 @@ mod tests {
                 result: Some(result.clone()),
                 ..ToolUse::default()
             }));
-            let mut steps = [step];
+            let mut steps: IdVec<StepId, Step> = std::iter::once(step).collect();
             fill(&mut steps);
-            let failure = steps[0].operation.failure.clone().unwrap_or_default();
+            let failure = steps.first().and_then(|step| step.operation.failure.clone()).unwrap_or_default();
             assert_eq!(
                 (failure.message.as_deref(), failure.error_type.as_deref()),
                 (message, error_type),
                 "{result}"
             );
         }
+    }
+    #[test]
+    fn a_call_without_words_has_those_of_what_failed_around_it() {
+        let failed = |kind, parent: Option<usize>, message: Option<&str>| {
+            let mut step = step(String::new(), kind, "", UnixNanos(0), UnixNanos(9));
+            step.parent = parent.map(StepId::new);
+            step.operation.failure = Some(Failure {
+                message: message.map(str::to_owned),
+                ..Failure::default()
+            });
+            step
+        };
+        let wrapper = Step {
+            parent: Some(StepId::new(0)),
+            ..step(String::new(), Kind::Chain, "", UnixNanos(0), UnixNanos(9))
+        };
+        let agent = failed(Kind::Agent, None, Some("the line broke"));
+        let mut steps: IdVec<StepId, Step> = [agent, wrapper, failed(Kind::Llm, Some(1), None)].into_iter().collect();
+        fill(&mut steps);
+        let last = steps.last().and_then(|step| step.operation.failure.as_ref()?.message.as_deref());
+        assert_eq!(last, Some("the line broke"));
     }
 }

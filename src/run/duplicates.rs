@@ -19,13 +19,12 @@ use merge::merge;
 use serde_json::Value;
 
 use super::arguments::{self, Fit};
-use super::call_ids::is_counter;
 use super::call_record::{self, CallRecord};
 use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::Kind;
+use crate::operation::{Kind, is_counter};
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     for step in [

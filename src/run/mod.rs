@@ -28,7 +28,6 @@ mod arguments;
 mod asked_calls;
 mod assemble;
 mod bare_errors;
-mod call_ids;
 mod call_record;
 mod calls_of_agents;
 mod continuations;

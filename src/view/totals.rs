@@ -104,7 +104,7 @@ impl Totals {
         let usage = &operation.usage;
         if operation.kind == Kind::Llm {
             self.model_calls += 1;
-            self.unmetered_calls += u64::from(usage.input.is_none() && usage.output.is_none());
+            self.unmetered_calls += u64::from(usage.input.is_none() && usage.output.is_none() && usage.total.is_none());
         }
         self.count(operation);
     }

@@ -47,6 +47,9 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         },
         _ => members_of_event(event.attributes),
     };
+    if let Some(of) = numbered(event.name) {
+        map = map.into_iter().map(|(key, value)| (below(of, &key).to_owned(), value)).collect();
+    }
     open_members(&mut map);
     // Azure's clients write what others write as the event's body in one attribute.
     if let Some(Value::Object(content)) = map.member("gen_ai.event.content") {
@@ -87,6 +90,17 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         message.choice = choice;
     }
     messages
+}
+
+/// What the messages of events are called that are numbered in their names: `gen_ai.prompt` of `gen_ai.prompt.0`.
+fn numbered(name: &str) -> Option<&str> {
+    let (of, number) = name.rsplit_once('.')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(of)
+}
+
+/// The name of a member of such a message: `role` of `gen_ai.prompt.role`.
+fn below<'k>(of: &str, key: &'k str) -> &'k str {
+    key.strip_prefix(of).and_then(|rest| rest.strip_prefix('.')).unwrap_or(key)
 }
 
 /// The attributes of an event. A client may flatten what is in them: `message.tool_calls.0.function.name` (Kibana).

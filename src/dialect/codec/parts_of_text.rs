@@ -96,13 +96,6 @@ pub(super) fn name_of_tool(name: &str) -> &str {
     }
 }
 
-/// Whether a text is a client's word for a value that it does not know.
-pub(super) fn is_unknown(text: &str) -> bool {
-    ["unknown", "none", "null", "undefined", "n/a"]
-        .iter()
-        .any(|word| text.trim().eq_ignore_ascii_case(word))
-}
-
 /// An answer as one message; `None` if no calls follow the words.
 pub(super) fn words_then_calls(text: &str) -> Option<Value> {
     let (words, calls) = text.rsplit_once("Tool calls: ")?;

@@ -35,6 +35,8 @@ mod azure_agents;
 #[rustfmt::skip]
 mod braintrust;
 #[rustfmt::skip]
+mod brokle;
+#[rustfmt::skip]
 mod claude_code;
 #[rustfmt::skip]
 mod cloudflare_agents;
@@ -58,6 +60,8 @@ mod gemini_cli;
 mod gen_ai;
 #[rustfmt::skip]
 mod gen_ai_events;
+#[rustfmt::skip]
+mod genai_otel;
 #[rustfmt::skip]
 mod genkit;
 #[rustfmt::skip]
@@ -95,6 +99,8 @@ mod livekit;
 #[rustfmt::skip]
 mod llama_index;
 #[rustfmt::skip]
+mod llm_tracekit;
+#[rustfmt::skip]
 mod logfire;
 #[rustfmt::skip]
 mod logfire_openai_agents;
@@ -114,6 +120,8 @@ mod monocle;
 mod nemo_agent_toolkit;
 #[rustfmt::skip]
 mod netra;
+#[rustfmt::skip]
+mod openai_agents_opentelemetry;
 #[rustfmt::skip]
 mod openclaw;
 #[rustfmt::skip]
@@ -153,6 +161,8 @@ mod quarkus_langchain4j;
 #[rustfmt::skip]
 mod qwen_code;
 #[rustfmt::skip]
+mod respan;
+#[rustfmt::skip]
 mod rig;
 #[rustfmt::skip]
 mod sentry;
@@ -168,6 +178,8 @@ mod spring_ai;
 mod strands;
 #[rustfmt::skip]
 mod tanstack;
+#[rustfmt::skip]
+mod tmam;
 #[rustfmt::skip]
 mod traceai;
 #[rustfmt::skip]
@@ -204,6 +216,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     ax::RULES,
     azure_agents::RULES,
     braintrust::RULES,
+    brokle::RULES,
     claude_code::RULES,
     cloudflare_agents::RULES,
     codex::RULES,
@@ -216,6 +229,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     gemini_cli::RULES,
     gen_ai::RULES,
     gen_ai_events::RULES,
+    genai_otel::RULES,
     genkit::RULES,
     google_adk::RULES,
     google_adk_java::RULES,
@@ -234,6 +248,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     litellm::RULES,
     livekit::RULES,
     llama_index::RULES,
+    llm_tracekit::RULES,
     logfire::RULES,
     logfire_openai_agents::RULES,
     loongsuite::RULES,
@@ -244,6 +259,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     monocle::RULES,
     nemo_agent_toolkit::RULES,
     netra::RULES,
+    openai_agents_opentelemetry::RULES,
     openclaw::RULES,
     openinference::RULES,
     openinference_beeai::RULES,
@@ -263,6 +279,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     pydantic_evals::RULES,
     quarkus_langchain4j::RULES,
     qwen_code::RULES,
+    respan::RULES,
     rig::RULES,
     sentry::RULES,
     short::RULES,
@@ -271,6 +288,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     spring_ai::RULES,
     strands::RULES,
     tanstack::RULES,
+    tmam::RULES,
     traceai::RULES,
     trpc_agent_go::RULES,
     trulens::RULES,

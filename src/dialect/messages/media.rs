@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::member::text;
+use crate::hash::Members as _;
 use crate::operation::message::Media;
 
 /// A picture, a sound, a film or a file, by the word that its client has for it.
@@ -42,13 +43,29 @@ pub(super) fn media(kind: &str, map: &Map<String, Value>) -> Media {
     media
 }
 
+/// Pictures and files that a message has beside its words: Ollama's `images`, the attachments of the AI SDK.
+pub(super) fn beside(map: &Map<String, Value>) -> Vec<Media> {
+    let lists = ["images", "attachments", "experimental_attachments"];
+    let items = lists.iter().filter_map(|key| map.member(key).and_then(Value::as_array)).flatten();
+    let read = |item: &Value| match item {
+        Value::String(text) => {
+            let data = Map::from_iter([("data".to_owned(), Value::from(text.as_str()))]);
+            Some(media("image", &data))
+        }
+        Value::Object(inner) => Some(media("file", inner)),
+        _ => None,
+    };
+    let has_content = |media: &Media| media.uri.is_some() || media.base64.is_some();
+    items.filter_map(read).filter(has_content).collect()
+}
+
 /// Finds the URL, the bytes and the type wherever the client nests them.
 fn collect_media(value: &Value, media: &mut Media, depth: usize) {
     match value {
         Value::Object(map) if depth < 5 => {
             for (key, inner) in map {
                 match (key.as_str(), inner) {
-                    ("url" | "uri" | "fileUri" | "file_uri" | "image_url", Value::String(url)) => {
+                    ("url" | "uri" | "fileUri" | "file_uri" | "image_url", Value::String(url)) if !is_without_bytes(url) => {
                         let _ = media.uri.get_or_insert_with(|| url.clone());
                     }
                     ("mime_type" | "mimeType" | "media_type" | "mediaType" | "contentType", Value::String(mime)) => {
@@ -57,7 +74,7 @@ fn collect_media(value: &Value, media: &mut Media, depth: usize) {
                     ("data" | "content" | "base64" | "bytes" | "image" | "b64_json", Value::String(data)) => {
                         if data.starts_with("data:") || data.starts_with("http") {
                             let _ = media.uri.get_or_insert_with(|| data.clone());
-                        } else {
+                        } else if is_base64(data) {
                             let _ = media.base64.get_or_insert_with(|| data.clone());
                         }
                     }
@@ -68,6 +85,18 @@ fn collect_media(value: &Value, media: &mut Media, depth: usize) {
         }
         _ => {}
     }
+}
+
+/// Whether a text may be bytes: a client may have put a word in their place (`<replaced>`, `[omitted]`), or have printed them.
+fn is_base64(text: &str) -> bool {
+    let is_of_alphabet = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'\n' | b'\r');
+    !text.is_empty() && text.bytes().all(is_of_alphabet)
+}
+
+/// Whether a URL is one of data whose bytes the client replaced.
+fn is_without_bytes(url: &str) -> bool {
+    let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+    data.is_some_and(|(kind, bytes)| kind.ends_with(";base64") && !is_base64(bytes))
 }
 
 #[cfg(test)]
@@ -90,5 +119,18 @@ mod tests {
         );
         assert_eq!(modality("inline_data", json!({"url": "https://a/b"})), "image");
         assert_eq!(modality("image", json!({"mime_type": "image/png", "data": "AA"})), "image");
+    }
+    #[test]
+    fn a_word_in_the_place_of_bytes_is_no_picture() {
+        let found = |of: Value| media("image", of.as_object().unwrap_or(&Map::new()));
+        for replaced in ["<replaced>", "[base64 omitted]", "b'\\x89PNG'", ""] {
+            let without = found(json!({"format": "png", "source": {"bytes": replaced}}));
+            assert_eq!((without.base64, without.uri), (None, None), "{replaced}");
+            let url = format!("data:image/png;base64,{replaced}");
+            assert_eq!(found(json!({"image_url": {"url": url}})).uri, None, "{replaced}");
+        }
+        let url = found(json!({"image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}})).uri;
+        assert_eq!(url.as_deref(), Some("data:image/png;base64,iVBORw0KGgo="));
+        assert_eq!(found(json!({"source": {"bytes": "iVBORw0K"}})).base64.as_deref(), Some("iVBORw0K"));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::builder::Builder;
 use super::direction::Direction;
 use super::member::{first, text};
-use super::{arguments, calls, classes, parts};
+use super::{arguments, calls, classes, media, parts};
 use crate::hash::Members as _;
 use crate::operation::{Message, Part, Role, ToolCall, has_nothing};
 
@@ -251,19 +251,25 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         return vec![builder.message];
     }
     let is_something = |value: &Value| !has_nothing(value);
-    // OpenInference: pictures as `contents`, and what else a tool gave as `content`.
-    if builder.message.role == Role::Tool
-        && map
-            .member("contents")
-            .is_some_and(|contents| is_something(contents) && !is_only_text(contents))
-        && let Some(content) = map.member("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
-    {
-        builder.text(content);
+    // OpenInference: pictures as `contents`, and the words, or what else a tool gave, as `content`.
+    let beside = map
+        .member("contents")
+        .and_then(|contents| words_beside(contents, map.member("content")?.as_str()?, &builder.message.role));
+    let comes_first = builder.message.role != Role::Assistant;
+    if let Some(words) = beside.filter(|_| comes_first) {
+        builder.text(words);
     }
     if let Some(content) = first(map, &["contents", "parts", "content", "blocks", "_content", "text"], is_something) {
         builder.content(content);
     } else if let Some(words) = text(map, &["completion"]).filter(|_| builder.message.role == Role::Assistant) {
         builder.text(&words);
+    }
+    if let Some(words) = beside.filter(|_| !comes_first) {
+        builder.text(words);
+    }
+    if builder.message.role == Role::User {
+        let pictures = media::beside(map).into_iter().map(|media| Part::Media(media.into()));
+        builder.message.parts.extend(pictures);
     }
     if let Some(list) = first(map, &["tool_calls", "toolCalls", "function_calls"], is_something) {
         calls::each(list, |call| builder.call(call));
@@ -334,13 +340,18 @@ fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
     (!thought.is_empty()).then_some(thought)
 }
 
-/// Whether the blocks of a content are words alone.
-fn is_only_text(contents: &Value) -> bool {
-    let is_text = |item: &Value| {
-        item.member("type")
-            .or_else(|| item.pointer("/message_content/type"))
-            .and_then(Value::as_str)
-            == Some("text")
+/// The words beside the blocks of a message: there are none among these, or, of a tool, other blocks.
+fn words_beside<'w>(contents: &Value, words: &'w str, role: &Role) -> Option<&'w str> {
+    let blocks = contents.as_array().filter(|blocks| !blocks.is_empty())?;
+    let is_text = |block: &Value| {
+        let kind = block.member("type").or_else(|| block.pointer("/message_content/type"));
+        kind.and_then(Value::as_str) == Some("text")
     };
-    contents.as_array().is_some_and(|items| items.iter().all(is_text))
+    let lacks = match role {
+        Role::Tool => !blocks.iter().all(is_text),
+        // The blocks once more, as text.
+        _ if words.trim_start().starts_with(['[', '{']) => false,
+        _ => !blocks.iter().any(is_text),
+    };
+    (lacks && !words.trim().is_empty()).then_some(words)
 }

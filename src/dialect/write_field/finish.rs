@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{OperationBuilder, choices, roles};
+use super::{OperationBuilder, choices, repeated_calls, roles};
 use crate::dialect::beside::Beside;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
@@ -26,6 +26,7 @@ impl OperationBuilder<'_> {
         self.finish_answers();
         self.finish_error_parts();
         self.finish_output_calls();
+        repeated_calls::take_out(&mut self.operation);
         self.finish_thoughts();
         self.finish_input_calls();
         self.finish_call_ids();
@@ -370,7 +371,9 @@ impl OperationBuilder<'_> {
             self.failure.error_type = None;
             self.failed = true;
         }
-        if !(status.is_error() || self.failed || excepted || short_error || self.failure.error_type.is_some()) {
+        // The AI SDK's reason, also where the span is told as one that went well (Mastra).
+        let broke_off = self.operation.kind == Kind::Llm && self.operation.finish_reason.as_deref() == Some("error");
+        if !(status.is_error() || self.failed || excepted || short_error || broke_off || self.failure.error_type.is_some()) {
             if self.cancelled && status.code == 0 && !self.span.is_running() {
                 self.operation.failure = Some(Failure {
                     error_type: Some("cancelled".to_owned()),

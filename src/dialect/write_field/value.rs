@@ -41,8 +41,8 @@ impl OperationBuilder<'_> {
                 true
             }
             Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut operation.raw_response, std::mem::take(value)),
-            Field::ModelRequested => !is_no_model(value) && text(&mut operation.model.requested, value),
-            Field::ModelResponse => !is_no_model(value) && text(&mut operation.model.response, value),
+            Field::ModelRequested => is_known(value) && text(&mut operation.model.requested, value),
+            Field::ModelResponse => is_known(value) && text(&mut operation.model.response, value),
             Field::Provider => {
                 operation.model.provider = value.as_str().and_then(providers::name);
                 operation.model.provider.is_some()
@@ -94,14 +94,11 @@ impl OperationBuilder<'_> {
                 operation.embedded_texts = embedded_texts(value);
                 !operation.embedded_texts.is_empty()
             }
-            Field::AgentName => {
-                operation.agent.name = value.as_str().map(str::to_owned);
-                operation.agent.name.is_some()
-            }
+            Field::AgentName => is_known(value) && text(&mut operation.agent.name, value),
             Field::HandoffFrom => text(&mut self.handoff.0, value),
             Field::HandoffTo => text(&mut self.handoff.1, value),
-            Field::SessionId => has_content(value) && text(&mut operation.session_id, value),
-            Field::UserId => has_content(value) && text(&mut operation.user_id, value),
+            Field::SessionId => is_known(value) && text(&mut operation.session_id, value),
+            Field::UserId => is_known(value) && text(&mut operation.user_id, value),
             Field::FailureMessage => text(&mut self.failure.message, value),
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
@@ -276,9 +273,9 @@ impl OperationBuilder<'_> {
     }
 }
 
-/// Whether a value is not another language's word for nothing.
-fn has_content(value: &Value) -> bool {
-    !value.as_str().is_some_and(normalize::is_nothing)
+/// Whether a value is not a client's word for one that it does not know.
+fn is_known(value: &Value) -> bool {
+    !value.as_str().is_some_and(normalize::is_unknown)
 }
 
 /// One word for one or several reasons: a tool call among them wins.
@@ -293,11 +290,6 @@ fn finish_reason(value: &Value) -> Option<String> {
         _ => Vec::new(),
     };
     words.iter().find(|word| *word == "tool_call").or_else(|| words.last()).cloned()
-}
-
-/// What clients write of a model that they do not know.
-fn is_no_model(value: &Value) -> bool {
-    matches!(value.as_str(), Some("none" | "unknown"))
 }
 
 /// Adds a count to a list of them.

@@ -8,7 +8,7 @@ use crate::blocks::limits::above;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::document::text::compact;
-use crate::operation::ToolCall;
+use crate::operation::{ToolCall, is_counter};
 use crate::run::{CallEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
@@ -43,7 +43,8 @@ impl<'a> BlockWriter<'a, '_> {
         } else {
             &call.name
         };
-        if let Some(earlier) = recorded.and_then(|id| talk.calls.get(id)).copied() {
+        // With an id that begins anew in every answer it is another call.
+        if let Some(earlier) = recorded.filter(|id| !is_counter(id)).and_then(|id| talk.calls.get(id)).copied() {
             let same = list
                 .block(earlier)
                 .and_then(|block| block.payload.as_object())

@@ -6,7 +6,7 @@ use super::written_call::{UnaskedCall, WrittenCall};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
-use crate::operation::Message;
+use crate::operation::{Message, is_counter};
 use crate::run::{Entry, ResultEntry, Run, ScopeId, StepId};
 use crate::span::UnixNanos;
 use crate::transcript::calls::arguments_object;
@@ -29,7 +29,8 @@ impl<'a> Messages<'a> {
             let (arguments, _) = arguments_object(call.arguments.as_ref());
             let recorded = call.id.as_deref().filter(|id| !id.is_empty());
             let repeated = recorded.and_then(|id| written.get(id));
-            if let Some(earlier) = repeated
+            // With an id that begins anew in every answer it is another call.
+            if let Some(earlier) = repeated.filter(|_| !recorded.is_some_and(is_counter))
                 && earlier.name == call.name
                 && earlier.arguments == arguments
             {

@@ -64,9 +64,14 @@ pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelate
     candidates
         .filter(|(_, makes, recorded)| {
             let before = others.iter().filter(|other| other.ends <= recorded.begins);
-            before
-                .max_by_key(|other| other.ends)
-                .is_some_and(|other| is_about(recorded, other, *makes))
+            // A title may be made of the question alone, while the answer is given.
+            let beside = others
+                .iter()
+                .filter(|other| *makes == Makes::Label && other.begins <= recorded.ends && other.ends > recorded.begins);
+            let last = before.max_by_key(|other| other.ends);
+            last.into_iter()
+                .chain(beside.max_by_key(|other| other.begins))
+                .any(|other| is_about(recorded, other, *makes))
         })
         .map(|(id, ..)| id)
         .collect()
@@ -123,7 +128,8 @@ fn makes(recorded: &Talk<'_>) -> Option<Makes> {
     let instruction = recorded.prompt.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| instruction.contains(word));
     let follows = has(&["follow-up", "follow up", "followup", "suggest"]) && instruction.contains("question");
-    if has(&["title"]) || follows {
+    let names = has(&["name this", "name the", "names chats", "names the", "short name"]) && has(&TALK);
+    if has(&["title", "headline"]) || names || follows {
         Some(Makes::Label)
     } else if has(&["summar", " tags"]) && has(&TALK) {
         Some(Makes::Digest)

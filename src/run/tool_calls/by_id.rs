@@ -4,8 +4,8 @@
 //! So name and arguments have to agree, and of several calls the one nearest in the tree of spans is meant.
 
 use crate::hash::HashMap;
+use crate::operation::is_counter;
 use crate::run::arguments::{self, Fit};
-use crate::run::call_ids::is_counter;
 use crate::run::conversation::{CallRef, Conversations, DraftCall};
 use crate::run::id::{ConversationId, IdVec, NodeId, ScopeId};
 use crate::run::names;

@@ -1,0 +1,17 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "respan", key: "respan.entity.log_type", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2900, when: Condition::ALWAYS, paths: &[], values: &[("chat", "llm"), ("completion", "llm"), ("response", "llm"), ("generation", "llm"), ("text", "llm"), ("tool", "tool"), ("function", "tool"), ("mcp", "tool"), ("agent", "agent"), ("workflow", "chain"), ("task", "chain"), ("custom", "chain"), ("unknown", "chain"), ("embedding", "embedding"), ("retrieval", "retrieval"), ("rerank", "rerank"), ("handoff", "handoff"), ("guardrail", "guardrail"), ("score", "evaluator"), ("event", "detail")] },
+    Rule { dialect: "respan", key: "respan.entity.log_method", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2900, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "traceloop.entity.input", prefix: false, location: Location::Span, field: Field::ToolName, codec: Codec::Json, rank: 4900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[("respan.entity.log_type", "*")] }, paths: &["name"], values: &[] },
+    Rule { dialect: "respan", key: "traceloop.entity.input", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 1900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[("respan.entity.log_type", "*")] }, paths: &["arguments"], values: &[] },
+    Rule { dialect: "respan", key: "traceloop.entity.name", prefix: false, location: Location::Span, field: Field::ToolName, codec: Codec::Text, rank: 2900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[("respan.entity.log_type", "tool")] }, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "traceloop.entity.name", prefix: false, location: Location::Span, field: Field::AgentName, codec: Codec::Text, rank: 2900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[("respan.entity.log_type", "agent")] }, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "agno.tool.name", prefix: false, location: Location::Span, field: Field::ToolName, codec: Codec::Text, rank: 2900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "agno.tool.call.id", prefix: false, location: Location::Span, field: Field::ToolCallId, codec: Codec::Text, rank: 2900, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "agno.agent.name", prefix: false, location: Location::Span, field: Field::AgentName, codec: Codec::Text, rank: 2900, when: Condition { scope: &[], name: &[], has: &["respan.entity.log_type"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "respan", key: "agno.session.id", prefix: false, location: Location::Span, field: Field::SessionId, codec: Codec::Text, rank: 2900, when: Condition::ALWAYS, paths: &[], values: &[] },
+];
