@@ -36,7 +36,13 @@ pub(crate) fn is_printed_object(text: &str) -> bool {
 pub(crate) fn is_withheld(text: &str) -> bool {
     let begins = matches!(text.as_bytes().first(), Some(b'H' | b'_' | b'<' | b'['));
     // Logfire's scrubbing adds the reason.
-    begins && (WITHHELD.contains(&text) || text.starts_with("[Scrubbed due to"))
+    begins && (WITHHELD.contains(&text) || text.starts_with("[Scrubbed due to") || has_only_marks(text))
+}
+
+/// Whether a text only names the tools whose results were there: `[tool-result: get_weather][tool-result: get_time]` (Mastra).
+fn has_only_marks(text: &str) -> bool {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inside.is_some_and(|marks| marks.split("][").all(|mark| mark.starts_with("tool-result: ")))
 }
 
 #[cfg(test)]

@@ -141,7 +141,10 @@ fn call(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>, builder: &mu
 
 fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, builder: &mut FingerprintBuilder) {
     let step = given.tool.and_then(|tool| tool.of(run));
-    let reported = given.entry.map(|entry| &entry.result).filter(|result| !result.is_null());
+    let reported = given
+        .entry
+        .map(|entry| entry.given.as_ref().unwrap_or(&entry.result))
+        .filter(|result| !result.is_null());
     builder.tag("result");
     builder.value("value", reported.or_else(|| results.get(step?)));
     let failure = given.entry.and_then(|entry| entry.failure.as_ref());

@@ -63,11 +63,14 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>, me
                 split_off::Found::Value(value) => Decoded::Value(value),
             });
         }
-        Codec::Flat => {
+        Codec::Flat | Codec::FlatChoices => {
             let Raw::Group(group) = raw else { return None };
             if matches!(rule.field, Field::InputMessages | Field::OutputMessages)
-                && let Some(messages) = super::messages::flattened(group.iter())
+                && let Some(mut messages) = super::messages::flattened(group.iter())
             {
+                if rule.codec == Codec::FlatChoices {
+                    super::messages::number_choices(&mut messages);
+                }
                 return (!messages.is_empty()).then_some(Decoded::Messages(messages));
             }
             return Some(Decoded::Tree(flat::tree(group.placed())));
@@ -364,7 +367,7 @@ fn value(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
             _ => Some(1.into()),
         },
         // Opened before.
-        Codec::Json | Codec::ByMime | Codec::Flat => None,
+        Codec::Json | Codec::ByMime | Codec::Flat | Codec::FlatChoices => None,
         Codec::MessageEvent
         | Codec::SplitOff
         | Codec::MessageMembers

@@ -70,3 +70,8 @@ pub(crate) use read::take;
 pub use read::{Read, kind, read};
 pub use registry::Registry;
 pub use rule::{Codec, Condition, Field, Location, Rule};
+
+/// A tool's result without its client's wrapping.
+pub(crate) fn unwrapped_result(value: serde_json::Value) -> serde_json::Value {
+    result::unwrap(value).value
+}

@@ -236,6 +236,16 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         };
         if known || names_tool() {
             let id = kwargs.member("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+            let positional = map
+                .member("args")
+                .filter(|args| args.as_array().is_some_and(|args| !args.is_empty()));
+            if let Some(args) = positional.filter(|_| !kwargs.is_empty()) {
+                let both = [("args", args.clone()), ("kwargs", Value::Object(kwargs.clone()))];
+                return (
+                    Value::Object(both.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()),
+                    id,
+                );
+            }
             if !kwargs.is_empty() {
                 return (Value::Object(kwargs.clone()), id);
             }

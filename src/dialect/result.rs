@@ -6,6 +6,7 @@ use super::constructor;
 use super::messages::{self, parse_deep};
 use super::python;
 use crate::hash::Members as _;
+use crate::operation::has_nothing;
 use crate::operation::message::joined;
 
 /// A result and the facts of its wrapping.
@@ -92,7 +93,7 @@ fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Val
     match map.member("content") {
         Some(content @ Value::Array(_)) => {
             facts.is_error |= flag == Some(true);
-            Some(content.clone())
+            Some(mcp_result(map, content))
         }
         // Agno's, if there is nothing beside its words.
         Some(content @ Value::String(_)) => {
@@ -103,29 +104,66 @@ fn printed_result(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Val
     }
 }
 
-/// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
+/// `{type: text, text}` (MCP, Anthropic), `{type: input_text, text}` (OpenAI), `{kind: text, text}` (A2A) or `{text}` (Bedrock). What a
+/// client notes beside the text, for itself or for the provider, no model reads: an id (LangChain), where a cache ends (OpenHands).
 fn text_block(item: &Value) -> Option<&str> {
     let map = item.as_object()?;
-    let typed = map.member("type").is_none_or(|kind| kind == "text");
-    let small = map.keys().all(|key| {
-        matches!(
-            key.as_str(),
-            "type" | "block_type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
-        )
-    });
-    if typed && small {
-        map.member("text").and_then(Value::as_str)
-    } else {
-        None
-    }
+    let is_text = |kind: &Value| matches!(kind.as_str(), Some("text" | "input_text" | "output_text"));
+    let (kind, block) = (map.member("type").or_else(|| map.member("kind")), map.member("block_type"));
+    let is_typed = kind.or(block).is_some_and(is_text);
+    let is_note = |(key, value): (&String, &Value)| match key.as_str() {
+        "type" | "kind" | "block_type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations" => true,
+        "id" | "index" | "extras" | "providerMetadata" | "providerOptions" | "cache_prompt" | "cacheControl" => is_typed,
+        _ => is_typed && has_nothing(value),
+    };
+    let is_block = kind.is_none_or(is_text) && map.iter().all(is_note);
+    map.member("text").and_then(Value::as_str).filter(|_| is_block)
 }
 
-/// Whether there is nothing beside the blocks of a result: MCP's data has the same in another form, AgentScope's members are the state of
-/// a stream.
+/// MCP's data, which stands beside the content blocks or alone.
+fn structured(map: &Map<String, Value>) -> Option<&Value> {
+    let data = map.member("structuredContent").or_else(|| map.member("structured_content"));
+    data.filter(|data| !has_nothing(data))
+}
+
+/// What an MCP server gave: its content blocks; its data where they have the same, or there are none; both where they differ.
+fn mcp_result(map: &Map<String, Value>, blocks: &Value) -> Value {
+    let Some(data) = structured(map) else {
+        return blocks.clone();
+    };
+    let said = parse_deep(match step(blocks, &mut Unwrapped::default()) {
+        Some(said) => said,
+        None => blocks.clone(),
+    });
+    if has_nothing(&said) || said.as_str().is_some_and(|text| text.trim().is_empty()) {
+        return data.clone();
+    }
+    // A server puts an object around what is none.
+    let only = data.as_object().filter(|map| map.len() == 1).and_then(|map| map.member("result"));
+    let is_same = |data: &Value| *data == said || data.as_str().is_some_and(|text| said.as_str() == Some(text)) || is_printed(data, &said);
+    if is_same(data) || only.is_some_and(is_same) {
+        return blocks.clone();
+    }
+    Value::Object(Map::from_iter([
+        ("content".to_owned(), said),
+        ("structuredContent".to_owned(), data.clone()),
+    ]))
+}
+
+/// Whether a text is a number, a truth value or the like, as it is printed.
+fn is_printed(data: &Value, said: &Value) -> bool {
+    let is_scalar = matches!(data, Value::Number(_) | Value::Bool(_));
+    is_scalar
+        && said
+            .as_str()
+            .is_some_and(|text| text.trim().eq_ignore_ascii_case(&data.to_string()))
+}
+
+/// Whether there is nothing beside the blocks of a result but MCP's data; AgentScope's members are the state of a stream.
 fn is_all_content(map: &Map<String, Value>) -> bool {
     let is_streamed = map.has("is_last");
     map.iter().all(|(key, value)| match key.as_str() {
-        "content" | "structuredContent" => true,
+        "content" | "structuredContent" | "structured_content" => true,
         "stream" | "is_last" | "is_interrupted" | "id" => is_streamed,
         _ => value.is_null(),
     })
@@ -213,17 +251,17 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= ["isError", "is_error"]
             .iter()
             .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
-        return Some(content.clone());
+        return Some(mcp_result(map, content));
     }
     // The same without its flag (LangSmith on the Claude Agent SDK), AgentScope's.
     if let Some(content @ Value::Array(blocks)) = map.member("content")
         && is_all_content(map)
-        && !blocks.is_empty()
+        && (!blocks.is_empty() || structured(map).is_some())
         && blocks
             .iter()
             .all(|block| block.member("type").is_some() && text_block(block).is_some())
     {
-        return Some(content.clone());
+        return Some(mcp_result(map, content));
     }
     // Gemini: {functionResponse: {id, name, response}}.
     if let Some(Value::Object(response)) = map.member("functionResponse").or_else(|| map.member("function_response")) {

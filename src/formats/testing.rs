@@ -193,6 +193,7 @@ impl Build {
             call_id,
             tool: Some(StepId::new(index)),
             tool_name: None,
+            given: None,
             failure: result.clone().err(),
             result: result.unwrap_or_default(),
             attempt: u32::try_from(attempt).unwrap(),
@@ -223,6 +224,7 @@ impl Build {
             tool: Some(StepId::new(index)),
             tool_name: None,
             result,
+            given: None,
             failure: None,
             attempt: 0,
         };

@@ -334,6 +334,14 @@ impl Message {
         self.parts.iter().any(|part| matches!(part, Part::Media(_) | Part::Other(_)))
     }
 
+    /// Its pictures, sounds and files.
+    pub(crate) fn media(&self) -> impl Iterator<Item = &Media> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Media(media) => Some(&**media),
+            _ => None,
+        })
+    }
+
     /// Whether a tool's answer came without its content.
     #[must_use]
     pub fn is_without_result(&self) -> bool {

@@ -100,6 +100,12 @@ fn fit_by_position(tool: &Value, named: &Map<String, Value>) -> bool {
             .all(|(name, value)| named.member(name).is_some_and(|other| same_value(value, other)))
 }
 
+/// Whether some arguments have no names beside others that have.
+pub(super) fn is_by_position(arguments: &Value) -> bool {
+    let both = arguments.as_object().filter(|map| map.len() == 2);
+    both.is_some_and(|map| map.member("args").is_some_and(Value::is_array) && map.member("kwargs").is_some_and(Value::is_object))
+}
+
 /// So many arguments are looked for in another order than theirs.
 const MOST: usize = 16;
 

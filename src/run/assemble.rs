@@ -6,10 +6,10 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_names, agent_questions, agent_results, asked_calls, bare_errors, calls_of_agents, continuations, conversation,
-    conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts, joined_prompts, leaked_answers,
-    linked_evaluations, nameless_calls, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
-    same_calls, steps, tool_calls,
+    agent_names, agent_questions, agent_results, asked_calls, bare_definitions, bare_errors, broken_answers, calls_of_agents,
+    continuations, conversation, conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts,
+    joined_prompts, leaked_answers, linked_evaluations, nameless_calls, order, question, readings, recorded_words, request_models, root,
+    run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
@@ -69,6 +69,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     asked_calls::give_to_calls(&mut nodes);
     agent_names::take_constants_away(&mut nodes);
     echoed_errors::take_from_answers(&mut nodes);
+    broken_answers::take_from_calls(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     input_limit::limit(&mut nodes);
@@ -77,6 +78,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     interrupts::add(&mut steps.list);
     echoed_errors::clear(&mut steps.list);
     bare_errors::fill(&mut steps.list);
+    bare_definitions::fill(&mut steps.list);
     let steps = order::sort(steps);
     let entries = conversation_entries::make(conversations, unasked, &steps);
     let mut scopes = run_scopes::make(scopes, entries, &steps);

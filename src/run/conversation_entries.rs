@@ -6,23 +6,28 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{answer_text, has_more, result_of, result_text};
+use super::results::{answer_text, as_json, given_instead, has_more, is_part, result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, ToolCallId};
 use crate::span::{SpanId, UnixNanos};
+use crate::trace::FindingKind;
 
 /// The conversation of each scope.
 pub(super) fn make(conversations: Conversations, unasked: UnaskedTools, steps: &DraftSteps) -> IdVec<ScopeId, Vec<Entry>> {
     let mut out: IdVec<ScopeId, Vec<Entry>> = IdVec::filled(Vec::new(), steps.called_by.len());
+    let unreadable = steps.findings.iter().filter(|finding| finding.kind == FindingKind::UnreadableValue);
+    let mended: HashSet<SpanId> = unreadable.filter_map(|finding| finding.span_id).collect();
     let all = conversations.ids().zip(conversations).zip(unasked.of_conversation);
     for ((id, conversation), tools) in all {
         let owner = conversation.scopes.first().copied();
-        let mut entries = of_conversation(id, conversation, steps);
+        let mut entries = of_conversation(id, conversation, steps, &mended);
         place(steps_of(&tools, steps), steps, &mut entries);
         if let Some(slot) = owner.and_then(|owner| out.get_mut(owner)) {
             match slot.is_empty() {
@@ -47,7 +52,8 @@ fn steps_of(nodes: &[NodeId], steps: &DraftSteps) -> Vec<StepId> {
     nodes.iter().filter_map(|node| steps.of_node.known(*node)).collect()
 }
 
-fn of_conversation(id: ConversationId, conversation: Conversation, steps: &DraftSteps) -> Vec<Entry> {
+/// `mended`: spans with a value that could not be read as it is.
+fn of_conversation(id: ConversationId, conversation: Conversation, steps: &DraftSteps, mended: &HashSet<SpanId>) -> Vec<Entry> {
     let Conversation {
         messages,
         calls,
@@ -88,7 +94,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
                 conversation: id,
                 call: *call,
             };
-            results(call, draft, steps)
+            results(call, draft, steps, mended)
         };
         let mut results: Vec<Entry> = of_message.iter().flat_map(of_call).collect();
         results.sort_by_key(|entry| entry.at);
@@ -143,18 +149,6 @@ fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<
     known
 }
 
-/// A text that is JSON, as this program writes it: clients escape and indent as they like.
-fn as_json(text: &str) -> Cow<'_, str> {
-    match text
-        .trim_start()
-        .starts_with(['{', '['])
-        .then(|| serde_json::from_str::<serde_json::Value>(text))
-    {
-        Some(Ok(value)) => value.to_string().into(),
-        _ => text.into(),
-    }
-}
-
 /// A result that only a model's input contains.
 fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> Entry {
     let reader = steps.step_of(seen.node);
@@ -163,6 +157,7 @@ fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> En
         tool: None,
         tool_name: seen.message.name.clone().filter(|name| !name.trim().is_empty()),
         result: seen.message.result_value(),
+        given: None,
         failure: None,
         attempt: 0,
     };
@@ -191,7 +186,7 @@ fn recorded_id(tool: &Step) -> Option<ToolCallId> {
     id.map(ToolCallId::Recorded)
 }
 
-fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
+fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps, mended: &HashSet<SpanId>) -> Vec<Entry> {
     let call_id = call_id(draft, steps);
     let mut tools = steps_of(&draft.tools, steps);
     tools.extend(steps.of_call.get(&call));
@@ -203,12 +198,16 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
         .collect();
     let Some(seen) = &draft.result else { return out };
     match out.last_mut().map(|entry| &mut entry.kind) {
-        // A handoff's span has no result: what the next agent reads is one.
-        // Of a tool that failed, what the model received, if that is more than its error.
-        Some(EntryKind::Result(last))
-            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) =>
-        {
-            last.result = seen.message.result_value();
+        Some(EntryKind::Result(last)) => {
+            // A handoff's span has no result: what the next agent reads is one.
+            // Of a tool that failed, what the model received, if that is more than its error.
+            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| has_more(&seen.message, failure)) {
+                last.result = seen.message.result_value();
+            }
+            let reader = steps.step_of(seen.node).and_then(|(_, reader)| reader.span_id);
+            // Of an input that its recorder cut off, what is left of a result is not what the model was given.
+            let is_left = |given: &Value| reader.is_some_and(|reader| mended.contains(&reader)) && is_part(given, &last.result);
+            last.given = given_instead(&seen.message, &last.result).filter(|given| !is_left(given));
         }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),
@@ -238,6 +237,7 @@ fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usiz
         tool: Some(id),
         tool_name: None,
         result,
+        given: None,
         failure: step.operation.failure.clone(),
         attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
     };

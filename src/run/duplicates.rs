@@ -249,7 +249,7 @@ fn tools_under_tools(readings: &mut Readings) {
         };
         // A context that was left open: the tool began when the one around it was over.
         let follows = node.end.is_some_and(|end| inner.start > end) && inner.instrumentation() == node.instrumentation();
-        if follows || !same_tool(inner, node) {
+        if follows || !same_tool(inner, node) || is_another_run(inner, node) {
             continue;
         }
         let server = inner
@@ -346,6 +346,34 @@ fn same_arguments(one: &Node, other: &Node) -> bool {
         (Some(one @ Value::Object(_)), Some(other @ Value::Object(_))) => arguments::fit(Some(one), Some(other)) != Fit::Other,
         _ => true,
     }
+}
+
+/// Whether a tool's span below another one of the same tool is a run of its own: its arguments are others, and so is its result. A context
+/// was left open, or the tool calls itself. Ids are a stronger sign, and arguments may be wrapped once more.
+fn is_another_run(inner: &Node, outer: &Node) -> bool {
+    let (Some(inner), Some(outer)) = (&inner.operation.tool, &outer.operation.tool) else {
+        return false;
+    };
+    let (Some(own), Some(around)) = (&inner.arguments, &outer.arguments) else {
+        return false;
+    };
+    let is_inside = |whole: &Value, part: &Value| {
+        whole
+            .as_object()
+            .is_some_and(|map| map.values().any(|value| arguments::same_value(value, part)))
+    };
+    let is_same_result = match (&inner.result, &outer.result) {
+        (Some(own), Some(around)) => arguments::same_value(own, around),
+        _ => true,
+    };
+    let is_known = inner.call_id.is_some() && inner.call_id == outer.call_id;
+    let are_alike = own.is_object() == around.is_object();
+    are_alike
+        && !is_known
+        && !is_same_result
+        && arguments::fit(Some(own), Some(around)) == Fit::Other
+        && !is_inside(own, around)
+        && !is_inside(around, own)
 }
 
 /// The only operation right inside each agent, beside workflows and what has no kind; `None` where there are several.

@@ -352,6 +352,8 @@ pub struct ResultEntry {
     pub tool_name: Option<String>,
     /// The result's value.
     pub result: Value,
+    /// The same as a model was given it, where that differs: shortened, moved to a file, an error in other words.
+    pub given: Option<Value>,
     /// Why the tool failed.
     pub failure: Option<Failure>,
     /// 0 for the first result of this call id, 1 for the next (a retry).

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::arguments::same_value;
 use super::model::Step;
+use crate::dialect::{self, messages};
+use crate::operation::message::Media;
 use crate::operation::{Failure, Message};
 
 /// A result's text.
@@ -24,6 +27,18 @@ pub(super) fn answer_text(answer: &Message) -> Cow<'_, str> {
     }
 }
 
+/// A text that is JSON, as this program writes it: clients escape and indent as they like.
+pub(super) fn as_json(text: &str) -> Cow<'_, str> {
+    match text
+        .trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str::<serde_json::Value>(text))
+    {
+        Some(Ok(value)) => value.to_string().into(),
+        _ => text.into(),
+    }
+}
+
 /// The value of a recorded result, null where none was recorded.
 pub(super) fn result_of(step: &Step) -> Value {
     step.operation
@@ -31,6 +46,42 @@ pub(super) fn result_of(step: &Step) -> Value {
         .as_ref()
         .and_then(|tool| tool.result.clone())
         .unwrap_or(Value::Null)
+}
+
+/// The result that a model was given, where it is not the tool's: an agent may shorten it, move it to a file, write it in another form
+/// or an error in other words.
+pub(super) fn given_instead(answer: &Message, result: &Value) -> Option<Value> {
+    if answer_text(answer).trim().is_empty() && !answer.has_media() {
+        return None;
+    }
+    let given = answer.result_value();
+    if let Some(shown) = messages::result_with_media(result) {
+        let urls = |message: &Message| -> Vec<Option<String>> { message.media().map(Media::url).collect() };
+        let is_same = answer.joined_text().trim() == shown.joined_text().trim() && urls(answer) == urls(&shown);
+        return (!is_same).then_some(given);
+    }
+    let is_same = |given: &Value| same_value(given, result) || result_text(given).trim() == result_text(result).trim();
+    if is_same(&given) {
+        return None;
+    }
+    let unwrapped = dialect::unwrapped_result(given.clone());
+    // Gemini's API takes objects alone: a client puts one around any other result.
+    let around = unwrapped.as_object().filter(|map| map.len() == 1);
+    let inside = around.and_then(|map| map.get("result").or_else(|| map.get("output")));
+    if is_same(&unwrapped) || inside.is_some_and(is_same) {
+        return None;
+    }
+    Some(if given.is_string() { given } else { unwrapped })
+}
+
+/// Whether a result is the beginning of another one, or some of its members.
+pub(super) fn is_part(given: &Value, whole: &Value) -> bool {
+    match (given, whole) {
+        (Value::Object(some), Value::Object(all)) => some
+            .iter()
+            .all(|(key, value)| all.get(key).is_some_and(|whole| is_part(value, whole))),
+        _ => given == whole || result_text(whole).starts_with(result_text(given).trim_end_matches(['.', '\u{2026}', ' '])),
+    }
 }
 
 /// Whether the answer that a model received from a failed tool has more than the failure: its words and others, or the failure

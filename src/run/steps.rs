@@ -14,7 +14,7 @@ use super::scopes::Scopes;
 use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
-use crate::span::{UnixNanos, hex};
+use crate::span::{TIMES_UNKNOWN, UnixNanos, hex};
 use crate::trace::Finding;
 
 /// Steps while the run is being made, and where each node and each call went.
@@ -315,6 +315,18 @@ fn step_from_messages(
         failure,
         ..Operation::default()
     };
+    let mut operation = operation;
+    if agent.is_none() {
+        let reader = seen.and_then(|seen| steps.step_of(seen.node)).map(|(_, reader)| reader);
+        let unknown = [
+            caller.known_end().is_none().then_some("start"),
+            reader.is_some_and(|reader| reader.known_start().is_none()).then_some("end"),
+        ];
+        let unknown: Vec<&str> = unknown.into_iter().flatten().collect();
+        if !unknown.is_empty() && caller.ended_at.is_some() {
+            operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), unknown.join(", ").into());
+        }
+    }
     let call_id = draft.call.id.as_deref().map_or_else(|| draft.index.to_string(), str::to_owned);
     Step {
         parent: caller.parent,

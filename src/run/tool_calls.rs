@@ -5,11 +5,12 @@
 //! step takes the operation as it is then.
 //!
 //! The order within: ids first, the strongest sign; then names with arguments within the tool's own conversation, equal
-//! arguments before unknown ones and these before others; then the time; then the conversations around and below. Results without an id
+//! arguments before equal results, these before unknown arguments and those before others; then the time; then the conversations around and below. Results without an id
 //! come late: they go to the calls that have none. Last is what only an agent's own span has.
 
 mod by_id;
 mod by_order;
+mod by_result;
 mod by_time;
 mod of_agents;
 mod other_scopes;
@@ -20,7 +21,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::arguments::Fit;
+use super::arguments::{self, Fit};
 use super::conversation::{self, Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
@@ -68,6 +69,15 @@ pub(super) fn join(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut Conve
             continue;
         };
         let mut unmatched = UnmatchedCalls::of(nodes, conversations, id);
+        let has_arguments = |tool: &NodeId| self::tool(nodes, *tool).is_some_and(|used| used.arguments.is_some());
+        let (mut named, mut nameless): (Vec<NodeId>, Vec<NodeId>) = tools.iter().copied().partition(has_arguments);
+        named.retain(|tool| !by_name(nodes, conversations, &mut unmatched, *tool, Fit::Same, &ONLY_PLACE));
+        nameless.append(&mut named);
+        nameless.sort_unstable();
+        *tools = nameless;
+        if let Some(conversation) = conversations.get_mut(id) {
+            by_result::give(nodes, conversation, tools);
+        }
         for least in [Fit::Same, Fit::Unknown, Fit::Other] {
             tools.retain(|tool| !by_name(nodes, conversations, &mut unmatched, *tool, least, &ONLY_PLACE));
         }
@@ -180,7 +190,10 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     if tool.name.is_none() {
         tool.name = Some(call.call.name.clone());
     }
-    let bare = !matches!(tool.arguments, Some(Value::Object(_)));
+    let bare = match &tool.arguments {
+        Some(positional @ Value::Object(_)) => arguments::is_by_position(positional),
+        _ => true,
+    };
     if bare && call.call.arguments.as_ref().is_some_and(Value::is_object) {
         tool.arguments.clone_from(&call.call.arguments);
     }

@@ -4,10 +4,11 @@ use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
+use crate::dialect::messages;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::hash::HashMap;
-use crate::operation::{Failure, Message, Part, Role, ToolDefinition};
+use crate::operation::{Failure, Kind, Message, Part, Role, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
@@ -40,6 +41,43 @@ pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'
     calls::arguments_object(call.arguments.as_ref())
 }
 
+/// A result as a model was given it, as text, and why the tool failed. A failure without a result is `Error: ...`.
+pub(crate) fn given<'a>(run: &'a Run, results: &Results<'a>, of: CallResult<'a>) -> (Text<'a>, Option<&'a Failure>) {
+    let (text, failure) = result(run, results, of);
+    let given = of.entry.and_then(|entry| entry.given.as_ref());
+    (given.map_or(text, |given| shown(given).into_text()), failure)
+}
+
+/// Whether a picture, a sound or a file of the result is no more than a mark where it is text.
+pub(crate) fn shows_media(run: &Run, results: &Results<'_>, of: CallResult<'_>) -> bool {
+    let given = of.entry.and_then(|entry| entry.given.as_ref());
+    let value = given.or_else(|| recorded(run, results, of));
+    value.is_some_and(|value| messages::result_with_media(value).is_some())
+}
+
+/// The same of all results of a call.
+pub(crate) fn any_shows_media(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>) -> bool {
+    asked.results.iter().any(|given| shows_media(run, results, *given))
+}
+
+/// The result as recorded: the conversation's, else that of the tool's step.
+pub(crate) fn recorded<'a>(run: &'a Run, results: &Results<'a>, of: CallResult<'a>) -> Option<&'a Value> {
+    let of_entry = of.entry.map(|entry| &entry.result).filter(|value| !value.is_null());
+    let of_tool = || {
+        let step = of.tool?.of(run).filter(|step| step.operation.kind == Kind::Tool)?;
+        results.get(step)
+    };
+    of_entry.or_else(of_tool)
+}
+
+/// A result with marked text for pictures, sounds and files: nobody reads their bytes as words.
+fn shown(value: &Value) -> Json<'_> {
+    match messages::result_with_media(value) {
+        Some(answer) => content(&answer).0.to_string().into(),
+        None => value.into(),
+    }
+}
+
 /// A result as text, and why the tool failed. A failure without a result is `Error: ...`.
 pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Text<'a>, Option<&'a Failure>) {
     let (value, failure) = result_value(run, results, given);
@@ -47,13 +85,14 @@ pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<
     (text, failure)
 }
 
-/// A result of any JSON type, and why the tool failed. A failure without a result is `Error: ...`.
+/// A result of any JSON type, with marked text for pictures and the like, and why the tool failed. A failure without a result is
+/// `Error: ...`.
 pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Json<'a>, Option<&'a Failure>) {
     let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
     let of_step = || step.and_then(|step| step.operation.failure.as_ref());
     let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);
-    let value = match given.entry.map(|entry| &entry.result).filter(|value| !value.is_null()) {
-        Some(value) => Json::from(value),
+    let value = match recorded(run, results, given) {
+        Some(value) => shown(value),
         None => step.and_then(|step| content::output(results, step)).unwrap_or_default(),
     };
     let is_blank = match &value {

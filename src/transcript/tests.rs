@@ -38,6 +38,7 @@ fn result(id: &str, tool: usize) -> EntryKind {
         tool: Some(StepId::new(tool)),
         tool_name: None,
         result: "done".into(),
+        given: None,
         failure: None,
         attempt: 0,
     })

@@ -143,7 +143,7 @@ impl<'a> Thread<'a> {
         let node = words.map(|words| self.node(before, words, at, Some(item)));
         let given = exchange.calls.iter().enumerate().filter_map(|(call, asked)| {
             let last = asked.results.last().filter(|_| answers)?;
-            let (text, failure) = chat::result(run, results, *last);
+            let (text, failure) = chat::given(run, results, *last);
             Some((Words::Result { call, text, failure }, last.at))
         });
         let given: Vec<_> = given.collect();

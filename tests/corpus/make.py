@@ -2440,6 +2440,88 @@ for make in (endings, told_in_other_places, pieces_of_calls, words_that_are_none
     make()
 
 
+def given_otherwise():
+    c = Case(210, "made-given-otherwise", "What the model was given is not what the tool gave", """
+The tools are on the agent's span alone. `read` gave forty lines, and the model was given four; `ask` failed, and the model was given other
+words than the error; `snap` gave a picture beside its text; `probe` gave MCP's structured content beside a summary, and the model was given
+the summary; `list` gave MCP blocks with LangChain's ids, which no model reads. A row has what the model was given, and says what it has not:
+trajectories have the tools' own results.""")
+    ask = chat("user", "Look at everything.")
+    names = ["read", "ask", "snap", "probe", "list"]
+    offered = [{"type": "function", "name": name, "description": f"The tool {name}.", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}} for name in names]
+    root = c.span("invoke_agent looker", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "looker", "gen_ai.tool.definitions": text(offered)})
+    said = chat("assistant", calls=[(f"c{i}", name, {"at": "pier"}) for i, name in enumerate(names)])
+    c.span("chat gpt-4o", 100, 900, genai([ask], said, (20, 30), finish="tool_calls"), root)
+    blocks = [{"type": "text", "text": "A red boat."}, {"type": "image", "data": "iVBORw0KGgoAAA", "mimeType": "image/png"}]
+    results = [" ".join(f"line {n}" for n in range(1, 41)), None, blocks,
+               {"content": [{"type": "text", "text": "It is cold."}], "structuredContent": {"celsius": -3}, "isError": False},
+               [{"type": "text", "text": "north", "id": "lc_1"}, {"type": "text", "text": "south", "id": "lc_2"}]]
+    for i, (name, result) in enumerate(zip(names, results)):
+        given = {} if result is None else {"gen_ai.tool.call.result": result if isinstance(result, str) else text(result)}
+        c.span(f"execute_tool {name}", 1000 + 100 * i, 1050 + 100 * i, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": f"c{i}",
+               "gen_ai.tool.call.arguments": text({"at": "pier"}), **given}, root, (ERROR, "no such pier: pier") if result is None else None)
+    read = ["line 1 line 2\n[36 lines left out, see out/c0.txt]\nline 39 line 40", "Error: Function failed.", blocks, "It is cold.", "north\nsouth"]
+    history = [ask, said] + [chat("tool", words, call_id=f"c{i}") for i, words in enumerate(read)]
+    c.span("chat gpt-4o", 2000, 2900, genai(history, chat("assistant", "Seen."), (90, 2)), root)
+
+
+def parallel_without_ids():
+    c = Case(211, "made-parallel-without-ids", "Parallel runs of one tool whose spans have no ids", """
+First trace: three runs without ids and arguments, which began in another order than they were asked for: the next input names the results by
+the ids of the calls, one of them as JSON that is written otherwise. Second trace: the context of each run was left open, so each span is
+below the one before: other arguments and other results, so they are three runs. Third trace: the same tool inside itself with the same
+arguments is one run, told twice.""")
+    places = ["Oslo", "Rome", "Bonn"]
+    ask = chat("user", "How warm?")
+    for trace in (1, 2):
+        root = c.span("helper", 0, 9000, agent("helper", ask["content"], "Warm."), trace=trace)
+        said = chat("assistant", calls=[(f"call_a{i}", "weather", {"city": city}) for i, city in enumerate(places)])
+        c.span("ChatOpenAI", 100, 900, llm([ask], said, (10, 20)), root, trace=trace)
+        parent = root
+        for at, i in enumerate([2, 0, 1] if trace == 1 else [0, 1, 2]):
+            span = c.span("weather", 1000 + at, 1100 + 10 * at, tool("weather", None, {"city": places[i]} if trace == 2 else None, {"city": places[i], "degrees": i}), parent, trace=trace)
+            parent = span if trace == 2 else root
+        results = [text({"city": "Oslo", "degrees": 0}), json.dumps({"city": "Rome", "degrees": 1}), text({"city": "Bonn", "degrees": 2})]
+        history = [ask, said] + [chat("tool", words, call_id=f"call_a{i}") for i, words in enumerate(results)]
+        c.span("ChatOpenAI", 2000, 2900, llm(history, chat("assistant", "Warm."), (60, 2)), root, trace=trace)
+    root = c.span("helper", 0, 9000, agent("helper", ask["content"], "Warm."), trace=3)
+    said = chat("assistant", calls=[("call_b", "weather", {"city": "Oslo"})])
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (10, 20)), root, trace=3)
+    outer = c.span("weather", 1000, 1100, tool("weather", None, {"city": "Oslo"}, "0"), root, trace=3)
+    c.span("weather", 1010, 1090, tool("weather", None, {"city": "Oslo", "units": "C"}, "0 C"), outer, trace=3)
+    c.span("ChatOpenAI", 2000, 2900, llm([ask, said, chat("tool", "0", call_id="call_b")], chat("assistant", "Warm."), (30, 2)), root, trace=3)
+
+
+def answers_that_broke_off():
+    c = Case(212, "made-answers-that-broke-off", "Answers that broke off, several choices, a prompt that follows a transfer", """
+First trace: two attempts break off, one in its words, one in a call, and a third answers: the row has what the third said, and the failed
+calls keep their pieces. Second trace: nobody tries again, so the piece is what the agent said last. Third trace: OpenLLMetry's indexed
+completions that each have their reason to stop are choices. Fourth trace: a thought and the words are pieces of one answer. Fifth trace: a
+model passes the run on by `transfer_to_bob`, and the next call has the same history under another prompt: a row more, though no name
+tells the agents apart.""")
+    ask = chat("user", "How fast is light?")
+    for trace in (1, 2):
+        root = c.span("invoke_agent physics", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "physics"}, trace=trace, scope="genai")
+        pieces = [chat("assistant", "It is 299,79"), chat("assistant", calls=[("call_1", "look", {})])]
+        for at, piece in enumerate(pieces if trace == 1 else pieces[:1]):
+            c.span("chat gpt-4o", 100 + 300 * at, 300 + 300 * at, {**genai([ask], piece, (10, 4)), "error.type": "APIConnectionError"}, root, (ERROR, "peer closed connection"), trace=trace, scope="genai")
+        if trace == 1:
+            c.span("chat gpt-4o", 1000, 1900, genai([ask], chat("assistant", "299,792,458 m/s."), (10, 6)), root, trace=trace, scope="genai")
+    old = {"gen_ai.system": "openai", "llm.request.type": "chat", "gen_ai.request.model": "m-1", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": ask["content"]}
+    choice = lambda at, words, reason="stop", role="assistant": {f"gen_ai.completion.{at}.role": role, f"gen_ai.completion.{at}.content": words, **({f"gen_ai.completion.{at}.finish_reason": reason} if reason else {})}
+    c.span("openai.chat", 0, 900, {**old, **choice(0, "Very."), **choice(1, "Quite.")}, trace=3, scope="opentelemetry.instrumentation.openai.v1")
+    c.span("anthropic.chat", 0, 900, {**old, **choice(0, "Light is fast.", None, "thinking"), **choice(1, "Very.")}, trace=4, scope="opentelemetry.instrumentation.anthropic")
+    graph = c.span("graph", 0, 9000, {"openinference.span.kind": "CHAIN", "input.value": ask["content"], "output.value": "Very."}, trace=5)
+    said = chat("assistant", "I hand this over.", calls=[("call_t", "transfer_to_bob", {})])
+    c.span("ChatOpenAI", 100, 900, llm([chat("system", "You are alice."), ask], said, (10, 9)), graph, trace=5)
+    c.span("transfer_to_bob", 1000, 1010, tool("transfer_to_bob", "call_t", {}, "Successfully transferred to bob"), graph, trace=5)
+    c.span("ChatOpenAI", 2000, 2900, llm([chat("system", "You are bob."), ask, said, chat("tool", "Successfully transferred to bob", call_id="call_t")], chat("assistant", "Very."), (30, 2)), graph, trace=5)
+
+
+for make in (given_otherwise, parallel_without_ids, answers_that_broke_off):
+    make()
+
+
 def main(check):
     stale = []
     for case in CASES:

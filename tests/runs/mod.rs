@@ -4,6 +4,7 @@
 //! `UPDATE=1 cargo test --test runs` writes `run.txt` into each case folder. Read the diff before you commit it.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod rows;
 mod tree;
 mod words;
 

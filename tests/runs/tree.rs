@@ -409,6 +409,7 @@ impl Tree<'_> {
             tool,
             tool_name,
             result,
+            given,
             failure: failed,
             attempt,
         } = entry;
@@ -420,6 +421,7 @@ impl Tree<'_> {
             String::new()
         };
         let mut lines = vec![format!("#{call_id} {by}{again}"), value(result)];
+        lines.extend(given.as_ref().map(|given| format!("given: {}", value(given))));
         lines.extend(failed.as_ref().map(|failed| format!("failed: {}", failure(failed))));
         lines
     }

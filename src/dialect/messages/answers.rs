@@ -36,6 +36,18 @@ pub(super) fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Me
     (!out.is_empty()).then_some(out)
 }
 
+/// Numbers answers of which each has its reason to stop: they are choices. Of the pieces of one answer the last one has it.
+pub(in crate::dialect) fn number_choices(messages: &mut [Message]) {
+    let is_whole = |message: &Message| {
+        message.role == Role::Assistant && message.finish_reason.is_some() && (message.has_words() || !message.tool_calls.is_empty())
+    };
+    if messages.iter().all(is_whole) {
+        for (message, number) in messages.iter_mut().zip(0..) {
+            message.choice = number;
+        }
+    }
+}
+
 /// The messages that a model gave as its answers, one an answer. A model gives one answer, in as many messages as its
 /// client makes of it, unless the choices are numbered, or the caller asked for several.
 pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: bool) -> Vec<Message> {

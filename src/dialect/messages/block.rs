@@ -6,13 +6,15 @@ use super::member::has_any;
 use crate::hash::Members as _;
 
 /// Members with the content of a block with a `type`.
-const CONTENT: [&str; 12] = [
+const CONTENT: [&str; 14] = [
     "text",
     "uri",
     "file_id",
     "content",
     "thinking",
     "data",
+    "base64",
+    "resource",
     "id",
     "image_url",
     "source",
@@ -21,7 +23,7 @@ const CONTENT: [&str; 12] = [
     "input_text",
 ];
 /// A block without a `type` has one of these members and no other.
-const ALONE: [&str; 20] = [
+const ALONE: [&str; 21] = [
     "citationsContent",
     "text",
     "toolUse",
@@ -34,6 +36,7 @@ const ALONE: [&str; 20] = [
     "toolRequest",
     "toolResponse",
     "image",
+    "video",
     "document",
     "tool_call",
     "tool_call_result",

@@ -220,6 +220,14 @@ impl Builder {
     pub(super) fn finish(self, out: &mut Vec<Message>) {
         let keep = !self.message.is_blank() || (self.results.is_empty());
         let (mut message, results) = (self.message, self.results);
+        // An item of a provider that is no message: a person would have said something.
+        let is_unsaid = |part: &Part| matches!(part, Part::Reasoning { .. } | Part::Other(_));
+        if matches!(&message.role, Role::Other(word) if !word.is_empty())
+            && !message.parts.is_empty()
+            && message.parts.iter().all(is_unsaid)
+        {
+            message.role = Role::Assistant;
+        }
         // Nobody but a model asks for tools.
         if message.role == Role::User && !message.tool_calls.is_empty() && !message.has_words() {
             message.role = Role::Assistant;

@@ -11,7 +11,8 @@ use super::{block, calls, classes, envelope, parts, responses, server_tools};
 use crate::dialect::mend::{self, Ends, Mended};
 use crate::dialect::python;
 use crate::hash::Members as _;
-use crate::operation::{Message, Role};
+use crate::operation::message::joined;
+use crate::operation::{Message, Part, Role};
 use crate::withheld::is_printed_object;
 
 /// How deep lists, objects and JSON texts may be nested. Seen: a dozen. A JSON text in a JSON text begins anew to nest
@@ -211,7 +212,23 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
             _ => {}
         }
     }
+    if direction == Direction::Output && items.len() > 1 && items.iter().all(Value::is_string) {
+        out = one_of_texts(out);
+    }
     (!out.is_empty()).then_some(out)
+}
+
+/// An answer that is a list of texts: each is a text for itself, so they are not run together.
+fn one_of_texts(list: Vec<Message>) -> Vec<Message> {
+    let is_text = |message: &Message| {
+        let texts = message.parts.iter().all(|part| matches!(part, Part::Text(_)));
+        message.role == Role::Assistant && message.tool_calls.is_empty() && texts
+    };
+    if !list.iter().all(is_text) {
+        return list;
+    }
+    let texts: Vec<String> = list.iter().map(Message::content).collect();
+    vec![Message::text(Role::Assistant, joined(texts.iter().map(String::as_str), "\n"))]
 }
 
 /// A message as LangChain takes it in short: `["user", "Hello"]`.

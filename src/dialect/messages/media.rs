@@ -71,7 +71,7 @@ fn collect_media(value: &Value, media: &mut Media, depth: usize) {
                     ("mime_type" | "mimeType" | "media_type" | "mediaType" | "contentType", Value::String(mime)) => {
                         let _ = media.mime_type.get_or_insert_with(|| mime.clone());
                     }
-                    ("data" | "content" | "base64" | "bytes" | "image" | "b64_json", Value::String(data)) => {
+                    ("data" | "content" | "base64" | "bytes" | "blob" | "image" | "b64_json", Value::String(data)) => {
                         if data.starts_with("data:") || data.starts_with("http") {
                             let _ = media.uri.get_or_insert_with(|| data.clone());
                         } else if is_base64(data) {

@@ -30,7 +30,7 @@ use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 use crate::withheld::is_withheld;
 
-pub(in crate::dialect) use answers::{answers, merge_thinking};
+pub(in crate::dialect) use answers::{answers, merge_thinking, number_choices};
 pub(crate) use arguments::parse_deep;
 pub(in crate::dialect) use calls::of_list as calls;
 pub(crate) use direction::Direction;
@@ -96,6 +96,25 @@ pub(crate) fn says_printed_none(message: &Message) -> bool {
         _ => None,
     });
     message.role == Role::Assistant && matches!(texts.next(), Some("None" | "\"\"")) && texts.next().is_none()
+}
+
+/// A tool's result as its answer, if there is a picture, a sound or a file among its content blocks.
+#[must_use]
+pub(crate) fn result_with_media(value: &Value) -> Option<Message> {
+    let blocks = match value {
+        Value::Object(map) => map.member("content")?,
+        blocks => blocks,
+    };
+    if !blocks.as_array()?.iter().any(block::is_block) {
+        return None;
+    }
+    let mut answer = Message {
+        role: Role::Tool,
+        ..Message::default()
+    };
+    parts::set_result(&mut answer, blocks);
+    let is_media = |part: &Part| matches!(part, Part::Media(_));
+    answer.parts.iter().any(is_media).then_some(answer)
 }
 
 /// Whether a provider's body has calls of server tools.

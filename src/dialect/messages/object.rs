@@ -261,6 +261,10 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     }
     if let Some(content) = first(map, &["contents", "parts", "content", "blocks", "_content", "text"], is_something) {
         builder.content(content);
+    } else if builder.message.role == Role::Tool
+        && let Some(given) = first(map, &["response", "result", "output"], is_something)
+    {
+        parts::set_result(&mut builder.message, given);
     } else if let Some(words) = text(map, &["completion"]).filter(|_| builder.message.role == Role::Assistant) {
         builder.text(&words);
     }

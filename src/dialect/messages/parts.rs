@@ -151,7 +151,9 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             transcript(map).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
         }
         "image_url" | "image" | "input_image" | "input_audio" | "output_audio" | "audio" | "video" | "document" | "file" | "input_file"
-        | "blob" | "uri" | "image-data" | "media" => Piece::Part(media(kind, map).into()),
+        | "blob" | "uri" | "image-data" | "image-url" | "file-data" | "file-url" | "media" => Piece::Part(media(kind, map).into()),
+        // A file that an MCP server gives; one of text has its words.
+        "resource" if map.member("resource").is_some_and(|inner| inner.member("blob").is_some()) => Piece::Part(media("file", map).into()),
         _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
     }
 }
@@ -201,6 +203,8 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         ("fileData", "file"),
         ("file_data", "file"),
         ("image", "image"),
+        ("video", "video"),
+        ("document", "document"),
         ("media", "inline_data"),
     ] {
         if let Some(Value::Object(inner)) = map.member(key) {

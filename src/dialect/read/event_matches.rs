@@ -125,7 +125,9 @@ impl<'a> Reader<'a> {
         };
         let below = |(key, value): &'a (String, AnyValue)| {
             let mut rules = self.rules.prefixed(key).map(|(_, rule)| rule);
-            let rule = rules.find(|rule| rule.codec == Codec::Flat && rule.field == wanted && rule.location == Location::Span)?;
+            let rule = rules.find(|rule| {
+                matches!(rule.codec, Codec::Flat | Codec::FlatChoices) && rule.field == wanted && rule.location == Location::Span
+            })?;
             Some((key.get(rule.key.len()..)?, value))
         };
         self.span.attributes.iter().filter_map(below).collect()

@@ -72,7 +72,7 @@ impl Unread<'_> {
                 continue;
             };
             read.extend(places());
-            if !matches!(rule.codec, Codec::Flat | Codec::Count) && members_read(rule.codec).is_none() {
+            if !matches!(rule.codec, Codec::Flat | Codec::FlatChoices | Codec::Count) && members_read(rule.codec).is_none() {
                 read_alone.extend(places());
             }
         }

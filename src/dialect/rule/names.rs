@@ -25,6 +25,8 @@ named! {
         JsonText = "json_text",
         /// Flattened indexed keys below a prefix, made into a list or map.
         Flat = "flat",
+        /// The same of answers: each is a choice of its own where each has its reason to stop (OpenLLMetry).
+        FlatChoices = "flat_choices",
         /// Keys below a prefix, made into a map.
         Map = "map",
         /// Keys below a prefix whose values are JSON text.

@@ -1,6 +1,6 @@
 //! What several fields of an operation mean together.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{OperationBuilder, choices, repeated_calls, roles};
 use crate::dialect::beside::Beside;
@@ -292,16 +292,23 @@ impl OperationBuilder<'_> {
     /// Arguments that a client records by position, where the tool's parameters name them.
     fn finish_arguments(&mut self) {
         let Some(tool) = self.operation.tool.as_deref_mut() else { return };
-        let (Some(Value::Array(list)), Some(Value::Object(schema))) = (&mut tool.arguments, &tool.parameters) else {
-            return;
-        };
+        let Some(Value::Object(schema)) = &tool.parameters else { return };
         let names = match schema.get("properties") {
             Some(Value::Object(properties)) => properties,
             _ => schema,
         };
-        if !list.is_empty() && list.len() <= names.len() {
-            let named = names.keys().cloned().zip(std::mem::take(list));
-            tool.arguments = Some(Value::Object(named.collect()));
+        let (list, by_name) = match &tool.arguments {
+            Some(Value::Array(list)) => (list, Map::new()),
+            Some(Value::Object(both)) if both.len() == 2 => match (both.get("args"), both.get("kwargs")) {
+                (Some(Value::Array(list)), Some(Value::Object(by_name))) => (list, by_name.clone()),
+                _ => return,
+            },
+            _ => return,
+        };
+        let free = || names.keys().filter(|name| !by_name.contains_key(*name)).cloned();
+        if !list.is_empty() && list.len() <= free().count() {
+            let named: Map<String, Value> = free().zip(list.iter().cloned()).collect();
+            tool.arguments = Some(Value::Object(named.into_iter().chain(by_name).collect()));
         }
     }
 

@@ -213,6 +213,10 @@ impl<'a> Assembly<'a, '_> {
             if wrapped {
                 self.losses.add(span, format!("response of {}", asked.id), LossReason::Coerced);
             }
+            if chat::shows_media(run, &self.results, *given) {
+                let what = format!("response of {}: a part that is no text", asked.id);
+                self.losses.add(span, what, LossReason::Coerced);
+            }
             if failure.is_some() && !is_text {
                 self.losses.add(span, format!("error of {}", asked.id), LossReason::NoPlace);
             }

@@ -124,6 +124,11 @@ impl<'a> Assembly<'a, '_> {
                 (asked.id_is_derived && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
                 (wrapped, "arguments", LossReason::Coerced),
                 (!asked.is_recorded(), "function_name", LossReason::Synthesized),
+                (
+                    chat::any_shows_media(run, &self.results, asked),
+                    "result: a part that is no text",
+                    LossReason::Coerced,
+                ),
             ] {
                 if happened {
                     draft

@@ -206,6 +206,10 @@ impl<'a> Interaction<'a> {
         if let Some(given) = asked.results.last() {
             let (output, failure) = chat::result_value(run, &source.results, *given);
             call.add("output", output);
+            if chat::shows_media(run, &source.results, *given) {
+                let what = format!("output of {}: a part that is no text", asked.id);
+                losses.add(span, what, LossReason::Coerced);
+            }
             if failure.is_some() {
                 losses.add(span, format!("error of {}", asked.id), LossReason::Coerced);
             }

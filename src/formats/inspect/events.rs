@@ -270,6 +270,11 @@ impl<'a, 't> Events<'a, 't> {
             let (text, failure) = chat::result(run, &self.threads.results, given);
             event.add("result", text);
             failed = failure;
+            if chat::shows_media(run, &self.threads.results, given) {
+                let what = format!("the result of {}: a part that is no text", asked.id);
+                self.losses
+                    .push(Loss::new(step.and_then(|step| step.span_id), what, LossReason::Coerced));
+            }
         }
         if let Some(failure) = failed {
             event.add("error", message::tool_error(failure));

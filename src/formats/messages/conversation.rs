@@ -7,14 +7,14 @@ use crate::document::json::{Json, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::text::compact;
 use crate::operation::{Kind, Message, Part, Role};
-use crate::run::{Run, Step, Utterance};
+use crate::run::{Run, Step, Utterance, handoff_target};
 use crate::span::SpanId;
 use crate::transcript::calls::Results;
 use crate::transcript::chat;
 use crate::transcript::chat::OfferedTools;
 use crate::transcript::losses::Losses;
 use crate::transcript::turn_facts::{self, TurnFacts};
-use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, content};
+use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, content};
 
 /// Facts that a row has a place for, or that are reported elsewhere.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
@@ -28,6 +28,25 @@ const PROMPTS: usize = 16;
 /// What is lost of a prompt that begins no row.
 const ANOTHER_PROMPT: &str = "another system message over the same history";
 
+/// The tools of a row.
+#[derive(Default)]
+struct RowTools<'a> {
+    /// Those that its model calls were offered.
+    of_calls: OfferedTools<'a>,
+    /// Those that its agents have: where no call says what it was offered.
+    of_agents: OfferedTools<'a>,
+}
+
+impl<'a> RowTools<'a> {
+    fn offered(&self) -> &OfferedTools<'a> {
+        if self.of_calls.is_empty() {
+            &self.of_agents
+        } else {
+            &self.of_calls
+        }
+    }
+}
+
 /// A conversation that becomes a row.
 pub(super) struct ConversationRow<'a, 'o> {
     run: &'a Run,
@@ -35,11 +54,13 @@ pub(super) struct ConversationRow<'a, 'o> {
     results: &'o Results<'a>,
     options: &'o Options,
     row: RowBuilder<'a>,
-    tools: OfferedTools<'a>,
-    /// The rows of agents that handed the conversation on, with the tools that they were offered: one an agent.
-    before: Vec<(Option<&'a str>, RowBuilder<'a>, OfferedTools<'a>)>,
+    tools: RowTools<'a>,
+    /// The rows of agents that handed the conversation on, with their tools: one an agent.
+    before: Vec<(Option<&'a str>, RowBuilder<'a>, RowTools<'a>)>,
     /// The agent that spoke last.
     agent: Option<&'a str>,
+    /// Whether the last turn passed the run on by a call: who comes next may be another agent that nothing names.
+    is_passed_on: bool,
     /// The prompts of an agent that takes over: they begin its row, when its turn comes.
     prompts: Vec<(Text<'a>, Option<SpanId>)>,
     /// How often the conversation was handed on.
@@ -61,9 +82,10 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             results,
             options,
             row: RowBuilder::new(text_arguments, Mark::of(options), options.is("messages.ids", "mistral")),
-            tools: OfferedTools::default(),
+            tools: RowTools::default(),
             before: Vec::new(),
             agent: None,
+            is_passed_on: false,
             prompts: Vec::new(),
             takeovers: 0,
             losses: Losses::new(&PLACED),
@@ -83,9 +105,9 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let mut rows = Vec::with_capacity(self.before.len() + 1);
         let mut has_tools = false;
         for (_, row, tools) in self.before.into_iter().chain([last]) {
-            has_tools |= !tools.is_empty();
+            has_tools |= !tools.offered().is_empty();
             let span = row.origin.flatten();
-            let tools = match tools.list() {
+            let tools = match tools.offered().list() {
                 list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
                 list => list,
             };
@@ -124,8 +146,10 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
         for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
             let turns = self.turns;
-            self.losses
-                .without_turn(turns, step, |key, _| key == "error" || turns.contains(key, step));
+            let has_tools = self.tools.of_calls.is_empty() && self.is_agent_of_turns(step);
+            self.losses.without_turn(turns, step, |key, _| {
+                key == "error" || turns.contains(key, step) || key == "tool_definitions" && has_tools
+            });
             self.times_and_error(step);
         }
         asked
@@ -154,8 +178,18 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
+    /// Whether the row has the tools of this agent.
+    fn is_agent_of_turns(&self, step: &Step) -> bool {
+        let of_scope = self.run.scopes.get(step.scope).and_then(|scope| self.run.steps.get(scope.step?));
+        of_scope.is_some_and(|agent| agent.id == step.id) && !self.tools.of_agents.is_empty()
+    }
+
     fn offered(&mut self, step: &'a Step, span: Option<SpanId>) {
-        for name in self.tools.add(&step.operation.tool_definitions) {
+        let agent = self.run.scopes.get(step.scope).and_then(|scope| self.run.steps.get(scope.step?));
+        if let Some(agent) = agent.filter(|_| step.operation.kind == Kind::Llm) {
+            let _ = self.tools.of_agents.add(&agent.operation.tool_definitions);
+        }
+        for name in self.tools.of_calls.add(&step.operation.tool_definitions) {
             self.row.lose(span, format!("another definition of {name}"), LossReason::Ambiguous);
         }
     }
@@ -255,37 +289,47 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
 
     /// Whether another agent than the one that spoke last has the call.
     fn takes_over(&self, step: &'a Step) -> bool {
+        (self.is_named_otherwise(step) || self.is_passed_on) && self.takeovers < TAKEOVERS && !self.options.is("messages.rows", "run")
+    }
+
+    fn is_named_otherwise(&self, step: &'a Step) -> bool {
         let (agent, before) = (turn_facts::agent(self.run, step), self.agent);
-        let is_another = agent.is_some() && before.is_some() && agent != before;
-        is_another && self.takeovers < TAKEOVERS && !self.options.is("messages.rows", "run")
+        agent.is_some() && before.is_some() && agent != before
     }
 
     /// An agent that goes on with what was said, with a prompt of its own, has a row that begins with all of that.
     fn take_over(&mut self, step: &'a Step) {
-        let (takes_over, before) = (self.takes_over(step), self.agent);
+        let (takes_over, is_named, before) = (self.takes_over(step), self.is_named_otherwise(step), self.agent);
         self.agent = turn_facts::agent(self.run, step).or(self.agent);
+        self.is_passed_on = false;
         if takes_over {
             let prompts: Vec<Text<'a>> = prompts_over(step, self.row.said())
                 .map(|prompt| chat::content(prompt).0)
                 .filter(|words| !words.trim().is_empty())
                 .collect();
             if !self.row.has_prompts(&prompts) {
-                self.hand_on(before, prompts, step);
+                self.hand_on(before.filter(|_| is_named), prompts, step);
             }
         }
         self.lose_prompts();
     }
 
+    /// `before`: the agent that spoke last, where names tell the two apart.
     fn hand_on(&mut self, before: Option<&'a str>, prompts: Vec<Text<'a>>, step: &'a Step) {
         self.takeovers += 1;
-        let mut next = self.row.handed_on(self.agent, prompts, step.span_id);
+        // The row that this agent had is the beginning of its new one.
+        let is_own = |(agent, row, _): &(Option<&'a str>, RowBuilder<'a>, RowTools<'a>)| match before {
+            Some(_) => *agent == self.agent,
+            None => !prompts.is_empty() && row.has_prompts(&prompts),
+        };
+        let own = self.before.iter().position(is_own);
+        let mut next = self.row.handed_on(self.agent.filter(|_| before.is_some()), prompts, step.span_id);
         let agent = self.run.scopes.get(step.scope).and_then(|scope| scope.step);
         next.origin = Some(agent.and_then(|agent| self.run.steps.get(agent)?.span_id));
         let row = std::mem::replace(&mut self.row, next);
         let tools = std::mem::take(&mut self.tools);
         self.before.push((before, row, tools));
-        // The row that this agent had is the beginning of its new one.
-        if let Some(at) = self.before.iter().position(|(agent, ..)| *agent == self.agent) {
+        if let Some(at) = own {
             let (_, row, tools) = self.before.remove(at);
             self.row.losses.extend(row.losses);
             self.tools = tools;
@@ -366,9 +410,16 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         }
     }
 
+    /// Whether the model was given other words than the tool gave.
+    fn is_given_otherwise(&self, result: CallResult<'a>) -> bool {
+        let own = || chat::result(self.run, self.results, result).0;
+        result.entry.is_some_and(|entry| entry.given.is_some()) && !own().is_empty()
+    }
+
     /// The calls of the message that was written last.
     fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
         for asked in &exchange.calls {
+            self.is_passed_on |= matches!(exchange.kind, ExchangeKind::Turn(_)) && handoff_target(chat::name(self.run, asked)).is_some();
             let (arguments, wrapped) = chat::arguments(self.run, asked);
             if wrapped {
                 self.row
@@ -383,6 +434,22 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                     format!("the history was edited before the result of {}", asked.id),
                     LossReason::Ambiguous,
                 );
+            }
+            if let Some(last) = asked.results.last().filter(|last| self.is_given_otherwise(**last)) {
+                let span = last.tool.and_then(|tool| tool.of(self.run)?.span_id);
+                self.row.lose(
+                    span,
+                    format!("the tool's own result of {}, which no model read", asked.id),
+                    LossReason::NoPlace,
+                );
+            }
+            if asked
+                .results
+                .last()
+                .is_some_and(|last| chat::shows_media(self.run, self.results, *last))
+            {
+                let what = format!("the result of {}: a part that is no text", asked.id);
+                self.row.lose(span, what, LossReason::Coerced);
             }
             for _ in asked.results.iter().skip(1) {
                 self.row
@@ -400,7 +467,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 id: asked.id.clone(),
                 name: chat::name(self.run, asked).into(),
                 arguments,
-                result: asked.results.last().map(|given| chat::result(self.run, self.results, *given).0),
+                result: asked.results.last().map(|given| chat::given(self.run, self.results, *given).0),
             };
             self.row.call(call, span);
         }

@@ -9,10 +9,10 @@
 //! | user message | `user` |
 //! | model's turn | `assistant`: `content`, never null, with all its calls |
 //! | reasoning in words | `reasoning_content` (flavour `trl`) |
-//! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name` |
+//! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name`; as the next model call was given it |
 //! | tools that the provider ran during the model call | calls, results, then the words |
 //! | failed tool without a result | content `Error: ...` |
-//! | tools that the model calls of the row were offered | `tools`, each once, in OpenAI's function form |
+//! | tools that the model calls of the row were offered, else those of its agents | `tools`, each once, in OpenAI's function form |
 //! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`, see `messages.mark`), so it is not trained on |
 //! | question that only an agent or chain has | `user`, where the row has none before the first answer |
 //!
@@ -71,7 +71,7 @@
 //! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
 //! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning,
 //! operations outside of conversations and what an agent or a chain gets or gives that no message contains are one loss each.
-//! Pictures, sounds and files become marked text. Parts of a client's own kinds, which are no words, are left out, except in results.
+//! A tool's own result is lost where the model was given another text. Pictures, sounds and files become marked text, in results too. Parts of a client's own kinds, which are no words, are left out, except in results.
 
 mod assemble;
 pub(in crate::formats) mod back;

@@ -87,6 +87,7 @@ pub(crate) fn odd_arguments() -> Run {
         tool: None,
         tool_name: None,
         result: "stray".into(),
+        given: None,
         failure: None,
         attempt: 0,
     };

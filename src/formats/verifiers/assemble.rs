@@ -302,7 +302,11 @@ impl<'a> Graph<'a> {
         if let Some(tool) = given.tool.filter(|_| !is_earlier) {
             about.add_filled("node", self.answered.get(&tool).copied());
         }
-        if is_earlier {
+        // The message has what the model was given.
+        let is_other = given.entry.is_some_and(|entry| entry.given.is_some()) && !text.is_empty();
+        if chat::shows_media(self.run, &self.results, *given) {
+            about.add_filled("content", chat::recorded(self.run, &self.results, *given));
+        } else if is_earlier || is_other {
             about.add("content", text);
         }
         if let Some(step) = step {

@@ -1,0 +1,50 @@
+//! Stage "broken answers": takes the nodes, and from calls that failed while they answered the piece that came, where the same was asked
+//! again: nobody was given it, and the next attempt answers. The piece stays with the failed call as its output.
+//!
+//! It comes before the scopes and the conversations, which have the answers.
+
+use serde_json::Value;
+
+use super::id::NodeId;
+use super::node::{Node, Nodes};
+use crate::operation::{Kind, Message};
+
+/// So many calls after a failed one are looked at: others may run at the same time.
+const LOOKED_AT: usize = 16;
+
+pub(super) fn take_from_calls(nodes: &mut Nodes) {
+    let calls = nodes.of_kind(Kind::Llm);
+    for (place, call) in calls.iter().enumerate() {
+        let Some(failed) = nodes.get(*call).filter(|node| has_piece(node)) else {
+            continue;
+        };
+        let parent = nodes.parent(*call);
+        let is_again = |id: &&NodeId| {
+            let next = nodes.get(**id).filter(|next| next.start >= failed.end_or_start());
+            nodes.parent(**id) == parent && next.is_some_and(|next| next.operation.input_messages == failed.operation.input_messages)
+        };
+        let later = calls.get(place + 1..).unwrap_or_default();
+        if !later.iter().take(LOOKED_AT).any(|id| is_again(&id)) {
+            continue;
+        }
+        if let Some(node) = nodes.get_mut(*call) {
+            let piece = node.operation.output_messages.take().unwrap_or_default();
+            if node.operation.output.is_none() {
+                node.operation.output = whole(&piece).into();
+            }
+        }
+    }
+}
+
+/// Whether a call failed with words that it had said, and it is known what it was asked.
+fn has_piece(node: &Node) -> bool {
+    let operation = &node.operation;
+    operation.failure.is_some() && operation.output_messages.is_some() && operation.input_messages.is_some()
+}
+
+fn whole(piece: &[Message]) -> Value {
+    match piece {
+        [only] if only.tool_calls.is_empty() && !only.has_media() => only.content().into(),
+        _ => piece.iter().map(Message::to_chat).collect(),
+    }
+}
