@@ -119,6 +119,8 @@ mod monocle;
 #[rustfmt::skip]
 mod nemo_agent_toolkit;
 #[rustfmt::skip]
+mod nemo_relay;
+#[rustfmt::skip]
 mod netra;
 #[rustfmt::skip]
 mod openai_agents_opentelemetry;
@@ -197,6 +199,8 @@ mod vllm;
 #[rustfmt::skip]
 mod voltagent;
 #[rustfmt::skip]
+mod weave;
+#[rustfmt::skip]
 pub(super) mod frameworks;
 
 /// The rules, by dialect.
@@ -258,6 +262,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     mlflow::RULES,
     monocle::RULES,
     nemo_agent_toolkit::RULES,
+    nemo_relay::RULES,
     netra::RULES,
     openai_agents_opentelemetry::RULES,
     openclaw::RULES,
@@ -297,6 +302,7 @@ pub(super) static TABLES: &[&[crate::dialect::Rule]] = &[
     vercel_ai_7::RULES,
     vllm::RULES,
     voltagent::RULES,
+    weave::RULES,
 ];
 
 /// The inverse rules, of the dialects that are written.

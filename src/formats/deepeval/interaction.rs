@@ -207,8 +207,7 @@ impl<'a> Interaction<'a> {
             let (output, failure) = chat::result_value(run, &source.results, *given);
             call.add("output", output);
             if chat::shows_media(run, &source.results, *given) {
-                let what = format!("output of {}: a part that is no text", asked.id);
-                losses.add(span, what, LossReason::Coerced);
+                losses.add(span, "output: a part that is no text", LossReason::Coerced);
             }
             if failure.is_some() {
                 losses.add(span, format!("error of {}", asked.id), LossReason::Coerced);

@@ -271,9 +271,9 @@ impl<'a, 't> Events<'a, 't> {
             event.add("result", text);
             failed = failure;
             if chat::shows_media(run, &self.threads.results, given) {
-                let what = format!("the result of {}: a part that is no text", asked.id);
+                let span = step.and_then(|step| step.span_id);
                 self.losses
-                    .push(Loss::new(step.and_then(|step| step.span_id), what, LossReason::Coerced));
+                    .push(Loss::new(span, "result: a part that is no text", LossReason::Coerced));
             }
         }
         if let Some(failure) = failed {

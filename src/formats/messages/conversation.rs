@@ -412,8 +412,8 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
 
     /// Whether the model was given other words than the tool gave.
     fn is_given_otherwise(&self, result: CallResult<'a>) -> bool {
-        let own = || chat::result(self.run, self.results, result).0;
-        result.entry.is_some_and(|entry| entry.given.is_some()) && !own().is_empty()
+        let is_other = result.entry.is_some_and(|entry| entry.given.is_some());
+        is_other && chat::recorded(self.run, self.results, result).is_some()
     }
 
     /// The calls of the message that was written last.
@@ -448,8 +448,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 .last()
                 .is_some_and(|last| chat::shows_media(self.run, self.results, *last))
             {
-                let what = format!("the result of {}: a part that is no text", asked.id);
-                self.row.lose(span, what, LossReason::Coerced);
+                self.row.lose(span, "result: a part that is no text", LossReason::Coerced);
             }
             for _ in asked.results.iter().skip(1) {
                 self.row
