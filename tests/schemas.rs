@@ -115,3 +115,17 @@ fn a_field_that_no_schema_has_is_found() {
     unlisted(&root, &[&root], &document, "x", &mut missing);
     assert_eq!(missing.into_iter().collect::<Vec<_>>(), ["x.a.d", "x.e"]);
 }
+
+/// The mapping on a format's page follows from its tables.
+#[test]
+fn pages_have_the_mapping_of_the_tables() {
+    for format in FORMATS {
+        let path = format!("{}/src/formats/{}/mapping.md", env!("CARGO_MANIFEST_DIR"), format.id);
+        let mapping = format.mapping();
+        if std::env::var_os("UPDATE").is_some_and(|value| value == "1") && !mapping.is_empty() {
+            std::fs::write(&path, &mapping).unwrap();
+        }
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(page, mapping, "{path}: run `UPDATE=1 cargo test --test documents schemas::`");
+    }
+}

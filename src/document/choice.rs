@@ -22,6 +22,21 @@ pub struct Choice {
     pub variable: Option<&'static str>,
 }
 
+/// Choices of a format: name, values, the default in words, and what it does.
+macro_rules! choices {
+    ($($name:literal of $kind:ident $(($of:expr))?, $default:literal, $meaning:literal $(, env $variable:literal)?;)*) => {
+        &[$($crate::document::choice::Choice {
+            name: $name,
+            values: $crate::document::choice::Values::$kind $(($of))?,
+            default: $default,
+            meaning: $meaning,
+            variable: $crate::document::shape::first(&[$($variable)?]),
+        },)*]
+    };
+}
+
+pub(crate) use choices;
+
 /// What the value of a choice may be.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

@@ -3,6 +3,7 @@
 //! Nothing here depends on a format or a run.
 
 pub(crate) mod choice;
+pub(crate) mod complete;
 pub(crate) mod json;
 pub(crate) mod json_from;
 pub(crate) mod json_read;
@@ -10,9 +11,12 @@ pub(crate) mod layout;
 pub(crate) mod loss;
 #[cfg(feature = "server")]
 pub(crate) mod loss_groups;
+pub(crate) mod mapping;
 pub(crate) mod parsed_size;
 pub(crate) mod repeated_keys;
+pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod shape;
+pub(crate) mod source;
 pub(crate) mod text;
 pub(crate) mod violations;

@@ -4,7 +4,10 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::document::json::Json;
+use crate::document::source::{Otherwise, Part, Source};
 use crate::document::violations::{JsonPath, Violations};
+use crate::operation;
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
@@ -73,12 +76,18 @@ pub(crate) struct Record {
     pub(crate) others: Option<&'static str>,
 }
 
-/// A field of an object.
+/// A field of an object: all that a format says of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
-    pub(super) name: &'static str,
-    pub(super) is_needed: bool,
-    pub(super) shape: Shape,
+    pub(crate) name: &'static str,
+    pub(crate) is_needed: bool,
+    pub(crate) shape: Shape,
+    /// Where its value is from: the first that has one.
+    pub(crate) sources: [Option<Source>; 3],
+    /// What is written without a value.
+    pub(crate) otherwise: Otherwise,
+    /// Whether that is made up, and a loss.
+    pub(crate) is_made_up: bool,
 }
 
 /// A required field.
@@ -87,21 +96,109 @@ pub(crate) const fn need(name: &'static str, shape: Shape) -> Field {
         name,
         is_needed: true,
         shape,
+        sources: [None; 3],
+        otherwise: Otherwise::Nothing,
+        is_made_up: false,
     }
 }
 
 /// A field that may be left out.
 pub(crate) const fn may(name: &'static str, shape: Shape) -> Field {
     Field {
-        name,
         is_needed: false,
-        shape,
+        ..need(name, shape)
     }
+}
+
+impl Field {
+    /// A field of the operation, where the sources before have no value.
+    pub(crate) const fn from(self, field: operation::Field) -> Self {
+        self.source(Source::Field(field))
+    }
+
+    /// Two fields of the operation, added.
+    pub(crate) const fn sum(self, one: operation::Field, other: operation::Field) -> Self {
+        self.source(Source::Sum(one, other))
+    }
+
+    /// What is worked out of the operation.
+    pub(crate) const fn of(self, part: Part) -> Self {
+        self.source(Source::Of(part))
+    }
+
+    const fn source(mut self, source: Source) -> Self {
+        let [first, second, third] = &mut self.sources;
+        if first.is_none() {
+            *first = Some(source);
+        } else if second.is_none() {
+            *second = Some(source);
+        } else {
+            *third = Some(source);
+        }
+        self
+    }
+
+    /// What is written without a value, as all readers take its absence.
+    pub(crate) const fn usually(mut self, otherwise: Otherwise) -> Self {
+        self.otherwise = otherwise;
+        self
+    }
+
+    /// What is written without a value: it is made up, and a loss.
+    pub(crate) const fn made_up(mut self, otherwise: Otherwise) -> Self {
+        self.is_made_up = true;
+        self.usually(otherwise)
+    }
+
+    /// Whether a value only fills the field.
+    pub(crate) fn is_filler(&self, value: &Value) -> bool {
+        self.otherwise == Otherwise::Unknown && value.as_str() == Some(Otherwise::UNKNOWN)
+    }
+}
+
+/// Records: one line a field, with its shape, where its value is from, and what is written without one.
+///
+/// ```text
+/// RECORD "with its article", only "what becomes of other fields" {
+///     need field: Shape, from(Field).of(Part).made_up(Text("unknown"));
+///     may field: Shape;
+/// }
+/// ```
+macro_rules! records {
+    ($(
+        $(#[$doc:meta])* $record:ident $what:literal $(, only $others:tt)?
+        { $($kind:ident $name:ident: $shape:expr $(, $($method:ident($($arg:expr),*)).+)?;)* }
+    )*) => {
+        $($(#[$doc])* pub(super) static $record: $crate::document::shape::Record = $crate::document::shape::record! {
+            $what $(, only $others)? { $($kind $name: $shape $(, $($method($($arg),*)).+)?;)* }
+        };)*
+    };
+}
+
+/// One record, as in [`records`].
+macro_rules! record {
+    (
+        $what:literal $(, only $others:tt)?
+        { $($kind:ident $name:ident: $shape:expr $(, $($method:ident($($arg:expr),*)).+)?;)* }
+    ) => {
+        $crate::document::shape::Record {
+            what: $what,
+            fields: &[$($crate::document::shape::$kind(stringify!($name), $shape)$($(.$method($($arg),*))+)?,)*],
+            others: $crate::document::shape::first(&[$($others)?]),
+        }
+    };
+}
+
+pub(crate) use {record, records};
+
+/// The text of what becomes of other fields, if there is one.
+pub(crate) const fn first(texts: &[&'static str]) -> Option<&'static str> {
+    texts.first().copied()
 }
 
 impl Shape {
     /// Whether the value's JSON type fits; what is in it is not looked at.
-    fn fits(self, value: &Value) -> bool {
+    pub(crate) fn fits(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
             Self::Null => value.is_null(),
@@ -119,8 +216,29 @@ impl Shape {
         }
     }
 
+    /// Whether a value that is written fits; what is in it is not looked at.
+    pub(crate) fn takes(self, value: &Json<'_>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Null => value.is_null(),
+            Self::Text | Self::Time | Self::Word(_) => matches!(value, Json::Text(_)),
+            Self::Flag => matches!(value, Json::Bool(_)),
+            Self::Number | Self::Int | Self::StrictInt | Self::Count => matches!(value, Json::Number(_)),
+            Self::Object | Self::MapOf(_) | Self::Of(_) | Self::Open(_) | Self::OneOf(_) => matches!(value, Json::Object(_)),
+            Self::List(_) => matches!(value, Json::List(_) | Json::Values(_)),
+            Self::Maybe(shape) => value.is_null() || shape.takes(value),
+            Self::Either(shapes) => shapes.iter().any(|shape| shape.takes(value)),
+            Self::Deferred(now, _) => now.takes(value),
+        }
+    }
+
+    /// Whether a value is of this shape, with all that is in it.
+    pub(crate) fn holds(self, value: &Value) -> bool {
+        self.check(value, JsonPath::of_document(None), &mut Violations::default())
+    }
+
     /// In words.
-    fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         match self {
             Self::Any => "any value".to_owned(),
             Self::Null => "null".to_owned(),
@@ -200,7 +318,10 @@ impl Record {
     }
 
     fn check_fields(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
-        for Field { name, is_needed, shape } in self.fields {
+        for Field {
+            name, is_needed, shape, ..
+        } in self.fields
+        {
             match object.get(*name) {
                 Some(value) => {
                     shape.check(value, place.key(name), found);
@@ -300,62 +421,4 @@ pub(crate) fn shown(value: &Value) -> String {
 pub(crate) fn time(value: &Value) -> Option<Timestamp> {
     let time: Timestamp = value.as_str()?.trim().parse().ok()?;
     u64::try_from(time.as_nanosecond()).is_ok().then_some(time)
-}
-
-/// The first of these texts that came before, each with its place.
-pub(crate) fn repeated<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) -> Vec<(usize, &'a str)> {
-    let mut known = std::collections::HashSet::new();
-    texts.into_iter().filter(|(_, text)| !known.insert(*text)).collect()
-}
-
-/// Every item that is called `what` has an id of its own under this key.
-pub(crate) fn own_ids(place: JsonPath<'_>, items: &[Value], key: &str, what: &str, found: &mut Violations) {
-    let ids = items
-        .iter()
-        .enumerate()
-        .filter_map(|(at, item)| Some((at, item.get(key)?.as_str()?)));
-    for (at, id) in repeated(ids) {
-        found.add(
-            place.item(at).key(key),
-            format!("a {what} before has the id {id:?}: every {what} needs an id of its own"),
-        );
-    }
-}
-
-/// Which items are their own ancestors, by the place of each item's parent. One item of each cycle.
-pub(crate) fn cycles(parents: &[Option<usize>]) -> Vec<usize> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        Unvisited,
-        /// On the way that begins at this item.
-        OnPath(usize),
-        Visited,
-    }
-    let mut seen = vec![Seen::Unvisited; parents.len()];
-    let mut found = Vec::new();
-    for begin in 0..parents.len() {
-        let mut way = Vec::new();
-        let mut next = Some(begin);
-        while let Some(at) = next {
-            match seen.get(at).copied().unwrap_or(Seen::Visited) {
-                Seen::Unvisited => {}
-                Seen::OnPath(of) if of == begin => {
-                    found.push(at);
-                    break;
-                }
-                _ => break,
-            }
-            if let Some(slot) = seen.get_mut(at) {
-                *slot = Seen::OnPath(begin);
-            }
-            way.push(at);
-            next = parents.get(at).copied().flatten();
-        }
-        for at in way {
-            if let Some(slot) = seen.get_mut(at) {
-                *slot = Seen::Visited;
-            }
-        }
-    }
-    found
 }

@@ -37,6 +37,7 @@ pub struct AnyFormat {
     /// Whether a rule is about several documents of a file.
     pub(super) checked_together: bool,
     schema: fn() -> Option<Value>,
+    mapping: fn() -> String,
     pub(super) check: fn(&[(JsonPath<'_>, &Value)], &Options, &mut Violations),
 }
 
@@ -55,6 +56,7 @@ impl AnyFormat {
             gather: None,
             checked_together: F::CHECKED_TOGETHER,
             schema: F::schema,
+            mapping: F::mapping,
             check: F::check,
         }
     }
@@ -76,6 +78,12 @@ impl AnyFormat {
     #[must_use]
     pub fn schema(&self) -> Option<Value> {
         (self.schema)()
+    }
+
+    /// Which field of a document is from which field of an operation, as a Markdown table; empty if no table says so.
+    #[must_use]
+    pub fn mapping(&self) -> String {
+        (self.mapping)()
     }
 
     /// The documents as JSON values, without what was kept of those that the runs were imported from.

@@ -61,6 +61,12 @@ pub trait Format {
         None
     }
 
+    /// Which field of a document is from which field of an operation, as a Markdown table; empty if no table says so.
+    #[must_use]
+    fn mapping() -> String {
+        String::new()
+    }
+
     /// Notes which rules of the format these documents of one file break, each with its place. A format without rules of
     /// its own finds nothing.
     fn check(documents: &[(JsonPath<'_>, &Value)], options: &Options, found: &mut Violations) {
@@ -149,3 +155,28 @@ pub struct Files {
     /// The files of runs, by their names: paths below the folder of the documents.
     pub of: fn(&[Run]) -> BTreeMap<String, Vec<u8>>,
 }
+
+/// Schema and check of a format by its table and its own rules.
+macro_rules! by_table {
+    ($shape:expr, $check:path) => {
+        fn schema() -> Option<serde_json::Value> {
+            Some($crate::document::schema::of(Self::ID, $shape))
+        }
+
+        fn mapping() -> String {
+            $crate::document::mapping::of($shape)
+        }
+
+        fn check(
+            documents: &[($crate::document::violations::JsonPath<'_>, &serde_json::Value)],
+            _: &$crate::document::choice::Options,
+            found: &mut $crate::document::violations::Violations,
+        ) {
+            for (place, document) in documents {
+                $check(*place, document, found);
+            }
+        }
+    };
+}
+
+pub(in crate::formats) use by_table;

@@ -3,6 +3,7 @@
 
 pub(crate) mod mixed_up;
 pub(crate) mod samples;
+mod talk;
 
 use serde_json::{Map, Value};
 

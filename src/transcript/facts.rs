@@ -386,6 +386,17 @@ pub(crate) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -
     out
 }
 
+/// An object of the values that are known; empty ones too.
+pub(crate) fn known<'a, const N: usize>(pairs: [(&'static str, Option<Json<'a>>); N]) -> Object<'a> {
+    let mut out = Object::new();
+    for (key, value) in pairs {
+        if let Some(value) = value {
+            out.add(key, value);
+        }
+    }
+    out
+}
+
 /// A list of the texts of these.
 pub(crate) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
     list.iter().map(ToString::to_string).collect()

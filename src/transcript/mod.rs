@@ -19,6 +19,7 @@ pub(crate) mod losses;
 pub(crate) mod order;
 mod repeated;
 pub(crate) mod rounds;
+pub(crate) mod step_record;
 #[cfg(test)]
 mod tests;
 pub(crate) mod thread;

@@ -2,161 +2,113 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::rules::own_ids;
 use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
-use crate::document::shape::{Record, Tag, Variants, may, need, own_ids, shown};
+use crate::document::shape::{Tag, Variants, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-static SET: Record = Record {
-    what: "an eval set",
-    fields: &[
-        need("eval_set_id", Text),
-        need("eval_cases", List(&Of(&CASE))),
-        may("name", Maybe(&Text)),
-        may("description", Maybe(&Text)),
-        may("creation_timestamp", Number),
-    ],
-    others: None,
-};
-
-static CASE: Record = Record {
-    what: "an eval case",
-    fields: &[
-        need("eval_id", Text),
-        may("conversation", Maybe(&List(&Of(&INVOCATION)))),
-        may("conversation_scenario", Maybe(&Object)),
-        may("session_input", Maybe(&Of(&SESSION))),
-        may("creation_timestamp", Number),
-        may("final_session_state", Maybe(&Object)),
-    ],
-    others: None,
-};
-
-static SESSION: Record = Record {
-    what: "a session",
-    fields: &[need("app_name", Text), need("user_id", Text), may("state", Object)],
-    others: None,
-};
-
-static INVOCATION: Record = Record {
-    what: "an invocation",
-    fields: &[
-        need("user_content", Of(&CONTENT)),
-        may("invocation_id", Text),
-        may("final_response", Maybe(&Of(&CONTENT))),
-        may("intermediate_data", Maybe(&Deferred(&Object, &OneOf(&DATA)))),
-        may("creation_timestamp", Number),
-        may("duration", Maybe(&Number)),
-        may("model_duration", Maybe(&Number)),
-        may("tool_duration", Maybe(&Number)),
-        may("rubrics", Maybe(&List(&Object))),
-        may("app_details", Maybe(&Object)),
-    ],
-    others: Some("ADK refuses the whole file; leave it out"),
-};
+records! {
+    SET "an eval set" {
+        need eval_set_id: Text;
+        need eval_cases: List(&Of(&CASE));
+        may name: Maybe(&Text);
+        may description: Maybe(&Text);
+        may creation_timestamp: Number;
+    }
+    CASE "an eval case" {
+        need eval_id: Text;
+        may conversation: Maybe(&List(&Of(&INVOCATION)));
+        may conversation_scenario: Maybe(&Object);
+        may session_input: Maybe(&Of(&SESSION));
+        may creation_timestamp: Number;
+        may final_session_state: Maybe(&Object);
+    }
+    SESSION "a session" {
+        need app_name: Text;
+        need user_id: Text;
+        may state: Object;
+    }
+    INVOCATION "an invocation", only "ADK refuses the whole file; leave it out" {
+        need user_content: Of(&CONTENT);
+        may invocation_id: Text;
+        may final_response: Maybe(&Of(&CONTENT));
+        may intermediate_data: Maybe(&Deferred(&Object, &OneOf(&DATA)));
+        may creation_timestamp: Number;
+        may duration: Maybe(&Number);
+        may model_duration: Maybe(&Number);
+        may tool_duration: Maybe(&Number);
+        may rubrics: Maybe(&List(&Object));
+        may app_details: Maybe(&Object);
+    }
+}
 
 static DATA: Variants = Variants {
-    common: Record {
-        what: "intermediate data",
-        fields: &[],
-        others: None,
-    },
+    common: record! { "intermediate data" {} },
     of: &[
         (
             Tag::Has("invocation_events"),
-            &Record {
-                what: "a list of events",
-                fields: &[need("invocation_events", List(&Of(&EVENT)))],
-                others: Some("events come alone, without the lists of calls and responses"),
-            },
+            &record! { "a list of events", only "events come alone, without the lists of calls and responses" {
+                need invocation_events: List(&Of(&EVENT));
+            } },
         ),
         (
             Tag::Other,
-            &Record {
-                what: "intermediate data",
-                fields: &[
-                    may("tool_uses", List(&Of(&CALL))),
-                    may("tool_responses", List(&Of(&RESPONSE))),
-                    may("intermediate_responses", List(&List(&Any))),
-                ],
-                others: Some("ADK refuses the whole file; leave it out"),
-            },
+            &record! { "intermediate data", only "ADK refuses the whole file; leave it out" {
+                may tool_uses: List(&Of(&CALL));
+                may tool_responses: List(&Of(&RESPONSE));
+                may intermediate_responses: List(&List(&Any));
+            } },
         ),
     ],
 };
 
-static EVENT: Record = Record {
-    what: "an event",
-    fields: &[
-        need("author", Text),
-        may("content", Maybe(&Of(&CONTENT))),
-        may("usage_metadata", Maybe(&Deferred(&Object, &Of(&USAGE)))),
-        may("model_version", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static USAGE: Record = Record {
-    what: "usage metadata",
-    fields: &[
-        may("prompt_token_count", Maybe(&Count)),
-        may("candidates_token_count", Maybe(&Count)),
-        may("thoughts_token_count", Maybe(&Count)),
-        may("cached_content_token_count", Maybe(&Count)),
-        may("total_token_count", Maybe(&Count)),
-    ],
-    others: None,
-};
-
-static CONTENT: Record = Record {
-    what: "a content",
-    fields: &[may("role", Maybe(&Text)), may("parts", Maybe(&List(&Of(&PART))))],
-    others: Some("a content has a role and parts"),
-};
-
-static PART: Record = Record {
-    what: "a part",
-    fields: &[
-        may("text", Maybe(&Text)),
-        may("thought", Maybe(&Flag)),
-        may("inline_data", Maybe(&Of(&BYTES))),
-        may("file_data", Maybe(&Of(&FILE))),
-        may("function_call", Maybe(&Of(&CALL))),
-        may("function_response", Maybe(&Of(&RESPONSE))),
-    ],
-    others: None,
-};
-
-static BYTES: Record = Record {
-    what: "the bytes of a file",
-    fields: &[
-        may("mime_type", Maybe(&Text)),
-        may("data", Maybe(&Text)),
-        may("display_name", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static FILE: Record = Record {
-    what: "a file",
-    fields: &[
-        may("mime_type", Maybe(&Text)),
-        may("file_uri", Maybe(&Text)),
-        may("display_name", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static CALL: Record = Record {
-    what: "a function call",
-    fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("args", Maybe(&Object))],
-    others: None,
-};
-
-static RESPONSE: Record = Record {
-    what: "a function response",
-    fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("response", Maybe(&Object))],
-    others: None,
-};
+records! {
+    EVENT "an event" {
+        need author: Text;
+        may content: Maybe(&Of(&CONTENT));
+        may usage_metadata: Maybe(&Deferred(&Object, &Of(&USAGE)));
+        may model_version: Maybe(&Text);
+    }
+    USAGE "usage metadata" {
+        may prompt_token_count: Maybe(&Count);
+        may candidates_token_count: Maybe(&Count);
+        may thoughts_token_count: Maybe(&Count);
+        may cached_content_token_count: Maybe(&Count);
+        may total_token_count: Maybe(&Count);
+    }
+    CONTENT "a content", only "a content has a role and parts" {
+        may role: Maybe(&Text);
+        may parts: Maybe(&List(&Of(&PART)));
+    }
+    PART "a part" {
+        may text: Maybe(&Text);
+        may thought: Maybe(&Flag);
+        may inline_data: Maybe(&Of(&BYTES));
+        may file_data: Maybe(&Of(&FILE));
+        may function_call: Maybe(&Of(&CALL));
+        may function_response: Maybe(&Of(&RESPONSE));
+    }
+    BYTES "the bytes of a file" {
+        may mime_type: Maybe(&Text);
+        may data: Maybe(&Text);
+        may display_name: Maybe(&Text);
+    }
+    FILE "a file" {
+        may mime_type: Maybe(&Text);
+        may file_uri: Maybe(&Text);
+        may display_name: Maybe(&Text);
+    }
+    CALL "a function call" {
+        may id: Maybe(&Text);
+        may name: Maybe(&Text);
+        may args: Maybe(&Object);
+    }
+    RESPONSE "a function response" {
+        may id: Maybe(&Text);
+        may name: Maybe(&Text);
+        may response: Maybe(&Object);
+    }
+}
 
 /// A document.
 pub(super) const DOCUMENT: Shape = Of(&SET);

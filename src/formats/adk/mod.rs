@@ -56,12 +56,8 @@ mod tests;
 
 use document::EvalSet;
 
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -73,35 +69,17 @@ impl Format for Adk {
     const KEEPS: &'static str = "Google ADK eval set: a case for each agent's conversation, with calls and final responses";
     const LOSES: &'static str =
         "times of operations, cost, parameters, rewards, judgements, the resource, operations outside the conversation";
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "adk.intermediate",
-            values: Values::Words(&["events", "lists"]),
-            default: "events",
-            meaning: "write what happened between question and answer as events, or as lists of calls and responses",
-            variable: None,
-        },
-        Choice {
-            name: "adk.subagents",
-            values: Values::Words(&["events", "cases"]),
-            default: "events",
-            meaning: "write agents that a tool called into the events of the caller, or as cases of their own",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "adk.intermediate" of Words(&["events", "lists"]), "events",
+            "write what happened between question and answer as events, or as lists of calls and responses";
+        "adk.subagents" of Words(&["events", "cases"]), "events",
+            "write agents that a tool called into the events of the caller, or as cases of their own";
+    };
     type Document<'a> = EvalSet<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
         assemble::assemble(runs, options)
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 }

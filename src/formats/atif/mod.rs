@@ -46,6 +46,10 @@
 //! an object are wrapped in one, as `input`. A call id that already exists in the trajectory gets a number appended. A result without a
 //! call gets a call named `unknown`. A run without messages and calls gives no trajectory, because readers reject a trajectory without
 //! steps.
+//!
+//! # Where values are from
+//!
+#![doc = include_str!("mapping.md")]
 
 mod assemble;
 pub(in crate::formats) mod back;
@@ -59,12 +63,8 @@ mod tests;
 
 use document::Trajectory;
 
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Files, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::formats::format::{Assembled, Files, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -76,22 +76,12 @@ impl Format for Atif {
     const KEEPS: &'static str = "ATIF v1.7 trajectory: one step for each model call with its results, for replay and review";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), bytes of images, sounds and files without an output directory";
     const WHOLE_INPUTS: bool = false;
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "atif.subagents",
-            values: Values::Words(&["embed", "files", "inline"]),
-            default: "embed",
-            meaning: "write sub-agents into the trajectory, as documents of their own, or as its steps",
-            variable: None,
-        },
-        Choice {
-            name: "atif.media",
-            values: Values::Words(&["text", "files"]),
-            default: "text, with --output files",
-            meaning: "write inline images and sounds as marked text, or as files in media/ next to the document",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "atif.subagents" of Words(&["embed", "files", "inline"]), "embed",
+            "write sub-agents into the trajectory, as documents of their own, or as its steps";
+        "atif.media" of Words(&["text", "files"]), "text, with --output files",
+            "write inline images and sounds as marked text, or as files in media/ next to the document";
+    };
     const BESIDE: Option<Files> = Some(Files {
         option: ("atif.media", "files"),
         of: media::files,
@@ -105,13 +95,5 @@ impl Format for Atif {
             .collect()
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 }

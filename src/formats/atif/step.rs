@@ -1,5 +1,6 @@
 //! One step, with its calls, results and facts.
 
+use super::check::{METRICS, MORE_METRICS};
 use super::document::Step;
 use super::draft::Draft;
 use super::media;
@@ -10,6 +11,7 @@ use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
+use crate::transcript::step_record::of_operation;
 use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind};
 use crate::transcript::{chat, content, facts};
 
@@ -162,33 +164,9 @@ fn model_call<'a>(own: Option<&'a run::Step>, step: &mut Step<'a>) {
             Some(effort) if effort.is_string() || effort.is_number() => effort.into(),
             _ => Json::Null,
         };
-        let (usage, cost, training) = (&operation.usage, &operation.cost, &operation.training);
-        metrics.add_filled("prompt_tokens", usage.input);
-        metrics.add_filled("completion_tokens", usage.output);
-        metrics.add_filled("cached_tokens", usage.cache_read);
-        metrics.add_filled("cost_usd", cost.total);
-        let mut more = facts::filled([
-            ("total_tokens", usage.total.into()),
-            ("cache_write_tokens", usage.cache_write.into()),
-            ("reasoning_tokens", usage.reasoning.into()),
-            ("input_cost_usd", cost.input.into()),
-            ("output_cost_usd", cost.output.into()),
-            ("time_to_first_token", operation.time_to_first_token.into()),
-        ]);
-        for (key, value, is_ids) in [
-            ("prompt_token_ids", &training.prompt_token_ids, true),
-            ("completion_token_ids", &training.completion_token_ids, true),
-            ("logprobs", &training.logprobs, false),
-        ] {
-            let Some(value) = value else { continue };
-            let fits = |item: &serde_json::Value| if is_ids { item.is_i64() || item.is_u64() } else { item.is_number() };
-            let place = if value.as_array().is_some_and(|list| list.iter().all(fits)) {
-                &mut metrics
-            } else {
-                &mut more
-            };
-            place.add_filled(key, value);
-        }
+        metrics = of_operation(&METRICS, operation);
+        let mut more = of_operation(&MORE_METRICS, operation);
+        more.retain(|key, _| !metrics.contains_key(key));
         metrics.add_filled("extra", more);
     }
     step.metrics = Some(metrics);

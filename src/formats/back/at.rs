@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::error::DisassembleError;
 use crate::document::shape::{kind_of, shown};
+use crate::document::violations::{Violation, Violations};
 use crate::span::UnixNanos;
 
 /// A value and its place.
@@ -45,6 +46,18 @@ impl<'a> At<'a> {
             format: self.format,
             path: self.path.clone(),
             reason: reason.into(),
+        }
+    }
+
+    /// Refuses the document for the first rule that it breaks.
+    pub(in crate::formats) fn refuse_first(&self, found: Violations) -> Result<(), DisassembleError> {
+        match found.into_list().0.into_iter().next() {
+            Some(Violation { path, message }) => Err(DisassembleError::Refused {
+                format: self.format,
+                path,
+                reason: message,
+            }),
+            None => Ok(()),
         }
     }
 

@@ -19,6 +19,7 @@ mod numbers;
 mod operations;
 mod parts;
 mod reader;
+mod record;
 pub(in crate::formats) mod remainder;
 mod restored;
 mod run_facts;
@@ -46,6 +47,7 @@ pub(in crate::formats) use operations::{
 };
 pub(in crate::formats) use parts::text_or_parts;
 pub(in crate::formats) use reader::{Gather, Reader};
+pub(in crate::formats) use record::{read as read_record, whole};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;
 pub(in crate::formats) use times::{milliseconds, seconds};

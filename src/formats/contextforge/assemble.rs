@@ -2,32 +2,39 @@
 
 use serde_json::Value;
 
-use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
-use super::draft::{Draft, Side};
 use super::input_output;
-use super::step::{self, Made};
+use super::step::{self, Draft, Made, Side};
 use super::words::words;
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
+use crate::document::source::Otherwise;
 use crate::formats::format::Assembled;
 use crate::hash::HashMap;
-use crate::operation::Kind;
+use crate::operation::{Field, Kind};
 use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
 use crate::span::{TraceId, UnixNanos, hex};
 use crate::transcript::calls::Results;
 use crate::transcript::ids::Ids;
-use crate::transcript::{facts, order};
+use crate::transcript::step_record::StepRecord;
+use crate::transcript::{fact_groups, facts, order};
 
 /// One run as one document.
-pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {
+pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
-    let mut made: IdVec<StepId, Option<Made<'a>>> = run
-        .steps
-        .iter()
-        .map(|step| step::make(run, &results, step, options, &mut losses))
-        .collect();
+    let mut make = |step: &'a Step| {
+        let record = StepRecord {
+            run,
+            results: &results,
+            step,
+            facts: facts::all(run, step),
+            list: "steps",
+            losses: &mut losses,
+        };
+        step::make(record, options)
+    };
+    let mut made: IdVec<StepId, Option<Made<'a>>> = run.steps.iter().map(&mut make).collect();
     let shown: IdVec<StepId, bool> = made.iter().map(Option::is_some).collect();
     let parents = parents(run, &shown);
     let metadata = run_metadata(run, &results, &mut made, &parents);
@@ -40,41 +47,33 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
     for place in order::by_start(run, |step| shown.is_set(step)) {
         starts.insert(place.step, place.started_at);
         let Some(step) = run.steps.get(place.step) else { continue };
-        let Some(Made { body, mut metadata }) = made.get_mut(place.step).and_then(Option::take) else {
+        let Some(mut made) = made.get_mut(place.step).and_then(Option::take) else {
             continue;
         };
         if place.moved {
-            metadata.insert("recorded_timestamp", step.started_at.rfc3339());
+            made.metadata.insert("recorded_timestamp", step.started_at.rfc3339());
             let what = format!("steps[{}].timestamp", step.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }
-        let parent_step_id = parents.known(place.step);
-        list.push(Draft {
-            at: place.started_at,
-            place: (place.step.index(), Side::Itself),
-            step: Written {
-                step_id: step_ids.get(place.step).cloned().unwrap_or_default(),
-                timestamp: Text::default(),
-                parent_step_id: parent_step_id.and_then(|parent| step_ids.get(parent).cloned()),
-                body,
-                metadata: (!metadata.is_empty()).then_some(metadata),
-            },
-        });
+        let parent = parents.known(place.step).and_then(|parent| step_ids.get(parent).cloned());
+        let id = step_ids.get(place.step).cloned().unwrap_or_default();
+        list.push(Draft::new(place.started_at, (place.step.index(), Side::Itself), id, parent, made));
     }
     let first = list.iter().map(|draft| draft.at).min();
     list.extend(input_output::user_inputs(run, first, &starts, &mut ids, &mut losses));
     list.extend(input_output::final_output(run, &mut ids));
     list.sort_by_key(|draft| (draft.at, draft.place));
 
-    let document = TraceRun {
-        run_id: run_id(run.trace_id).into(),
-        started_at: run.started_at.rfc3339().into(),
-        ended_at: run.ended_at.map(|end| end.max(run.started_at).rfc3339().into()),
-        agent_info: agent_info(run, &mut losses),
-        task_info: task_info(run),
-        steps: list.into_iter().map(Draft::write).collect(),
-        metadata: Some(metadata),
-    };
+    let mut document = Object::with_capacity(7);
+    document.add("run_id", run_id(run.trace_id));
+    document.add("started_at", run.started_at.rfc3339());
+    if let Some(end) = run.ended_at {
+        document.add("ended_at", end.max(run.started_at).rfc3339());
+    }
+    document.add("agent_info", agent_info(run, &mut losses));
+    document.add_filled("task_info", task_info(run));
+    document.add("steps", list.into_iter().map(|draft| draft.step).collect::<Json<'_>>());
+    document.add("metadata", metadata);
     Assembled { document, losses }
 }
 
@@ -195,35 +194,30 @@ fn hand_prompts_on<'a>(run: &'a Run, made: &mut IdVec<StepId, Option<Made<'a>>>)
     }
 }
 
-fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
-    let name = run.agent.name.as_deref().unwrap_or_else(|| {
+fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Object<'a> {
+    let agent = &run.agent;
+    let name = agent.name.as_deref().unwrap_or_else(|| {
         losses.push(Loss::new(None, "agent_info.name", LossReason::Synthesized));
-        "unknown"
+        Otherwise::UNKNOWN
     });
-    AgentInfo {
-        name: name.into(),
-        version: run.agent.version.as_deref().map(Text::from),
-        framework: run.agent.framework.as_deref().map(Text::from),
-        framework_version: run.agent.framework_version.as_deref().map(Text::from),
-    }
+    facts::known([
+        ("name", Some(name.into())),
+        ("version", agent.version.as_ref().map(Json::from)),
+        ("framework", agent.framework.as_ref().map(Json::from)),
+        ("framework_version", agent.framework_version.as_ref().map(Json::from)),
+    ])
 }
 
-fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
+/// Each is the first task's, the root's before all others.
+fn task_info(run: &Run) -> Object<'_> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
-    let asked = run.question.as_ref().and_then(|utterance| words(&utterance.content));
-    let info = TaskInfo {
-        description: tasks()
-            .find_map(|step| step.operation.task.description.as_deref())
-            .map(Text::from)
-            .or(asked.map(|asked| asked.text)),
-        goal: tasks().find_map(|step| step.operation.task.goal.as_deref()).map(Text::from),
-        input: tasks()
-            .find_map(|step| object(step.operation.task.input.as_ref()?))
-            .or_else(|| root_input(run).and_then(object)),
-    };
-    (info != TaskInfo::default()).then_some(info)
-}
-
-fn object(value: &Value) -> Option<Object<'_>> {
-    value.as_object().map(Object::from)
+    let first = |field: Field| tasks().find_map(|step| field.value(&step.operation)).map(fact_groups::to_json);
+    let asked = || words(&run.question.as_ref()?.content).map(|words| words.text.into());
+    let inputs = || tasks().filter_map(|step| step.operation.task.input.as_ref());
+    let input = inputs().chain(root_input(run)).find_map(Value::as_object);
+    facts::known([
+        ("description", first(Field::TaskDescription).or_else(asked)),
+        ("goal", first(Field::TaskGoal)),
+        ("input", input.map(Json::from)),
+    ])
 }

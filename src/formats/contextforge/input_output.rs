@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::document::{Body, Step as Written, UserInput};
-use super::draft::{Draft, Side};
-use super::step::{self, answer};
+use super::step::{self, Draft, Made, Side, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
-use crate::document::json::{Json, Object, Text};
+use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
@@ -34,20 +32,15 @@ impl<'a> Inputs<'a, '_> {
             let what = format!("steps[{step_id}].content");
             self.losses.push(Loss::new(span, what, LossReason::Coerced));
         }
-        self.list.push(Draft {
-            at,
-            place: (place, Side::Before),
-            step: Written {
-                step_id,
-                timestamp: Text::default(),
-                parent_step_id: None,
-                body: Body::UserInput(UserInput {
-                    content: words.text,
-                    input_type: Some("text".into()),
-                }),
-                metadata: words.original.map(|original| Object::from([("content", original)])),
-            },
-        });
+        let made = Made {
+            step_type: "user_input",
+            body: Object::from([("content", words.text.into()), ("input_type", "text".into())]),
+            metadata: words
+                .original
+                .map(|original| Object::from([("content", original)]))
+                .unwrap_or_default(),
+        };
+        self.list.push(Draft::new(at, (place, Side::Before), step_id, None, made));
     }
 }
 
@@ -215,15 +208,12 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
         .filter(|message| message.has_media() && utterance.content.as_str() == Some(&*content::content(message)))
         .map(content::chat_content);
     let last = run.steps.iter().map(|step| step.started_at).max()?;
-    Some(Draft {
-        at: run.ended_at.unwrap_or(utterance.at).max(last),
-        place: (usize::MAX, Side::After),
-        step: Written {
-            step_id: ids.numbered(format!("{}:out", owner.id), ':'),
-            timestamp: Text::default(),
-            parent_step_id: None,
-            body: answer(content.unwrap_or_else(|| Json::from(&utterance.content)))?,
-            metadata: None,
-        },
-    })
+    let made = Made {
+        step_type: "final_output",
+        body: answer(content.unwrap_or_else(|| Json::from(&utterance.content)), None)?,
+        metadata: Object::new(),
+    };
+    let id = ids.numbered(format!("{}:out", owner.id), ':');
+    let at = run.ended_at.unwrap_or(utterance.at).max(last);
+    Some(Draft::new(at, (usize::MAX, Side::After), id, None, made))
 }

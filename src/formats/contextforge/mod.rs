@@ -27,28 +27,24 @@
 //! Nanoseconds (times keep microseconds). Vectors. The provider's response if messages have the same content. Spans without
 //! agent operations: their children are placed under the next step above. Arguments that are not an object become
 //! `{"input": value}`. Every other change of type or value that the format requires is reported as a loss.
+//!
+//! # Where values are from
+//!
+#![doc = include_str!("mapping.md")]
 
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-mod document;
-mod draft;
 mod input_output;
-mod memory;
-mod read;
 mod step;
+mod table;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use document::TraceRun;
-
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Object;
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -59,29 +55,18 @@ impl Format for ContextForge {
     const ID: &'static str = "contextforge";
     const KEEPS: &'static str = "ContextForge TraceRun: the run as a list of steps of nine types, for memory and context graders";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), embedding vectors, spans without agent operations";
-    const OPTIONS: &'static [Choice] = &[Choice {
-        name: "contextforge.embeddings",
-        values: Values::Words(&["metadata", "retrieval"]),
-        default: "metadata",
-        meaning: "write embeddings into metadata, or as retrievals without results",
-        variable: None,
-    }];
-    type Document<'a> = TraceRun<'a>;
+    const OPTIONS: &'static [Choice] = choices! {
+        "contextforge.embeddings" of Words(&["metadata", "retrieval"]), "metadata",
+            "write embeddings into metadata, or as retrievals without results";
+    };
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<TraceRun<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(table::DOCUMENT, check::check);
 }

@@ -1,95 +1,116 @@
-//! One operation as one step: the body by kind, and the metadata with all that the body has no field for.
+//! One operation as one step: what the table does not say of its fields.
 
 use serde_json::Value;
 
-use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
+use super::table;
 use super::words::{Words, joined, joined_words, words};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
-use crate::document::loss::{Loss, LossReason};
+use crate::document::loss::LossReason;
 use crate::document::text::compact;
-use crate::operation::{Document, Kind, Message, Operation};
-use crate::run::{Observed, Run, Step};
+use crate::operation::{Document, Field, Kind, Memory, Message, Operation};
+use crate::run::Observed;
+use crate::span::UnixNanos;
+use crate::transcript::step_record::{StepRecord, take};
 use crate::transcript::{calls, content, facts};
 
 /// What has become of one operation.
 pub(super) struct Made<'a> {
-    pub(super) body: Body<'a>,
+    pub(super) step_type: &'static str,
+    pub(super) body: Object<'a>,
     pub(super) metadata: Object<'a>,
 }
 
-/// A step that is being made: all its facts are in the metadata until a field takes them.
-pub(super) struct Making<'a, 'm> {
-    pub(super) run: &'a Run,
-    pub(super) results: &'m calls::Results<'a>,
-    pub(super) step: &'a Step,
-    pub(super) metadata: Object<'a>,
-    losses: &'m mut Vec<Loss>,
+/// The order of a step among those of one time: words before the call that they go into, the answer at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Before,
+    Itself,
+    After,
+}
+
+/// A step with its sort key.
+pub(super) struct Draft<'a> {
+    pub(super) at: UnixNanos,
+    pub(super) place: (usize, Side),
+    pub(super) step: Object<'a>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(at: UnixNanos, place: (usize, Side), id: Text<'a>, parent: Option<Text<'a>>, made: Made<'a>) -> Self {
+        let mut step = Object::with_capacity(5 + made.body.len());
+        step.add("step_id", id);
+        step.add("step_type", made.step_type);
+        step.add("timestamp", at.rfc3339());
+        if let Some(parent) = parent {
+            step.add("parent_step_id", parent);
+        }
+        for (name, value) in made.body {
+            step.add(name, value);
+        }
+        step.add_filled("metadata", made.metadata);
+        Self { at, place, step }
+    }
 }
 
 /// The step for an operation; `None` for one that ContextForge has no step for.
-pub(super) fn make<'a>(
-    run: &'a Run,
-    results: &calls::Results<'a>,
-    step: &'a Step,
-    options: &Options,
-    losses: &mut Vec<Loss>,
-) -> Option<Made<'a>> {
-    let operation = &step.operation;
-    let mut making = Making {
-        run,
-        results,
-        step,
-        metadata: facts::all(run, step),
-        losses,
-    };
+pub(super) fn make<'a>(mut record: StepRecord<'a, '_>, options: &Options) -> Option<Made<'a>> {
+    let (step, operation) = (record.step, &record.step.operation);
     // Judgements are in the run's metadata.
-    making.metadata.remove("evaluations");
-    let body = match operation.kind {
-        Kind::Llm => making.llm_call(),
-        Kind::Decision if operation.model.name().is_some() => making.llm_call(),
-        Kind::Tool => making.tool_call(),
-        Kind::Retrieval | Kind::Rerank => making.retrieval(),
-        Kind::Embedding if options.is("contextforge.embeddings", "retrieval") => making.embedding(),
-        Kind::MemoryRead => making.memory_read(),
-        Kind::MemoryWrite => making.memory_write(),
-        Kind::Interrupt => making.interrupt(),
-        Kind::UserInput => making.user_input()?,
-        Kind::FinalOutput => making.final_output()?,
-        Kind::StateChange | Kind::Handoff => making.state_change(),
+    record.facts.remove("evaluations");
+    let (step_type, body) = match operation.kind {
+        Kind::Llm => llm_call(&mut record),
+        Kind::Decision if operation.model.name().is_some() => llm_call(&mut record),
+        Kind::Tool => tool_call(&mut record),
+        Kind::Retrieval | Kind::Rerank => retrieval(&mut record),
+        Kind::Embedding if options.is("contextforge.embeddings", "retrieval") => embedding(&mut record),
+        Kind::MemoryRead => memory_read(&mut record),
+        Kind::MemoryWrite => memory_write(&mut record),
+        Kind::Interrupt => interrupt(&mut record),
+        Kind::UserInput => user_input(&mut record)?,
+        Kind::FinalOutput => final_output(&mut record)?,
+        Kind::StateChange | Kind::Handoff => state_change(&mut record),
         Kind::Plain | Kind::Detail => return None,
-        _ if operation.state.as_ref().is_some_and(|state| state.key.is_some()) => making.state_change(),
+        _ if operation.state.as_ref().is_some_and(|state| state.key.is_some()) => state_change(&mut record),
         _ => return None,
     };
-    let name = &operation.name;
-    if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
-        making.note("span_name", name.as_str());
+    let is_named = body.get("tool_name").is_some_and(|name| name.as_str() == Some(&operation.name));
+    if !operation.name.is_empty() && !is_named {
+        record.facts.insert("span_name", operation.name.as_str());
     }
-    let has_latency = matches!(body, Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_));
+    let has_latency = matches!(step_type, "llm_call" | "tool_call" | "retrieval" | "interrupt");
     if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
-        making.note("latency_ms", latency);
+        record.facts.insert("latency_ms", latency);
     }
     if step.observed == Observed::Messages {
-        making.lose("timestamp", LossReason::Synthesized);
+        record.lose("timestamp", LossReason::Synthesized);
     }
     Some(Made {
+        step_type,
         body,
-        metadata: making.metadata,
+        metadata: record.facts,
     })
 }
 
+/// A step's type and fields; the values of `own` are worked out here.
+type Body<'a> = (&'static str, Object<'a>);
+
+fn body<'a, const N: usize>(record: &mut StepRecord<'a, '_>, step_type: &'static str, own: [(&str, Option<Json<'a>>); N]) -> Body<'a> {
+    let fields = table::fields(step_type).unwrap_or_default();
+    let mut out = Object::with_capacity(fields.len());
+    record.write(fields, own, &mut out);
+    (step_type, out)
+}
+
 /// The answer's body; `None` if there is none.
-pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
-    let format = match &content {
+pub(super) fn answer<'a>(content: Json<'a>, format: Option<&'a str>) -> Option<Object<'a>> {
+    let kind = match &content {
         Json::Null => return None,
         Json::Text(text) if text.trim().is_empty() => return None,
         Json::Text(_) => "text",
         _ => "json",
     };
-    Some(Body::FinalOutput(FinalOutput {
-        content,
-        format: Some(format.into()),
-    }))
+    Some(Object::from([("content", content), ("format", format.unwrap_or(kind).into())]))
 }
 
 /// The words of a person in a separate operation.
@@ -100,273 +121,123 @@ pub(super) fn user_words(operation: &Operation) -> Option<Words<'_>> {
         .or_else(|| words(operation.output.get()?))
 }
 
-fn is_only_text(message: &Message) -> bool {
-    message.tool_calls.is_empty() && !message.has_media() && message.name.is_none()
+fn llm_call<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let operation = &record.step.operation;
+    let (input, output) = (llm_input(record), llm_output(record));
+    match (input.is_some(), output.is_some()) {
+        (true, true) => {}
+        (false, false) => record.note_silence(),
+        _ if operation.has_unread_words => {}
+        (false, true) => record.facts.insert("input_captured", false),
+        (true, false) if operation.failure.is_none() => record.facts.insert("output_captured", false),
+        _ => {}
+    }
+    body(record, "llm_call", [("input", input), ("output", output)])
 }
 
-impl<'a> Making<'a, '_> {
-    pub(super) fn lose(&mut self, what: &str, reason: LossReason) {
-        let place = format!("steps[{}].{what}", self.step.id);
-        self.losses.push(Loss::new(self.run.span_of(self.step), place, reason));
+fn llm_input<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
+    let operation = &record.step.operation;
+    if let Some(messages) = &operation.input_messages {
+        return Some(content::chats(messages));
     }
-
-    pub(super) fn note(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
-        self.metadata.insert(key, value);
-    }
-
-    /// No words are known.
-    fn note_silence(&mut self) {
-        let (name, value) = facts::silence(&self.step.operation);
-        self.note(name, value);
-    }
-
-    /// Takes a name out of a group of facts; the group goes when it is empty.
-    pub(super) fn taken(&mut self, group: &str, names: &[&str]) {
-        if let Some(Json::Object(map)) = self.metadata.get_mut(group) {
-            for name in names {
-                map.remove(name);
-            }
-            if map.is_empty() {
-                self.metadata.remove(group);
-            }
+    match operation.input.get()? {
+        Value::Null => None,
+        text @ Value::String(_) => Some(text.into()),
+        list @ Value::Array(items) if items.iter().all(Value::is_object) => Some(list.into()),
+        object @ Value::Object(_) => Some(Json::List(vec![object.into()])),
+        other => {
+            record.lose("input", LossReason::Coerced);
+            Some(compact(other).into())
         }
     }
+}
 
-    fn llm_call(&mut self) -> Body<'a> {
-        let operation = &self.step.operation;
-        let model = operation.model.name().unwrap_or_else(|| {
-            self.lose("model", LossReason::Synthesized);
-            "unknown"
-        });
-        let input = self.llm_input();
-        let output = self.llm_output();
-        match (input.is_some(), output.is_some()) {
-            (true, true) => {}
-            (false, false) => self.note_silence(),
-            _ if operation.has_unread_words => {}
-            (false, true) => self.note("input_captured", false),
-            (true, false) if operation.failure.is_none() => self.note("output_captured", false),
-            _ => {}
-        }
-        for key in ["model", "provider"] {
-            self.metadata.remove(key);
-        }
-        self.taken("usage", &["input", "output", "total"]);
-        let usage = &operation.usage;
-        let cost = &operation.cost;
-        if cost.total.is_some() {
-            self.taken("cost", &["total"]);
-        }
-        let parts = || cost.input.zip(cost.output).map(|(input, output)| input + output);
-        Body::LlmCall(Box::new(LlmCall {
-            model: model.into(),
-            input: input.unwrap_or_else(|| Json::List(Vec::new())),
-            output: output.unwrap_or_else(|| "".into()),
-            tokens_in: usage.input,
-            tokens_out: usage.output,
-            tokens_total: usage.total.or(usage.input.zip(usage.output).map(|(a, b)| a.saturating_add(b))),
-            latency_ms: self.step.latency_ms(),
-            cost_estimate: cost.total.or_else(parts).filter(|cost| cost.is_finite()),
-            provider: operation.model.provider.as_deref().map(Text::from),
-        }))
-    }
-
-    fn llm_input(&mut self) -> Option<Json<'a>> {
-        let operation = &self.step.operation;
-        if let Some(messages) = &operation.input_messages {
-            return Some(content::chats(messages));
-        }
-        match operation.input.get()? {
+fn llm_output<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
+    let operation = &record.step.operation;
+    let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
+        return match operation.output.get()? {
             Value::Null => None,
-            text @ Value::String(_) => Some(text.into()),
-            list @ Value::Array(items) if items.iter().all(Value::is_object) => Some(list.into()),
-            object @ Value::Object(_) => Some(Json::List(vec![object.into()])),
+            kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
             other => {
-                self.lose("input", LossReason::Coerced);
-                Some(compact(other).into())
+                record.lose("output", LossReason::Coerced);
+                Some(Object::from([("output", other.into())]).into())
             }
-        }
-    }
-
-    fn llm_output(&mut self) -> Option<Json<'a>> {
-        let operation = &self.step.operation;
-        let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
-            return match operation.output.get()? {
-                Value::Null => None,
-                kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
-                other => {
-                    self.lose("output", LossReason::Coerced);
-                    Some(Object::from([("output", other.into())]).into())
-                }
-            };
         };
-        if !others.is_empty() {
-            self.note("choices", content::chats(others));
-        }
-        if let Some(reason) = &first.finish_reason
-            && !self.metadata.contains_key("finish_reason")
-        {
-            self.note("finish_reason", reason);
-        }
-        let (chat, reasoning) = content::chat_and_reasoning(first);
-        self.metadata.extend(reasoning);
-        Some(if is_only_text(first) {
-            content::content(first).into()
-        } else {
-            chat
-        })
+    };
+    if !others.is_empty() {
+        record.facts.insert("choices", content::chats(others));
     }
+    if let Some(reason) = &first.finish_reason {
+        record.facts.insert_new("finish_reason", reason);
+    }
+    let (chat, reasoning) = content::chat_and_reasoning(first);
+    record.facts.extend(reasoning);
+    let is_only_text = first.tool_calls.is_empty() && !first.has_media() && first.name.is_none();
+    Some(if is_only_text { content::content(first).into() } else { chat })
+}
 
-    fn tool_call(&mut self) -> Body<'a> {
-        let (run, step) = (self.run, self.step);
-        let (arguments, wrapped) = calls::arguments_object(calls::arguments(run, step));
-        if wrapped {
-            self.lose("arguments", LossReason::Coerced);
-        }
-        if let Some(id) = calls::call_id(run, step) {
-            self.note("tool_call_id", id);
-        }
-        let failure = step.operation.failure.as_ref();
-        if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
-            self.metadata.remove("error");
-        }
-        let result = self.results.get(step).map(Json::from);
-        let unknown = step.ended_at.is_none() || (step.observed == Observed::Messages && result.is_none());
-        Body::ToolCall(Box::new(ToolCall {
-            tool_name: calls::tool_name(run, step).into(),
-            arguments,
-            latency_ms: step.latency_ms().filter(|_| step.observed == Observed::Span),
-            success: match failure {
-                Some(_) => Some(false),
-                None => (!unknown).then_some(true),
-            },
-            error: failure.map(|failure| calls::error_text(failure).into()),
-            result: Some(result.unwrap_or_default()),
-            resource_impact: self.resource_impact(),
-        }))
+fn tool_call<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let (run, step) = (record.run, record.step);
+    let (arguments, wrapped) = calls::arguments_object(calls::arguments(run, step));
+    if wrapped {
+        record.lose("arguments", LossReason::Coerced);
     }
+    if let Some(id) = calls::call_id(run, step) {
+        record.facts.insert("tool_call_id", id);
+    }
+    let failure = step.operation.failure.as_ref();
+    if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
+        record.facts.remove("error");
+    }
+    let is_from_messages = step.observed == Observed::Messages;
+    let is_known = step.ended_at.is_some() && !(is_from_messages && record.results.get(step).is_none());
+    let success = failure.map(|_| false).or(is_known.then_some(true));
+    let impact = impact(record);
+    body(
+        record,
+        "tool_call",
+        [
+            ("arguments", Some(arguments.into())),
+            ("latency_ms", step.latency_ms().filter(|_| !is_from_messages).map(Json::from)),
+            ("success", success.map(Json::from)),
+            ("resource_impact", impact),
+        ],
+    )
+}
 
-    fn resource_impact(&mut self) -> Option<ResourceImpact<'a>> {
-        let operation = &self.step.operation;
-        if let Some(impact) = &operation.resource_impact {
-            let amount = impact.amount.filter(|amount| amount.is_finite())?;
-            let unit = impact.unit.as_deref()?.into();
-            let breakdown = match &impact.breakdown {
-                Some(Value::Object(map)) => {
-                    self.taken("resource_impact", &["breakdown"]);
-                    Some(map.into())
-                }
-                _ => None,
-            };
-            self.taken("resource_impact", &["amount", "unit"]);
-            return Some(ResourceImpact { amount, unit, breakdown });
-        }
-        let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
-        self.taken("cost", &["total"]);
-        Some(ResourceImpact {
-            amount,
-            unit: "USD".into(),
-            ..ResourceImpact::default()
-        })
-    }
+/// What a tool used up, where amount and unit are known; else what it cost.
+fn impact<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
+    let operation = &record.step.operation;
+    let amount = match &operation.resource_impact {
+        Some(impact) => impact.amount.filter(|_| impact.unit.is_some()),
+        None => operation.cost.total,
+    };
+    amount.filter(|amount| amount.is_finite())?;
+    let mut out = Object::new();
+    record.write(table::IMPACT.fields, [], &mut out);
+    Some(out.into())
+}
 
-    fn query_text(&mut self) -> Text<'a> {
-        match content::input(self.run, self.step) {
-            None | Some(Json::Null) => {
-                self.lose("query", LossReason::Synthesized);
-                Text::default()
-            }
-            Some(Json::Text(text)) => text,
-            Some(other) => {
-                self.lose("query", LossReason::Coerced);
-                other.into_text()
-            }
+fn retrieval<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let operation = &record.step.operation;
+    if operation.kind == Kind::Rerank {
+        record.facts.insert("reranker", true);
+    }
+    let documents = operation.search.as_ref().and_then(|search| search.documents.as_deref());
+    if documents.is_none() {
+        match operation.output.get() {
+            Some(output) if !output.is_null() => record.facts.insert("output", output),
+            _ => record.note_silence(),
         }
     }
-
-    fn retrieval(&mut self) -> Body<'a> {
-        let operation = &self.step.operation;
-        let query = self.query_text();
-        if operation.kind == Kind::Rerank {
-            self.note("reranker", true);
-        }
-        let documents = operation.search.as_ref().and_then(|search| search.documents.as_deref());
-        let results: Vec<RetrievalResult<'a>> = documents.unwrap_or_default().iter().map(result).collect();
-        if documents.is_none() {
-            match operation.output.get() {
-                Some(output) if !output.is_null() => self.note("output", output),
-                _ => self.note_silence(),
-            }
-        }
-        Body::Retrieval(Retrieval {
-            query,
-            match_count: self.match_count(results.len()),
-            results,
-            latency_ms: self.step.latency_ms(),
-        })
-    }
-
-    /// The recorded count of matches, never less than the results that are written.
-    pub(super) fn match_count(&mut self, results: usize) -> u64 {
-        let recorded = self.step.operation.search.as_ref().and_then(|search| search.match_count);
-        let written = recorded.unwrap_or(0).max(results as u64);
-        if recorded == Some(written) {
-            self.metadata.remove("match_count");
-        }
-        written
-    }
-
-    fn embedding(&mut self) -> Body<'a> {
-        let query = self.step.operation.embedded_texts.join("\n");
-        if query.is_empty() {
-            self.lose("query", LossReason::Synthesized);
-        }
-        self.note("embedding", true);
-        Body::Retrieval(Retrieval {
-            query: query.into(),
-            latency_ms: self.step.latency_ms(),
-            ..Retrieval::default()
-        })
-    }
-
-    fn user_input(&mut self) -> Option<Body<'a>> {
-        let operation = &self.step.operation;
-        let spoken = user_words(operation)?;
-        if spoken.coerced {
-            self.lose("content", LossReason::Coerced);
-        }
-        if let Some(original) = spoken.original {
-            self.note("content", original);
-        }
-        self.metadata.remove("input_type");
-        Some(Body::UserInput(UserInput {
-            content: spoken.text,
-            input_type: Some(operation.content_type.input.as_deref().unwrap_or("text").into()),
-        }))
-    }
-
-    fn final_output(&mut self) -> Option<Body<'a>> {
-        let operation = &self.step.operation;
-        let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
-        let message = joined(messages);
-        let content = if message.has_media() {
-            message.chat_content()
-        } else {
-            message.content().into()
-        };
-        let mut body = answer(content.into())
-            .or_else(|| answer(operation.output.get()?.into()))
-            .or_else(|| answer(operation.input.get()?.into()))?;
-        self.metadata.remove("format");
-        if let (Body::FinalOutput(output), Some(format)) = (&mut body, operation.content_type.output.as_deref()) {
-            output.format = Some(format.into());
-        }
-        Some(body)
-    }
+    let documents = documents.unwrap_or_default();
+    let count = match_count(record, documents.len());
+    let results = documents.iter().map(result).collect();
+    body(record, "retrieval", [("results", Some(results)), ("match_count", count)])
 }
 
 /// A document; a score outside 0..1 goes to the metadata.
-fn result(document: &Document) -> RetrievalResult<'_> {
+fn result(document: &Document) -> Object<'_> {
     let mut metadata = Object::from(&document.metadata);
     if let Some(id) = &document.id {
         metadata.insert_new("id", id);
@@ -380,9 +251,222 @@ fn result(document: &Document) -> RetrievalResult<'_> {
     {
         metadata.insert_new("score", recorded);
     }
-    RetrievalResult {
-        content: document.content.as_deref().unwrap_or_default().into(),
-        score,
-        metadata: (!metadata.is_empty()).then_some(metadata),
+    let mut out = Object::from([("content", document.content.as_deref().unwrap_or_default().into())]);
+    out.add_filled("score", score);
+    out.add_filled("metadata", metadata);
+    out
+}
+
+/// The recorded count of matches, never less than the results that are written.
+fn match_count<'a>(record: &mut StepRecord<'a, '_>, results: usize) -> Option<Json<'a>> {
+    let recorded = record.step.operation.search.as_ref().and_then(|search| search.match_count);
+    let written = recorded.unwrap_or(0).max(results as u64);
+    if recorded == Some(written) {
+        record.facts.remove("match_count");
     }
+    Some(written.into())
+}
+
+fn embedding<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let texts = record.step.operation.embedded_texts.join("\n");
+    record.facts.insert("embedding", true);
+    let query = (!texts.is_empty()).then(|| Json::from(texts));
+    let own = [
+        ("query", query),
+        ("results", Some(Json::List(Vec::new()))),
+        ("match_count", Some(0_u64.into())),
+    ];
+    body(record, "retrieval", own)
+}
+
+fn user_input<'a>(record: &mut StepRecord<'a, '_>) -> Option<Body<'a>> {
+    let spoken = user_words(&record.step.operation)?;
+    if spoken.coerced {
+        record.lose("content", LossReason::Coerced);
+    }
+    if let Some(original) = spoken.original {
+        record.facts.insert("content", original);
+    }
+    Some(body(record, "user_input", [("content", Some(spoken.text.into()))]))
+}
+
+fn final_output<'a>(record: &mut StepRecord<'a, '_>) -> Option<Body<'a>> {
+    let operation = &record.step.operation;
+    let format = operation.content_type.output.as_deref();
+    let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
+    let message = joined(messages);
+    let content = if message.has_media() {
+        message.chat_content()
+    } else {
+        message.content().into()
+    };
+    let body = answer(content.into(), format)
+        .or_else(|| answer(operation.output.get()?.into(), format))
+        .or_else(|| answer(operation.input.get()?.into(), format))?;
+    record.facts.remove("format");
+    Some(("final_output", body))
+}
+
+fn memory_read<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let operation = &record.step.operation;
+    let results = match content::output(record.results, record.step) {
+        None | Some(Json::Null) => Vec::new(),
+        Some(Json::List(items)) => items,
+        Some(Json::Values(items)) => items.iter().map(Json::from).collect(),
+        Some(other) => vec![other],
+    };
+    take(&mut record.facts, Field::MemoryResults);
+    let scores = operation.memory.as_ref().and_then(|memory| numbers(memory.scores.as_ref()?));
+    if scores.is_some() {
+        take(&mut record.facts, Field::MemoryScores);
+    }
+    let of_documents = || {
+        let documents = operation.search.as_ref()?.documents.as_deref()?;
+        let scores: Option<Vec<f64>> = documents.iter().map(|document| document.score).collect();
+        scores.filter(|scores| !scores.is_empty())
+    };
+    let scores = scores.or_else(of_documents).map(|scores| scores.into_iter().collect());
+    let count = match_count(record, results.len());
+    let own = [
+        ("results", Some(Json::List(results))),
+        ("match_count", count),
+        ("relevance_scores", scores),
+    ];
+    body(record, "memory_read", own)
+}
+
+fn memory_write<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let operation = &record.step.operation;
+    let memory = operation.memory.as_ref();
+    let data = memory.and_then(|memory| memory.data.as_ref());
+    let data = match data.or_else(|| operation.input.get()) {
+        Some(Value::Object(map)) => map.into(),
+        None | Some(Value::Null) => Object::new(),
+        Some(other) => {
+            record.lose("data", LossReason::Coerced);
+            Object::from([("value", other.into())])
+        }
+    };
+    let recorded = memory.and_then(|memory| memory.operation.as_deref());
+    let word = match recorded.map(str::to_ascii_lowercase).as_deref() {
+        Some("update") => Some("update"),
+        Some("delete") => Some("delete"),
+        Some("put") if memory.is_some_and(|memory| replaces(memory)) => Some("update"),
+        Some("add" | "create" | "upsert" | "insert" | "put") => Some("add"),
+        _ => None,
+    };
+    let namespace = memory.and_then(|memory| texts(memory.namespace.as_ref()?));
+    let changes = memory.and_then(|memory| changes(memory.changes.as_ref()?));
+    let taken = [
+        (Field::MemoryOperation, true),
+        (Field::MemoryData, true),
+        (Field::MemoryNamespace, namespace.is_some()),
+        (Field::MemoryChanges, changes.is_some()),
+    ];
+    for (field, _) in taken.into_iter().filter(|(_, is_taken)| *is_taken) {
+        take(&mut record.facts, field);
+    }
+    if let Some(recorded) = recorded.filter(|recorded| *recorded != word.unwrap_or("add")) {
+        record.facts.insert("operation", recorded);
+    }
+    if let Some(output) = operation.output.get() {
+        record.facts.insert("output", output);
+    }
+    let own = [
+        ("namespace", namespace),
+        ("operation", word.map(Json::from)),
+        ("data", Some(data.into())),
+        ("changes", changes),
+    ];
+    body(record, "memory_write", own)
+}
+
+fn state_change<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let operation = &record.step.operation;
+    let state = operation.state.as_ref();
+    let is_handoff = operation.kind == Kind::Handoff;
+    let key = match state.and_then(|state| state.key.as_deref()) {
+        Some(key) => key,
+        None if is_handoff => "active_agent",
+        None => {
+            record.lose("state_key", LossReason::Synthesized);
+            &operation.name
+        }
+    };
+    let named = || operation.agent.name.as_ref().filter(|_| is_handoff).map(Json::from);
+    let from_state = state.and_then(|state| state.new_value.as_ref());
+    let new_value = from_state.filter(|value| !value.is_null()).map(Json::from).or_else(named);
+    let new_value = new_value.unwrap_or_else(|| {
+        let reason = match from_state {
+            Some(_) => LossReason::Coerced,
+            None => LossReason::Synthesized,
+        };
+        record.lose("new_value", reason);
+        "".into()
+    });
+    let mut words = facts::in_and_out(record.run, record.results, record.step);
+    if operation.kind == Kind::StateChange || operation.output.is_none() {
+        words.retain(|_, value| *value != new_value);
+    }
+    let body = body(
+        record,
+        "state_change",
+        [("state_key", Some(key.into())), ("new_value", Some(new_value))],
+    );
+    record.facts.remove("state");
+    if operation.kind != Kind::StateChange {
+        record.facts.insert("kind", operation.kind.name());
+    }
+    record.facts.extend(words);
+    body
+}
+
+fn interrupt<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
+    let body = body(record, "interrupt", []);
+    record.facts.remove("interrupt");
+    body
+}
+
+/// Whether a write changes what was there.
+fn replaces(memory: &Memory) -> bool {
+    let changes = memory.changes.as_ref().and_then(Value::as_array);
+    let mut before = changes.into_iter().flatten().filter_map(|change| change.get("old_value"));
+    before.any(|old| !old.is_null())
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+fn texts(value: &Value) -> Option<Json<'_>> {
+    match value {
+        Value::String(text) => Some(Json::List(vec![text.into()])),
+        Value::Array(items) => items.iter().all(Value::is_string).then(|| value.into()),
+        _ => None,
+    }
+}
+
+/// Changes, each with its path first.
+fn changes<'a>(value: &Value) -> Option<Json<'a>> {
+    value
+        .as_array()?
+        .iter()
+        .map(change)
+        .collect::<Option<Vec<Object<'a>>>>()
+        .map(|list| list.into_iter().collect())
+}
+
+fn change<'a>(value: &Value) -> Option<Object<'a>> {
+    let mut rest = value.as_object()?.clone();
+    let path = rest.shift_remove("path").filter(Value::is_string)?;
+    let mut out = Object::from([("path", Json::from(path))]);
+    for name in ["old_value", "new_value"] {
+        if let Some(value) = rest.shift_remove(name).filter(|value| !value.is_null()) {
+            out.add(name, value);
+        }
+    }
+    for (name, value) in rest {
+        out.add(name, value);
+    }
+    Some(out)
 }

@@ -1,8 +1,10 @@
 //! Runs to cases.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::document::{Case, Conversation, Single};
+use super::check::{CONVERSATION, SINGLE};
 use super::interaction::{self, Interaction, Source};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
@@ -22,7 +24,7 @@ use crate::transcript::{content, facts};
 const PLACED: [&str; 4] = ["tool_definitions", "model", "agent", "error"];
 
 /// The cases of a run.
-pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<'a>>> {
+pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Object<'a>>> {
     let (source, transcript) = (Source::of(run), Transcript::of(run));
     let is_run = options.is("deepeval.cases", "run");
     let mut conversations: Vec<AgentConversation<'a>> = Vec::new();
@@ -74,17 +76,18 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         last_of_first = last_of_first.or_else(|| cases.len().checked_sub(1));
     }
     if let Some(first) = cases.first_mut() {
-        let metadata = match &mut first.document {
-            Case::Single(case) => &mut case.additional_metadata,
-            Case::Conversation(case) => &mut case.additional_metadata,
-        };
-        metadata.add_filled("run", facts::of_run_and_agent(run));
+        if let Some(Json::Object(metadata)) = first.document.get_mut("additional_metadata") {
+            metadata.add_filled("run", facts::of_run_and_agent(run));
+        }
         first.losses.extend(left);
     }
-    if let Some(Case::Single(case)) = last_of_first.and_then(|last| cases.get_mut(last)).map(|case| &mut case.document)
+    if options.is("deepeval.cases", "conversation") {
+        return cases;
+    }
+    if let Some(case) = last_of_first.and_then(|last| cases.get_mut(last))
         && let Some(expected) = only_ideal(run)
     {
-        case.expected_output = Some(content::text(expected));
+        case.document.insert("expected_output", content::text(expected));
         for case in &mut cases {
             case.losses.retain(|loss| loss.what != "ideal");
         }
@@ -92,16 +95,18 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     if options.is("deepeval.expected", "run") {
         cases.iter_mut().for_each(|case| expect_the_same(&mut case.document));
     }
-    cases
+    let in_order = |case: Assembled<Object<'a>>| case.map(|case| SINGLE.in_order(case));
+    cases.into_iter().map(in_order).collect()
 }
 
 /// What the run did is what another run is to do, where nothing else is recorded.
-fn expect_the_same(case: &mut Case<'_>) {
-    let Case::Single(case) = case else { return };
-    if case.expected_output.is_none() {
-        case.expected_output.clone_from(&case.actual_output);
+fn expect_the_same(case: &mut Object<'_>) {
+    if let Some(output) = case.get("actual_output").map(Cow::into_owned).filter(|output| !output.is_null()) {
+        case.insert_new("expected_output", output);
     }
-    case.expected_tools.clone_from(&case.tools_called);
+    if let Some(tools) = case.get("tools_called").map(Cow::into_owned) {
+        case.insert_filled("expected_tools", tools);
+    }
 }
 
 /// What the run was to answer, where its operations agree on that.
@@ -256,7 +261,7 @@ impl<'a> AgentConversation<'a> {
     }
 
     /// A case a round. Words from before the run are with the first one.
-    fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Case<'a>>> {
+    fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Object<'a>>> {
         let metadata = self.metadata(run);
         let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.interactions)
             .into_iter()
@@ -266,12 +271,12 @@ impl<'a> AgentConversation<'a> {
         if !history.is_empty() {
             self.losses.add(None, "words from before the run", LossReason::Coerced);
         }
-        let mut cases: Vec<Assembled<Case<'a>>> = Vec::new();
+        let mut cases: Vec<Assembled<Object<'a>>> = Vec::new();
         let mut before: Option<Text<'a>> = None;
         for interaction in new {
             let name = names.numbered(run.trace_id.to_string(), ':');
             let mut metadata = metadata.clone();
-            metadata.add_filled("history", history.drain(..).map(interaction::turn).collect::<Json<'_>>());
+            metadata.add_filled("history", history.drain(..).collect::<Json<'_>>());
             metadata.add_filled("follows", before.replace(name.clone()));
             metadata.add_filled("models", interaction.models.into_list().collect::<Json<'_>>());
             metadata.add_filled("reasoning", interaction.thoughts.into_iter().collect::<Json<'_>>());
@@ -284,20 +289,18 @@ impl<'a> AgentConversation<'a> {
                 .from
                 .zip(interaction.to)
                 .map(|(from, to)| to.0.saturating_sub(from.0) as f64 / 1e9);
-            let document = Case::Single(Single {
-                name,
-                input: interaction.input.unwrap_or_default(),
-                actual_output: interaction.output,
-                expected_output: None,
-                tools_called: interaction.tools,
-                expected_tools: Vec::new(),
-                retrieval_context: interaction.retrieved,
-                input_token_count: interaction.input_tokens,
-                output_token_count: interaction.output_tokens,
-                token_cost: interaction.cost.into(),
-                completion_time: seconds.into(),
-                additional_metadata: metadata,
-            });
+            let document = SINGLE.given([
+                ("name", name.into()),
+                ("input", interaction.input.unwrap_or_default().into()),
+                ("actual_output", interaction.output.into()),
+                ("tools_called", interaction.tools.into_iter().collect()),
+                ("retrieval_context", interaction.retrieved.into_iter().collect()),
+                ("input_token_count", interaction.input_tokens.into()),
+                ("output_token_count", interaction.output_tokens.into()),
+                ("token_cost", interaction.cost.into()),
+                ("completion_time", seconds.into()),
+                ("additional_metadata", metadata.into()),
+            ]);
             cases.push(Assembled {
                 document,
                 losses: Vec::new(),
@@ -310,7 +313,7 @@ impl<'a> AgentConversation<'a> {
     }
 
     /// The whole conversation as a case of many turns.
-    fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Case<'a>> {
+    fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Object<'a>> {
         let metadata = self.metadata(run);
         for counted in ["usage", "cost", "times"] {
             self.losses.fact(None, counted);
@@ -318,12 +321,12 @@ impl<'a> AgentConversation<'a> {
         let inputs = self.interactions.iter().filter_map(|interaction| interaction.input.clone());
         let scenario = inputs.chain(self.agent.map(Text::from)).find(|words| !words.trim().is_empty());
         self.losses.add(None, "scenario", LossReason::Synthesized);
-        let document = Case::Conversation(Conversation {
-            name: names.numbered(run.trace_id.to_string(), ':'),
-            scenario: scenario.unwrap_or_else(|| "unknown".into()),
-            turns: self.interactions.into_iter().flat_map(Interaction::turns).collect(),
-            additional_metadata: metadata,
-        });
+        let document = CONVERSATION.given([
+            ("name", names.numbered(run.trace_id.to_string(), ':').into()),
+            ("scenario", scenario.unwrap_or_else(|| "unknown".into()).into()),
+            ("turns", self.interactions.into_iter().flat_map(Interaction::turns).collect()),
+            ("additional_metadata", metadata.into()),
+        ]);
         let losses = self.losses.finish();
         Assembled { document, losses }
     }

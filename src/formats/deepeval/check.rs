@@ -3,16 +3,13 @@
 use serde_json::Value;
 
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Record, Tag, Variants, may, need, shown};
+use crate::document::shape::{Tag, Variants, record, records, shown};
+use crate::document::source::Otherwise::EmptyList;
 use crate::document::violations::{JsonPath, Violations};
 
 /// A conversation has turns or a scenario.
 static CASE: Variants = Variants {
-    common: Record {
-        what: "a test case",
-        fields: &[],
-        others: None,
-    },
+    common: record! { "a test case" {} },
     of: &[
         (Tag::Has("turns"), &CONVERSATION),
         (Tag::Has("scenario"), &CONVERSATION),
@@ -20,64 +17,47 @@ static CASE: Variants = Variants {
     ],
 };
 
-static SINGLE: Record = Record {
-    what: "a test case",
-    fields: &[
-        need("input", Text),
-        need("actual_output", Maybe(&Text)),
-        may("expected_output", Maybe(&Text)),
-        may("tools_called", Maybe(&List(&Of(&CALL)))),
-        may("expected_tools", Maybe(&List(&Of(&CALL)))),
-        may("context", Maybe(&List(&Text))),
-        may("retrieval_context", Maybe(&List(&Text))),
-        may("name", Maybe(&Text)),
-        may("comments", Maybe(&Text)),
-        may("input_token_count", Maybe(&Count)),
-        may("output_token_count", Maybe(&Count)),
-        may("token_cost", Maybe(&Number)),
-        may("completion_time", Maybe(&Number)),
-        may("additional_metadata", Maybe(&Object)),
-    ],
-    others: None,
-};
-
-static CONVERSATION: Record = Record {
-    what: "a conversation",
-    fields: &[
-        need("scenario", Text),
-        need("turns", List(&Of(&TURN))),
-        may("expected_outcome", Maybe(&Text)),
-        may("context", Maybe(&List(&Text))),
-        may("name", Maybe(&Text)),
-        may("additional_metadata", Maybe(&Object)),
-    ],
-    others: None,
-};
-
-static TURN: Record = Record {
-    what: "a turn",
-    fields: &[
-        need("role", Word(&["user", "assistant"])),
-        need("content", Text),
-        may("tools_called", Maybe(&List(&Of(&CALL)))),
-        may("retrieval_context", Maybe(&List(&Text))),
-        may("additional_metadata", Maybe(&Object)),
-    ],
-    others: None,
-};
-
-static CALL: Record = Record {
-    what: "a tool call",
-    fields: &[
-        need("name", Text),
-        may("input_parameters", Maybe(&Object)),
-        may("output", Any),
-        may("reasoning", Maybe(&Text)),
-        may("description", Maybe(&Text)),
-        may("type", Either(&[Word(&["FUNCTION", "MCP"])])),
-    ],
-    others: None,
-};
+records! {
+    SINGLE "a test case" {
+        may name: Maybe(&Text);
+        need input: Text;
+        need actual_output: Maybe(&Text);
+        may expected_output: Maybe(&Text);
+        may tools_called: Maybe(&List(&Of(&CALL))), usually(EmptyList);
+        may expected_tools: Maybe(&List(&Of(&CALL)));
+        may context: Maybe(&List(&Text));
+        may retrieval_context: Maybe(&List(&Text));
+        may comments: Maybe(&Text);
+        may input_token_count: Maybe(&Count);
+        may output_token_count: Maybe(&Count);
+        may token_cost: Maybe(&Number);
+        may completion_time: Maybe(&Number);
+        may additional_metadata: Maybe(&Object);
+    }
+    CONVERSATION "a conversation" {
+        need scenario: Text;
+        need turns: List(&Of(&TURN));
+        may expected_outcome: Maybe(&Text);
+        may context: Maybe(&List(&Text));
+        may name: Maybe(&Text);
+        may additional_metadata: Maybe(&Object);
+    }
+    TURN "a turn" {
+        need role: Word(&["user", "assistant"]);
+        need content: Text;
+        may tools_called: Maybe(&List(&Of(&CALL)));
+        may retrieval_context: Maybe(&List(&Text));
+        may additional_metadata: Maybe(&Object);
+    }
+    CALL "a tool call" {
+        need name: Text;
+        may input_parameters: Maybe(&Object);
+        may output: Any;
+        may reasoning: Maybe(&Text);
+        may description: Maybe(&Text);
+        may type: Either(&[Word(&["FUNCTION", "MCP"])]);
+    }
+}
 
 /// A document.
 pub(super) const DOCUMENT: Shape = Either(&[List(&OneOf(&CASE)), OneOf(&CASE)]);

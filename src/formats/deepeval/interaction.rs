@@ -1,6 +1,6 @@
 //! A round of a conversation in the form of a case.
 
-use super::document::Turn;
+use super::check::TURN;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::hash::{Distinct, HashMap, HashSet};
@@ -290,35 +290,26 @@ impl<'a> Interaction<'a> {
     }
 
     /// The round as turns of a conversation.
-    pub(super) fn turns(self) -> impl Iterator<Item = Turn<'a>> {
-        let asked = self.input.map(|content| Turn {
-            role: "user".into(),
-            content,
-            ..Turn::default()
-        });
+    pub(super) fn turns(self) -> impl Iterator<Item = Object<'a>> {
+        let asked = self
+            .input
+            .map(|words| TURN.given([("role", "user".into()), ("content", words.into())]));
         let mut metadata = Object::new();
         metadata.add_filled("earlier_outputs", self.earlier.into_iter().collect::<Json<'_>>());
         metadata.add_filled("models", self.models.into_list().collect::<Json<'_>>());
         metadata.add_filled("reasoning", self.thoughts.into_iter().collect::<Json<'_>>());
         let is_written = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
-        let answered = is_written.then(|| Turn {
-            role: "assistant".into(),
-            content: self.output.unwrap_or_default(),
-            tools_called: self.tools,
-            retrieval_context: self.retrieved,
-            additional_metadata: metadata,
+        let answered = is_written.then(|| {
+            TURN.given([
+                ("role", "assistant".into()),
+                ("content", self.output.unwrap_or_default().into()),
+                ("tools_called", self.tools.into_iter().collect()),
+                ("retrieval_context", self.retrieved.into_iter().collect()),
+                ("additional_metadata", metadata.into()),
+            ])
         });
         asked.into_iter().chain(answered)
     }
-}
-
-/// A turn as a value of metadata.
-pub(super) fn turn(turn: Turn<'_>) -> Json<'_> {
-    let mut out = Object::from([("role", turn.role.into()), ("content", turn.content.into())]);
-    out.add_filled("tools_called", turn.tools_called.into_iter().collect::<Json<'_>>());
-    out.add_filled("retrieval_context", turn.retrieval_context.into_iter().collect::<Json<'_>>());
-    out.add_filled("additional_metadata", turn.additional_metadata);
-    out.into()
 }
 
 /// Adds a count that is known.

@@ -43,16 +43,14 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-mod document;
 mod interaction;
 #[cfg(test)]
 mod tests;
 
-use document::Case;
-
 use serde_json::Value;
 
-use crate::document::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Object;
 use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
@@ -67,26 +65,16 @@ impl Format for DeepEval {
     const KEEPS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
     const LOSES: &'static str =
         "call ids, times of operations, errors with a result, rewards, judgements, operations outside the conversation";
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "deepeval.cases",
-            values: Values::Words(&["round", "run", "conversation"]),
-            default: "round",
-            meaning: "write a case for each question, for each run, or for each agent's conversation",
-            variable: None,
-        },
-        Choice {
-            name: "deepeval.expected",
-            values: Values::Words(&["recorded", "run"]),
-            default: "recorded",
-            meaning: "expect the recorded reference, or what the run itself answered and called where no reference is recorded",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "deepeval.cases" of Words(&["round", "run", "conversation"]), "round",
+            "write a case for each question, for each run, or for each agent's conversation";
+        "deepeval.expected" of Words(&["recorded", "run"]), "recorded",
+            "expect the recorded reference, or what the run itself answered and called where no reference is recorded";
+    };
     const CHECKED_TOGETHER: bool = true;
-    type Document<'a> = Case<'a>;
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Case<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .flat_map(|run| assemble::of_run(run, options))

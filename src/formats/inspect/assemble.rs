@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{EvalLog, EvalSample, VERSION};
+use super::check::{LOG, POOL, SAMPLE};
 use super::events::{Events, seconds};
 use super::message;
 use super::model::{self, Usage};
@@ -15,8 +15,11 @@ use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 use crate::transcript::{content, facts};
 
+/// The version of logs that readers know.
+const VERSION: u32 = 2;
+
 /// The run's log.
-pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
+pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
     let transcript = Transcript::of(run);
     let mut scopes = transcript.scopes_by_tool();
     let top = scopes.remove(&None).unwrap_or_default();
@@ -58,46 +61,50 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     let mut stats = Object::from([("started_at", run.started_at.rfc3339_micros().into())]);
     stats.add_filled("completed_at", ended.clone());
     stats.add_filled("model_usage", usage.clone());
-    let messages = main.iter().flat_map(|scope| threads.messages(*scope)).collect();
-    let sample = EvalSample {
-        id: trace.clone().into(),
-        epoch: 1,
-        input: if input.is_null() { "".into() } else { input },
-        target: steps()
-            .find_map(|step| step.operation.training.ideal.as_ref())
-            .map(content::text)
-            .unwrap_or_default(),
-        messages,
-        output,
-        scores: scores(run),
-        metadata: Object::from([("otel.trace_id", trace.clone().into())]),
-        events: list,
-        model_usage: usage,
-        started_at: run.started_at.rfc3339_micros().into(),
-        completed_at: ended.clone(),
-        total_time: run.ended_at.map(|end| seconds(run.started_at, end)),
-        uuid: trace.clone().into(),
-        error: error.clone(),
-        events_data: Object::from([("messages", threads.pool()), ("calls", Json::List(Vec::new()))]),
-    };
+    let messages = main.iter().flat_map(|scope| threads.messages(*scope)).collect::<Json<'_>>();
+    let target = steps().find_map(|step| step.operation.training.ideal.as_ref()).map(content::text);
+    let sample = SAMPLE.given([
+        ("id", trace.clone().into()),
+        ("epoch", 1_u64.into()),
+        ("input", if input.is_null() { "".into() } else { input }),
+        ("target", target.unwrap_or_default().into()),
+        ("messages", messages),
+        ("output", output.into()),
+        ("scores", scores(run).into()),
+        ("metadata", Object::from([("otel.trace_id", trace.clone().into())]).into()),
+        ("events", list.into_iter().collect()),
+        ("model_usage", usage.into()),
+        ("started_at", run.started_at.rfc3339_micros().into()),
+        ("completed_at", ended.clone().into()),
+        ("total_time", run.ended_at.map(|end| seconds(run.started_at, end)).into()),
+        ("uuid", trace.clone().into()),
+        ("error", error.clone().into()),
+        (
+            "events_data",
+            POOL.given([("messages", threads.pool()), ("calls", Json::List(Vec::new()))]).into(),
+        ),
+    ]);
     let mut plan = Object::from([("name", "plan".into())]);
     plan.add("steps", Json::List(Vec::new()));
     plan.add("config", Object::new());
-    let document = EvalLog {
-        version: VERSION,
-        status: match run.status() {
-            RunStatus::Error => "error",
-            RunStatus::Cancelled => "cancelled",
-            RunStatus::Ok => "success",
-            RunStatus::Running => "started",
-        }
-        .into(),
-        eval: spec(run, trace, agent.unwrap_or("unknown"), model.unwrap_or("unknown")),
-        plan,
-        stats,
-        error,
-        samples: vec![sample],
+    let status = match run.status() {
+        RunStatus::Error => "error",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Ok => "success",
+        RunStatus::Running => "started",
     };
+    let document = LOG.given([
+        ("version", VERSION.into()),
+        ("status", status.into()),
+        (
+            "eval",
+            spec(run, trace, agent.unwrap_or("unknown"), model.unwrap_or("unknown")).into(),
+        ),
+        ("plan", plan.into()),
+        ("stats", stats.into()),
+        ("error", error.into()),
+        ("samples", Json::List(vec![sample.into()])),
+    ]);
     Assembled { document, losses }
 }
 

@@ -4,121 +4,97 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::document::rules::own_ids;
 use crate::document::shape::Shape::{
     self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Time, Word,
 };
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, own_ids};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records};
+use crate::document::source::Otherwise::{EmptyList, EmptyObject};
 use crate::document::violations::{JsonPath, Violations};
 
-static LOG: Record = Record {
-    what: "an eval log",
-    fields: &[
-        may("version", Int),
-        may("status", Word(&["started", "success", "cancelled", "error"])),
-        need("eval", Of(&SPEC)),
-        may("plan", Object),
-        may("results", Maybe(&Object)),
-        may("stats", Of(&STATS)),
-        may("error", Maybe(&Of(&ERROR))),
-        may("samples", Maybe(&List(&Of(&SAMPLE)))),
-    ],
-    others: None,
-};
-
-static SPEC: Record = Record {
-    what: "an eval",
-    fields: &[
-        may("eval_id", Text),
-        may("run_id", Text),
-        need("created", Time),
-        need("task", Text),
-        may("task_id", Text),
-        may("task_version", Either(&[Int, Text])),
-        need("dataset", Object),
-        need("model", Text),
-        need("config", Object),
-        may("packages", Object),
-        may("metadata", Maybe(&Object)),
-    ],
-    others: None,
-};
-
-static STATS: Record = Record {
-    what: "stats",
-    fields: &[may("started_at", Text), may("completed_at", Text), may("model_usage", Object)],
-    others: None,
-};
-
-static ERROR: Record = Record {
-    what: "an error",
-    fields: &[need("message", Text), need("traceback", Text), need("traceback_ansi", Text)],
-    others: None,
-};
-
-static SAMPLE: Record = Record {
-    what: "a sample",
-    fields: &[
-        need("id", Either(&[Int, Text])),
-        need("epoch", Int),
-        need("input", Either(&[Text, List(&Of(&MESSAGE))])),
-        need("target", Either(&[Text, List(&Text)])),
-        may("messages", List(&Of(&MESSAGE))),
-        may("output", Of(&OUTPUT)),
-        may("scores", Maybe(&Object)),
-        may("metadata", Object),
-        may("events", List(&Deferred(&Object, &OneOf(&EVENTS)))),
-        may("model_usage", Object),
-        may("started_at", Maybe(&Time)),
-        may("completed_at", Maybe(&Time)),
-        may("total_time", Maybe(&Number)),
-        may("uuid", Maybe(&Text)),
-        may("error", Maybe(&Of(&ERROR))),
-        may("events_data", Maybe(&Of(&POOL))),
-    ],
-    others: None,
-};
-
-static POOL: Record = Record {
-    what: "pooled data",
-    fields: &[need("messages", List(&Of(&MESSAGE))), need("calls", List(&Any))],
-    others: None,
-};
-
-static MESSAGE: Record = Record {
-    what: "a message",
-    fields: &[
-        need("role", Word(&["system", "user", "assistant", "tool"])),
-        need("content", Either(&[Text, List(&PART)])),
-        may("id", Maybe(&Text)),
-        may("source", Maybe(&Word(&["input", "generate", "operator"]))),
-        may("metadata", Maybe(&Object)),
-        may("tool_calls", Maybe(&List(&Of(&CALL)))),
-        may("model", Maybe(&Text)),
-        may("tool_call_id", Maybe(&Text)),
-        may("function", Maybe(&Text)),
-        may("error", Maybe(&Of(&TOOL_ERROR))),
-    ],
-    others: None,
-};
+records! {
+    LOG "an eval log" {
+        may version: Int;
+        may status: Word(&["started", "success", "cancelled", "error"]);
+        need eval: Of(&SPEC);
+        may plan: Object;
+        may results: Maybe(&Object);
+        may stats: Of(&STATS);
+        may error: Maybe(&Of(&ERROR));
+        may samples: Maybe(&List(&Of(&SAMPLE)));
+    }
+    SPEC "an eval" {
+        may eval_id: Text;
+        may run_id: Text;
+        need created: Time;
+        need task: Text;
+        may task_id: Text;
+        may task_version: Either(&[Int, Text]);
+        need dataset: Object;
+        need model: Text;
+        need config: Object;
+        may packages: Object;
+        may metadata: Maybe(&Object);
+    }
+    STATS "stats" {
+        may started_at: Text;
+        may completed_at: Text;
+        may model_usage: Object;
+    }
+    ERROR "an error" {
+        need message: Text;
+        need traceback: Text;
+        need traceback_ansi: Text;
+    }
+    SAMPLE "a sample" {
+        need id: Either(&[Int, Text]);
+        need epoch: Int;
+        need input: Either(&[Text, List(&Of(&MESSAGE))]);
+        need target: Either(&[Text, List(&Text)]);
+        may messages: List(&Of(&MESSAGE)), usually(EmptyList);
+        may output: Of(&OUTPUT);
+        may scores: Maybe(&Object);
+        may metadata: Object;
+        may events: List(&Deferred(&Object, &OneOf(&EVENTS))), usually(EmptyList);
+        may model_usage: Object, usually(EmptyObject);
+        may started_at: Maybe(&Time);
+        may completed_at: Maybe(&Time);
+        may total_time: Maybe(&Number);
+        may uuid: Maybe(&Text);
+        may error: Maybe(&Of(&ERROR));
+        may events_data: Maybe(&Of(&POOL));
+    }
+    POOL "pooled data" {
+        need messages: List(&Of(&MESSAGE));
+        need calls: List(&Any);
+    }
+    MESSAGE "a message" {
+        need role: Word(&["system", "user", "assistant", "tool"]);
+        need content: Either(&[Text, List(&PART)]);
+        may id: Maybe(&Text);
+        may source: Maybe(&Word(&["input", "generate", "operator"]));
+        may metadata: Maybe(&Object);
+        may tool_calls: Maybe(&List(&Of(&CALL)));
+        may model: Maybe(&Text);
+        may tool_call_id: Maybe(&Text);
+        may function: Maybe(&Text);
+        may error: Maybe(&Of(&TOOL_ERROR));
+    }
+}
 
 const PART: Shape = Deferred(&Of(&ANY_PART), &OneOf(&PARTS));
 
-static ANY_PART: Record = Record {
-    what: "a part",
-    fields: &[need(
-        "type",
-        Word(&["text", "reasoning", "image", "audio", "video", "data", "tool_use", "document"]),
-    )],
-    others: None,
-};
+records! {
+    ANY_PART "a part" {
+        need type: Word(&["text", "reasoning", "image", "audio", "video", "data", "tool_use", "document"]);
+    }
+}
 
 /// Parts by their type.
 static PARTS: Variants = Variants {
-    common: Record {
-        what: "a part",
-        fields: &[may("internal", Any)],
-        others: None,
-    },
+    common: record! { "a part" {
+        may internal: Any;
+    } },
     of: &[
         (Tag::Is("type", &["text"]), &part("a text part", &[need("text", Text)])),
         (
@@ -147,172 +123,114 @@ const fn part(what: &'static str, fields: &'static [Field]) -> Record {
     }
 }
 
-static CALL: Record = Record {
-    what: "a tool call",
-    fields: &[need("id", Text), need("function", Text), need("arguments", Object)],
-    others: None,
-};
-
-static TOOL_ERROR: Record = Record {
-    what: "a tool's error",
-    fields: &[
-        need(
-            "type",
-            Word(&[
-                "parsing",
-                "timeout",
-                "unicode_decode",
-                "permission",
-                "file_not_found",
-                "is_a_directory",
-                "limit",
-                "approval",
-                "cancelled",
-                "sandbox_unavailable",
-                "unknown",
-                "output_limit",
-            ]),
-        ),
-        need("message", Text),
-    ],
-    others: None,
-};
-
-static OUTPUT: Record = Record {
-    what: "an output",
-    fields: &[
-        may("model", Text),
-        may("choices", List(&Of(&CHOICE))),
-        may("usage", Maybe(&Of(&USAGE))),
-        may("time", Maybe(&Number)),
-        may("error", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static CHOICE: Record = Record {
-    what: "a choice",
-    fields: &[
-        need("message", Of(&MESSAGE)),
-        may(
-            "stop_reason",
-            Word(&["stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"]),
-        ),
-    ],
-    others: None,
-};
-
-static USAGE: Record = Record {
-    what: "usage",
-    fields: &[
-        may("input_tokens", Int),
-        may("output_tokens", Int),
-        may("total_tokens", Int),
-        may("input_tokens_cache_write", Maybe(&Int)),
-        may("input_tokens_cache_read", Maybe(&Int)),
-        may("reasoning_tokens", Maybe(&Int)),
-        may("total_cost", Maybe(&Number)),
-    ],
-    others: None,
-};
+records! {
+    CALL "a tool call" {
+        need id: Text;
+        need function: Text;
+        need arguments: Object;
+    }
+    TOOL_ERROR "a tool's error" {
+        need type: Word(&["parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit", "approval", "cancelled", "sandbox_unavailable", "unknown", "output_limit"]);
+        need message: Text;
+    }
+    OUTPUT "an output" {
+        may model: Text;
+        may choices: List(&Of(&CHOICE));
+        may usage: Maybe(&Of(&USAGE));
+        may time: Maybe(&Number);
+        may error: Maybe(&Text);
+    }
+    CHOICE "a choice" {
+        need message: Of(&MESSAGE);
+        may stop_reason: Word(&["stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"]);
+    }
+    USAGE "usage" {
+        may input_tokens: Int;
+        may output_tokens: Int;
+        may total_tokens: Int;
+        may input_tokens_cache_write: Maybe(&Int);
+        may input_tokens_cache_read: Maybe(&Int);
+        may reasoning_tokens: Maybe(&Int);
+        may total_cost: Maybe(&Number);
+    }
+}
 
 /// Events by their name.
 static EVENTS: Variants = Variants {
-    common: Record {
-        what: "an event",
-        fields: &[
-            may("uuid", Maybe(&Text)),
-            may("span_id", Maybe(&Text)),
-            may("timestamp", Time),
-            may("working_start", Number),
-            may("completed", Maybe(&Time)),
-            may("metadata", Maybe(&Object)),
-            may("pending", Maybe(&Flag)),
-        ],
-        others: None,
-    },
+    common: record! { "an event" {
+        may uuid: Maybe(&Text);
+        may span_id: Maybe(&Text);
+        may timestamp: Time;
+        may working_start: Number;
+        may completed: Maybe(&Time);
+        may metadata: Maybe(&Object);
+        may pending: Maybe(&Flag);
+    } },
     of: &[
         (
             Tag::Is("event", &["model"]),
-            &Record {
-                what: "a model event",
-                fields: &[
-                    need("model", Text),
-                    need("input", List(&Of(&MESSAGE))),
-                    may("input_refs", Maybe(&List(&List(&Count)))),
-                    need("tools", List(&Of(&TOOL))),
-                    need("tool_choice", TOOL_CHOICE),
-                    need("config", Object),
-                    need("output", Of(&OUTPUT)),
-                    may("working_time", Maybe(&Number)),
-                    may("error", Maybe(&Text)),
-                ],
-                others: None,
-            },
+            &record! { "a model event" {
+                need model: Text;
+                need input: List(&Of(&MESSAGE));
+                may input_refs: Maybe(&List(&List(&Count)));
+                need tools: List(&Of(&TOOL));
+                need tool_choice: TOOL_CHOICE;
+                need config: Object;
+                need output: Of(&OUTPUT);
+                may working_time: Maybe(&Number);
+                may error: Maybe(&Text);
+            } },
         ),
         (
             Tag::Is("event", &["tool"]),
-            &Record {
-                what: "a tool event",
-                fields: &[
-                    need("id", Text),
-                    need("function", Text),
-                    need("arguments", Object),
-                    may("result", RESULT),
-                    may("working_time", Maybe(&Number)),
-                    may("message_id", Maybe(&Text)),
-                    may("agent", Maybe(&Text)),
-                    may("error", Maybe(&Of(&TOOL_ERROR))),
-                    may("failed", Maybe(&Flag)),
-                    may("agent_span_id", Maybe(&Text)),
-                ],
-                others: None,
-            },
+            &record! { "a tool event" {
+                need id: Text;
+                need function: Text;
+                need arguments: Object;
+                may result: RESULT;
+                may working_time: Maybe(&Number);
+                may message_id: Maybe(&Text);
+                may agent: Maybe(&Text);
+                may error: Maybe(&Of(&TOOL_ERROR));
+                may failed: Maybe(&Flag);
+                may agent_span_id: Maybe(&Text);
+            } },
         ),
         (
             Tag::Is("event", &["span_begin"]),
-            &Record {
-                what: "the beginning of a span",
-                fields: &[
-                    need("id", Text),
-                    may("parent_id", Maybe(&Text)),
-                    may("type", Maybe(&Text)),
-                    need("name", Text),
-                ],
-                others: None,
-            },
+            &record! { "the beginning of a span" {
+                need id: Text;
+                may parent_id: Maybe(&Text);
+                may type: Maybe(&Text);
+                need name: Text;
+            } },
         ),
         (
             Tag::Is("event", &["span_end"]),
-            &Record {
-                what: "the end of a span",
-                fields: &[need("id", Text)],
-                others: None,
-            },
+            &record! { "the end of a span" {
+                need id: Text;
+            } },
         ),
         (
             Tag::Is("event", &["info"]),
-            &Record {
-                what: "an info event",
-                fields: &[may("source", Maybe(&Text)), need("data", Any)],
-                others: None,
-            },
+            &record! { "an info event" {
+                may source: Maybe(&Text);
+                need data: Any;
+            } },
         ),
         (
             Tag::Is("event", &["score"]),
-            &Record {
-                what: "a score event",
-                fields: &[need("score", Object), may("scorer", Maybe(&Text)), may("intermediate", Flag)],
-                others: None,
-            },
+            &record! { "a score event" {
+                need score: Object;
+                may scorer: Maybe(&Text);
+                may intermediate: Flag;
+            } },
         ),
         (
             Tag::Is("event", &["error"]),
-            &Record {
-                what: "an error event",
-                fields: &[need("error", Of(&ERROR))],
-                others: None,
-            },
+            &record! { "an error event" {
+                need error: Of(&ERROR);
+            } },
         ),
         // Events that other writers use.
         (
@@ -337,20 +255,18 @@ static EVENTS: Variants = Variants {
                     "subtask",
                 ],
             ),
-            &Record {
-                what: "another event",
-                fields: &[],
-                others: None,
-            },
+            &record! { "another event" {} },
         ),
     ],
 };
 
-static TOOL: Record = Record {
-    what: "a tool",
-    fields: &[need("name", Text), need("description", Text), may("parameters", Object)],
-    others: None,
-};
+records! {
+    TOOL "a tool" {
+        need name: Text;
+        need description: Text;
+        may parameters: Object;
+    }
+}
 
 /// What a tool gave: a value, or parts.
 const RESULT: Shape = Either(&[Text, Number, Flag, PART, List(&PART)]);

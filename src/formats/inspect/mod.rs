@@ -36,7 +36,6 @@ pub(in crate::formats) mod back;
 mod check;
 #[cfg(feature = "server")]
 mod container;
-mod document;
 mod events;
 mod message;
 mod model;
@@ -46,14 +45,9 @@ mod threads;
 #[cfg(feature = "server")]
 mod unpack;
 
-use document::EvalLog;
-
-use serde_json::Value;
-
 use crate::document::choice::Options;
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::json::Object;
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -70,19 +64,11 @@ impl Format for Inspect {
         pack: container::pack,
         unpack: Some(unpack::unpack),
     });
-    type Document<'a> = EvalLog<'a>;
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<EvalLog<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 }

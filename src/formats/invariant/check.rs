@@ -6,140 +6,103 @@ use serde_json::{Map, Value};
 
 use super::offered;
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Open, Text, Word};
-use crate::document::shape::{Record, Tag, Variants, may, need, shown};
+use crate::document::shape::{Tag, Variants, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-static MESSAGE: Record = Record {
-    what: "a message",
-    fields: &[
-        need("role", Text),
-        may("content", Maybe(&CONTENT)),
-        may("tool_calls", Maybe(&List(&Of(&CALL)))),
-        may("timestamp", Maybe(&Text)),
-        may("metadata", Open(&METADATA)),
-        may("server", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-/// The software takes the server of an event from here.
-static METADATA: Record = Record {
-    what: "metadata",
-    fields: &[may("server", Maybe(&Text))],
-    others: None,
-};
+records! {
+    MESSAGE "a message" {
+        need role: Text;
+        may content: Maybe(&CONTENT);
+        may tool_calls: Maybe(&List(&Of(&CALL)));
+        may timestamp: Maybe(&Text);
+        may metadata: Open(&METADATA);
+        may server: Maybe(&Text);
+    }
+    /// The software takes the server of an event from here.
+    METADATA "metadata" {
+        may server: Maybe(&Text);
+    }
+}
 
 const CONTENT: Shape = Either(&[Text, List(&Deferred(&Object, &OneOf(&PARTS)))]);
 
 static PARTS: Variants = Variants {
-    common: Record {
-        what: "a part",
-        fields: &[may("metadata", Maybe(&Object)), may("server", Maybe(&Text))],
-        others: None,
-    },
+    common: record! { "a part" {
+        may metadata: Maybe(&Object);
+        may server: Maybe(&Text);
+    } },
     of: &[
         (
             Tag::Is("type", &["text"]),
-            &Record {
-                what: "a text part",
-                fields: &[need("text", Text)],
-                others: None,
-            },
+            &record! { "a text part" {
+                need text: Text;
+            } },
         ),
         (
             Tag::Is("type", &["image_url"]),
-            &Record {
-                what: "an image part",
-                fields: &[need("image_url", Of(&IMAGE))],
-                others: None,
-            },
+            &record! { "an image part" {
+                need image_url: Of(&IMAGE);
+            } },
         ),
     ],
 };
 
-static IMAGE: Record = Record {
-    what: "an image",
-    fields: &[need("url", Text)],
-    others: None,
-};
-
-static ANNOTATION: Record = Record {
-    what: "an annotation",
-    fields: &[need("content", Text), need("address", Text), may("extra_metadata", Maybe(&Object))],
-    others: None,
-};
-
-static OUTPUT: Record = Record {
-    what: "a tool output",
-    fields: &[
-        need("role", Text),
-        need("content", Maybe(&CONTENT)),
-        may("tool_call_id", Maybe(&Text)),
-        may("timestamp", Maybe(&Text)),
-        may("metadata", Open(&METADATA)),
-        may("server", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static CALL: Record = Record {
-    what: "a tool call",
-    fields: &[
-        need("id", Text),
-        need("type", Word(&["function"])),
-        need("function", Of(&FUNCTION)),
-        may("metadata", Object),
-        may("server", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static FUNCTION: Record = Record {
-    what: "a function",
-    fields: &[need("name", Text), need("arguments", Object)],
-    others: None,
-};
+records! {
+    IMAGE "an image" {
+        need url: Text;
+    }
+    ANNOTATION "an annotation" {
+        need content: Text;
+        need address: Text;
+        may extra_metadata: Maybe(&Object);
+    }
+    OUTPUT "a tool output" {
+        need role: Text;
+        need content: Maybe(&CONTENT);
+        may tool_call_id: Maybe(&Text);
+        may timestamp: Maybe(&Text);
+        may metadata: Open(&METADATA);
+        may server: Maybe(&Text);
+    }
+    CALL "a tool call" {
+        need id: Text;
+        need type: Word(&["function"]);
+        need function: Of(&FUNCTION);
+        may metadata: Object;
+        may server: Maybe(&Text);
+    }
+    FUNCTION "a function" {
+        need name: Text;
+        need arguments: Object;
+    }
+}
 
 /// A list of events, a row with them, a request to push several, or a row of metadata for those after it.
 pub(super) const DOCUMENT: Shape = Either(&[List(&EVENT), Of(&ROW), Of(&PUSH), Of(&ABOUT)]);
 
 const EVENT: Shape = OneOf(&EVENTS);
 
-static ROW: Record = Record {
-    what: "a row",
-    fields: &[
-        need("messages", List(&EVENT)),
-        may("metadata", Maybe(&Object)),
-        may("annotations", Maybe(&ANNOTATIONS)),
-    ],
-    others: None,
-};
-
-static PUSH: Record = Record {
-    what: "a push request",
-    fields: &[
-        need("messages", List(&List(&EVENT))),
-        may("annotations", Maybe(&List(&Maybe(&ANNOTATIONS)))),
-        may("metadata", Maybe(&List(&Maybe(&Object)))),
-        may("dataset", Maybe(&Text)),
-    ],
-    others: None,
-};
-
-static ABOUT: Record = Record {
-    what: "a row of metadata",
-    fields: &[need("metadata", Any)],
-    others: Some("the other rows have them"),
-};
+records! {
+    ROW "a row" {
+        need messages: List(&EVENT);
+        may metadata: Maybe(&Object);
+        may annotations: Maybe(&ANNOTATIONS);
+    }
+    PUSH "a push request" {
+        need messages: List(&List(&EVENT));
+        may annotations: Maybe(&List(&Maybe(&ANNOTATIONS)));
+        may metadata: Maybe(&List(&Maybe(&Object)));
+        may dataset: Maybe(&Text);
+    }
+    ABOUT "a row of metadata", only "the other rows have them" {
+        need metadata: Any;
+    }
+}
 
 const ANNOTATIONS: Shape = List(&Of(&ANNOTATION));
 
 static EVENTS: Variants = Variants {
-    common: Record {
-        what: "an event",
-        fields: &[],
-        others: None,
-    },
+    common: record! { "an event" {} },
     of: &[
         (Tag::Is("role", &["tool"]), &OUTPUT),
         (Tag::Has("role"), &MESSAGE),

@@ -56,7 +56,7 @@ use document::Document;
 
 use serde_json::Value;
 
-use crate::document::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, choices};
 use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
@@ -72,43 +72,18 @@ impl Format for Invariant {
     const LOSES: &'static str =
         "in a plain array, what belongs to the whole trace (session, user, resource); nanoseconds (times keep microseconds)";
     const WHOLE_INPUTS: bool = false;
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "invariant.container",
-            values: Values::Words(&["array", "jsonl", "push"]),
-            default: "array",
-            meaning: "write a plain array, one annotated row, or the body of a push request",
-            variable: None,
-        },
-        Choice {
-            name: "invariant.dataset",
-            values: Values::Text("NAME"),
-            default: "none",
-            meaning: "the dataset of a push request",
-            variable: None,
-        },
-        Choice {
-            name: "invariant.subagents",
-            values: Values::Words(&["nested", "own"]),
-            default: "nested",
-            meaning: "write the events of sub-agents into the tool's output, or as lists of their own",
-            variable: None,
-        },
-        Choice {
-            name: "invariant.reasoning",
-            values: Values::Words(&["metadata", "prepend"]),
-            default: "metadata",
-            meaning: "prepend: also write reasoning before the content",
-            variable: None,
-        },
-        Choice {
-            name: "invariant.tools",
-            values: Values::Words(&["metadata", "event"]),
-            default: "metadata",
-            meaning: "event: write the offered tools as an event at the beginning",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "invariant.container" of Words(&["array", "jsonl", "push"]), "array",
+            "write a plain array, one annotated row, or the body of a push request";
+        "invariant.dataset" of Text("NAME"), "none",
+            "the dataset of a push request";
+        "invariant.subagents" of Words(&["nested", "own"]), "nested",
+            "write the events of sub-agents into the tool's output, or as lists of their own";
+        "invariant.reasoning" of Words(&["metadata", "prepend"]), "metadata",
+            "prepend: also write reasoning before the content";
+        "invariant.tools" of Words(&["metadata", "event"]), "metadata",
+            "event: write the offered tools as an event at the beginning";
+    };
     const CHECKED_TOGETHER: bool = true;
     type Document<'a> = Document<'a>;
 

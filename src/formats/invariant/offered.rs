@@ -3,48 +3,34 @@
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{Any, Deferred, Either, List, MapOf, Maybe, Object, Of, OneOf, Open, Text};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, shown};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
-pub(super) static TOOLS: Record = Record {
-    what: "a list of offered tools",
-    fields: &[need("tools", List(&Of(&TOOL)))],
-    others: None,
-};
-
-static TOOL: Record = Record {
-    what: "an offered tool",
-    fields: &[
-        need("name", Text),
-        need("inputSchema", Open(&INPUT)),
-        may("description", Any),
-        may("metadata", Open(&METADATA)),
-    ],
-    others: None,
-};
-
-static METADATA: Record = Record {
-    what: "metadata",
-    fields: &[may("server", Maybe(&Text))],
-    others: None,
-};
-
-static INPUT: Record = Record {
-    what: "an input schema",
-    fields: &[
-        may("properties", Deferred(&Object, &MapOf(&OneOf(&SCHEMA)))),
-        may("required", List(&Any)),
-    ],
-    others: None,
-};
+records! {
+    TOOLS "a list of offered tools" {
+        need tools: List(&Of(&TOOL));
+    }
+    TOOL "an offered tool" {
+        need name: Text;
+        need inputSchema: Open(&INPUT);
+        may description: Any;
+        may metadata: Open(&METADATA);
+    }
+    METADATA "metadata" {
+        may server: Maybe(&Text);
+    }
+    INPUT "an input schema" {
+        may properties: Deferred(&Object, &MapOf(&OneOf(&SCHEMA)));
+        may required: List(&Any);
+    }
+}
 
 /// The schema of a parameter. One without a type is text.
 static SCHEMA: Variants = Variants {
-    common: Record {
-        what: "a schema",
-        fields: &[may("type", Either(&[Text, List(&Text)])), may("description", Maybe(&Text))],
-        others: None,
-    },
+    common: record! { "a schema" {
+        may type: Either(&[Text, List(&Text)]);
+        may description: Maybe(&Text);
+    } },
     of: &[
         (Tag::Is("type", &["object", "dict"]), &INPUT),
         (Tag::Is("type", &["array", "list"]), &of_type(&[may("items", OneOf(&SCHEMA))])),

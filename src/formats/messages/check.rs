@@ -5,71 +5,54 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use crate::document::shape::Shape::{self, Any, Deferred, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Record, Tag, Variants, may, need, shown};
+use crate::document::shape::{Tag, Variants, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
 /// A row without `messages` has them in two parts.
 static ROWS: Variants = Variants {
-    common: Record {
-        what: "a row",
-        fields: &[
-            may("messages", List(&Of(&MESSAGE))),
-            may("prompt", List(&Of(&MESSAGE))),
-            may("completion", List(&Of(&MESSAGE))),
-            may("tools", Maybe(&Either(&[Text, List(&Object)]))),
-            may("trace_id", Text),
-            may("span_id", Text),
-        ],
-        others: None,
-    },
+    common: record! { "a row" {
+        may messages: List(&Of(&MESSAGE));
+        may prompt: List(&Of(&MESSAGE));
+        may completion: List(&Of(&MESSAGE));
+        may tools: Maybe(&Either(&[Text, List(&Object)]));
+        may trace_id: Text;
+        may span_id: Text;
+    } },
     of: &[
-        (
-            Tag::Has("messages"),
-            &Record {
-                what: "a row",
-                fields: &[],
-                others: None,
-            },
-        ),
+        (Tag::Has("messages"), &record! { "a row" {} }),
         (
             Tag::Other,
-            &Record {
-                what: "a row in two parts",
-                fields: &[need("prompt", List(&Of(&MESSAGE))), need("completion", List(&Of(&MESSAGE)))],
-                others: None,
-            },
+            &record! { "a row in two parts" {
+                need prompt: List(&Of(&MESSAGE));
+                need completion: List(&Of(&MESSAGE));
+            } },
         ),
     ],
 };
 
-static MESSAGE: Record = Record {
-    what: "a message",
-    fields: &[
-        need("role", Word(&["system", "user", "assistant", "tool"])),
-        need("content", Text),
-        may("reasoning_content", Maybe(&Text)),
-        may("tool_calls", List(&Of(&CALL))),
-        may("tool_call_id", Maybe(&Text)),
-        may("name", Maybe(&Text)),
+records! {
+    MESSAGE "a message" {
+        need role: Word(&["system", "user", "assistant", "tool"]);
+        need content: Text;
+        may reasoning_content: Maybe(&Text);
+        may tool_calls: List(&Of(&CALL));
+        may tool_call_id: Maybe(&Text);
+        may name: Maybe(&Text);
         // Marks of one trainer each, which the others leave unread.
-        may("weight", Any),
-        may("training", Any),
-        may("trainable", Any),
-    ],
-    others: None,
-};
-
-static CALL: Record = Record {
-    what: "a tool call",
-    fields: &[need("id", Text), may("type", Maybe(&Text)), need("function", Of(&FUNCTION))],
-    others: None,
-};
-
-static FUNCTION: Record = Record {
-    what: "a function",
-    fields: &[may("name", Text), need("arguments", Any)],
-    others: None,
-};
+        may weight: Any;
+        may training: Any;
+        may trainable: Any;
+    }
+    CALL "a tool call" {
+        need id: Text;
+        may type: Maybe(&Text);
+        need function: Of(&FUNCTION);
+    }
+    FUNCTION "a function" {
+        may name: Text;
+        need arguments: Any;
+    }
+}
 
 /// A document.
 pub(super) const DOCUMENT: Shape = Deferred(&Of(&ROWS.common), &OneOf(&ROWS));

@@ -85,12 +85,8 @@ mod tests;
 
 use document::Row;
 
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// Whether rows have the trace and the span that they are from.
@@ -108,77 +104,29 @@ impl Format for Messages {
     const KEEPS: &'static str = "chat messages with tools: one row for each agent, for fine-tuning";
     const LOSES: &'static str = "times, tokens, cost, model names, ids, rewards, judgements, operations outside the conversation";
     const WHOLE_INPUTS: bool = false;
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "messages.flavour",
-            values: Values::Words(&["trl", "openai"]),
-            default: "trl",
-            meaning: "write the arguments of calls as objects, or as JSON text",
-            variable: None,
-        },
-        Choice {
-            name: "messages.rows",
-            values: Values::Words(&["scope", "run", "turn"]),
-            default: "scope",
-            meaning: "write a row for each agent, for each run, or for each turn of a model",
-            variable: None,
-        },
-        Choice {
-            name: "messages.tools",
-            values: Values::Words(&["list", "text"]),
-            default: "list",
-            meaning: "write the offered tools as a list, or as JSON text",
-            variable: None,
-        },
-        Choice {
-            name: "messages.split",
-            values: Values::Words(&["none", "completion"]),
-            default: "none",
-            meaning: "write `messages`, or `prompt` and `completion` with the last message apart",
-            variable: None,
-        },
-        Choice {
-            name: "messages.ids",
-            values: Values::Words(&["recorded", "mistral"]),
-            default: "recorded",
-            meaning: "write call ids as recorded, or as the nine letters and digits that older Mistral tokenizers want",
-            variable: None,
-        },
-        Choice {
-            name: "messages.mark",
-            values: Values::Words(&["flavour", "weight", "training", "trainable", "none"]),
-            default: "flavour",
-            meaning: "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl",
-            variable: None,
-        },
-        Choice {
-            name: "messages.mask",
-            values: Values::Words(&["copied", "failed"]),
-            default: "copied",
-            meaning: "mark what the assistant said before the run, or also messages with a call that failed",
-            variable: None,
-        },
-        Choice {
-            name: "messages.origin",
-            values: Values::Words(&["flavour", "ids", "none"]),
-            default: "flavour",
-            meaning: "write the trace id and the agent's span id into each row; `flavour` is `ids` for trl, `none` for openai, which refuses other keys",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "messages.flavour" of Words(&["trl", "openai"]), "trl",
+            "write the arguments of calls as objects, or as JSON text";
+        "messages.rows" of Words(&["scope", "run", "turn"]), "scope",
+            "write a row for each agent, for each run, or for each turn of a model";
+        "messages.tools" of Words(&["list", "text"]), "list",
+            "write the offered tools as a list, or as JSON text";
+        "messages.split" of Words(&["none", "completion"]), "none",
+            "write `messages`, or `prompt` and `completion` with the last message apart";
+        "messages.ids" of Words(&["recorded", "mistral"]), "recorded",
+            "write call ids as recorded, or as the nine letters and digits that older Mistral tokenizers want";
+        "messages.mark" of Words(&["flavour", "weight", "training", "trainable", "none"]), "flavour",
+            "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl";
+        "messages.mask" of Words(&["copied", "failed"]), "copied",
+            "mark what the assistant said before the run, or also messages with a call that failed";
+        "messages.origin" of Words(&["flavour", "ids", "none"]), "flavour",
+            "write the trace id and the agent's span id into each row; `flavour` is `ids` for trl, `none` for openai, which refuses other keys";
+    };
     type Document<'a> = Row<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
         assemble::assemble(runs, options)
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 }

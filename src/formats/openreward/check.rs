@@ -6,7 +6,7 @@ use crate::blocks::limits::Limits;
 use crate::blocks::rules::{self, Code};
 use crate::document::choice::Options;
 use crate::document::shape::Shape::{self, Any, Count, Either, List, Maybe, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, shown};
+use crate::document::shape::{Field, Record, Tag, Variants, may, need, record, records, shown};
 use crate::document::violations::{JsonPath, Violations};
 
 /// Blocks in order, alone or in an object.
@@ -14,31 +14,27 @@ pub(super) const DOCUMENT: Shape = Either(&[List(&BLOCK), Of(&LIST)]);
 
 const BLOCK: Shape = OneOf(&BLOCKS);
 
-static LIST: Record = Record {
-    what: "a list of blocks",
-    fields: &[need("blocks", List(&BLOCK))],
-    others: None,
-};
+records! {
+    LIST "a list of blocks" {
+        need blocks: List(&BLOCK);
+    }
+}
 
 /// The table's columns, and the payload of each sub type. [`rules`] demands the same fields in the server's words.
 static BLOCKS: Variants = Variants {
-    common: Record {
-        what: "a block",
-        fields: &[
-            may("id", Maybe(&Text)),
-            may("trace_id", Maybe(&Text)),
-            need("block_type", Text),
-            need("sub_type", Text),
-            need("payload", Object),
-            may("parent_block_id", Maybe(&Text)),
-            may("metadata", Maybe(&Object)),
-            may("raw", Any),
-            may("extra", Maybe(&Object)),
-            may("created_at", Maybe(&Text)),
-            may("updated_at", Maybe(&Text)),
-        ],
-        others: Some(NO_COLUMN),
-    },
+    common: record! { "a block", only NO_COLUMN {
+        may id: Maybe(&Text);
+        may trace_id: Maybe(&Text);
+        need block_type: Text;
+        need sub_type: Text;
+        need payload: Object;
+        may parent_block_id: Maybe(&Text);
+        may metadata: Maybe(&Object);
+        may raw: Any;
+        may extra: Maybe(&Object);
+        may created_at: Maybe(&Text);
+        may updated_at: Maybe(&Text);
+    } },
     of: &[
         (Tag::Is("sub_type", &["MESSAGE"]), &block(&[need("payload", Of(&MESSAGE))])),
         (
@@ -66,34 +62,26 @@ const fn block(fields: &'static [Field]) -> Record {
     }
 }
 
-static MESSAGE: Record = Record {
-    what: "the payload of a message",
-    fields: &[need("role", Word(&["system", "user", "assistant"])), need("content", Any)],
-    others: None,
-};
-
-static THINK: Record = Record {
-    what: "the payload of a thought",
-    fields: &[need("text", Text)],
-    others: None,
-};
-
-static CALL: Record = Record {
-    what: "the payload of a tool call",
-    fields: &[
-        need("call_id", Text),
-        need("name", Text),
-        need("arguments", Either(&[Text, Object])),
-    ],
-    others: None,
-};
+records! {
+    MESSAGE "the payload of a message" {
+        need role: Word(&["system", "user", "assistant"]);
+        need content: Any;
+    }
+    THINK "the payload of a thought" {
+        need text: Text;
+    }
+    CALL "the payload of a tool call" {
+        need call_id: Text;
+        need name: Text;
+        need arguments: Either(&[Text, Object]);
+    }
+}
 
 static RESULT: Variants = Variants {
-    common: Record {
-        what: "the payload of a tool result",
-        fields: &[need("call_id", Text), may("seq", Maybe(&Count))],
-        others: None,
-    },
+    common: record! { "the payload of a tool result" {
+        need call_id: Text;
+        may seq: Maybe(&Count);
+    } },
     of: &[
         (Tag::Has("output"), &result(&[may("output", Any)])),
         (Tag::Has("delta"), &result(&[may("delta", Any)])),

@@ -74,7 +74,7 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::document::choice::{Choice, Options, Values};
+use crate::document::choice::{Choice, Options, choices};
 use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
@@ -89,43 +89,18 @@ impl Format for OpenReward {
     const KEEPS: &'static str = "OpenReward blocks: messages, thoughts, tool calls and results, for rewards on conversations";
     const LOSES: &'static str = "inputs and outputs of agents and chains beyond the conversation, blank messages";
     const WHOLE_INPUTS: bool = false;
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "openreward.subagents",
-            values: Values::Words(&["nested", "inline"]),
-            default: "nested",
-            meaning: "write the blocks of sub-agents into the call's result, or into the list after its turn",
-            variable: None,
-        },
-        Choice {
-            name: "openreward.limit_msg_bytes",
-            values: Values::Bytes,
-            default: "65536",
-            meaning: "maximum size of the content of a MESSAGE",
-            variable: Some("LIMIT_MSG_BYTES"),
-        },
-        Choice {
-            name: "openreward.limit_think_bytes",
-            values: Values::Bytes,
-            default: "32768",
-            meaning: "maximum size of the text of a THINK",
-            variable: Some("LIMIT_THINK_BYTES"),
-        },
-        Choice {
-            name: "openreward.limit_tool_args_bytes",
-            values: Values::Bytes,
-            default: "262144",
-            meaning: "maximum size of the arguments of a TOOL_CALL",
-            variable: Some("LIMIT_TOOL_ARGS_BYTES"),
-        },
-        Choice {
-            name: "openreward.limit_tool_result_bytes",
-            values: Values::Bytes,
-            default: "2097152",
-            meaning: "maximum size of the output of a TOOL_RESULT",
-            variable: Some("LIMIT_TOOL_RESULT_BYTES"),
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "openreward.subagents" of Words(&["nested", "inline"]), "nested",
+            "write the blocks of sub-agents into the call's result, or into the list after its turn";
+        "openreward.limit_msg_bytes" of Bytes, "65536",
+            "maximum size of the content of a MESSAGE", env "LIMIT_MSG_BYTES";
+        "openreward.limit_think_bytes" of Bytes, "32768",
+            "maximum size of the text of a THINK", env "LIMIT_THINK_BYTES";
+        "openreward.limit_tool_args_bytes" of Bytes, "262144",
+            "maximum size of the arguments of a TOOL_CALL", env "LIMIT_TOOL_ARGS_BYTES";
+        "openreward.limit_tool_result_bytes" of Bytes, "2097152",
+            "maximum size of the output of a TOOL_RESULT", env "LIMIT_TOOL_RESULT_BYTES";
+    };
     type Document<'a> = crate::blocks::document::Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {

@@ -2,65 +2,99 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
+use super::table::NODE;
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 use crate::hash::HashMap;
-use crate::operation::{Kind, Message, Operation};
+use crate::operation::{Field, Kind, Message, Operation};
 use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 use crate::transcript::calls;
 use crate::transcript::calls::Results;
 use crate::transcript::ids::Ids;
+use crate::transcript::order::Placed;
+use crate::transcript::step_record::{StepRecord, take};
 use crate::transcript::{content, facts, order};
 
 /// One run as one document.
-pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTrace<'a>> {
+pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
     let judging = judging(run);
     let kept = kept(run, &judging);
     let ids = ids(run);
     let mut prompts = Prompts::default();
+    let prompt_ids: IdVec<StepId, Option<Text<'a>>> = run.steps.iter().map(|step| prompts.of(step, options)).collect();
+    let places: Vec<Placed> = order::by_start(run, |step| kept.is_set(step))
+        .into_iter()
+        .filter(|place| kept.is_set(place.step))
+        .collect();
+    let prompts: Vec<_> = places
+        .iter()
+        .map(|place| (place.step, prompt_ids.get(place.step).cloned().flatten()))
+        .collect();
+    let target = prompts::target(run, &prompts, &ids, options, &mut losses);
     let turns = turn_numbers(run);
     let parents = parents(run, &kept);
-    let prompt_ids: IdVec<StepId, Option<Text<'a>>> = run
-        .steps
-        .iter()
-        .map(|step| prompts.of(step, kind(&step.operation), options))
-        .collect();
-    let mut nodes: Vec<(StepId, TraceNode<'a>)> = Vec::new();
+    let mut nodes: Vec<Json<'a>> = Vec::with_capacity(places.len());
     let mut rounded = false;
-    for place in order::by_start(run, |step| kept.is_set(step)) {
-        let (Some(step), true) = (run.steps.get(place.step), kept.is_set(place.step)) else {
-            continue;
+    for (place, (_, prompt)) in places.into_iter().zip(prompts) {
+        let Some(step) = run.steps.get(place.step) else { continue };
+        let mut record = StepRecord {
+            run,
+            results: &results,
+            step,
+            facts: facts::all(run, step),
+            list: "nodes",
+            losses: &mut losses,
         };
-        let mut node = node(run, &results, step, &ids, place.started_at);
-        node.id = ids.get(place.step).cloned().unwrap_or_default();
-        node.parent_id = parents.known(place.step).and_then(|parent| ids.get(parent).cloned());
-        node.step = turns.known(place.step);
-        node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
+        let id = ids.get(place.step).cloned().unwrap_or_default();
+        let output = facts_of_node(&mut record, &ids);
         if place.moved {
-            node.metadata.insert("recorded_started_at", step.started_at.rfc3339());
-            let what = format!("nodes[{}].started_at", node.id);
-            losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
+            record.facts.insert("recorded_started_at", step.started_at.rfc3339());
+            let what = format!("nodes[{id}].started_at");
+            record.losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
+        }
+        let is_marked = step.operation.training.optimize == Some(true) && options.get("reflex.optimize").is_none();
+        if is_marked && prompt != target {
+            record.facts.insert("optimize", true);
         }
         rounded |= [Some(place.started_at), step.ended_at].into_iter().flatten().any(is_rounded);
         if step.observed == Observed::Messages {
-            let what = format!("nodes[{}]", node.id);
-            losses.push(Loss::new(run.span_of(step), what, LossReason::Synthesized));
+            let what = format!("nodes[{id}]");
+            record.losses.push(Loss::new(run.span_of(step), what, LossReason::Synthesized));
         }
-        nodes.push((place.step, node));
+        let ended_at = step.ended_at.map(|end| end.max(place.started_at));
+        let optimize = target.is_some() && prompt == target;
+        let parent = parents.known(place.step).and_then(|parent| ids.get(parent).cloned());
+        let metadata = std::mem::take(&mut record.facts);
+        let mut node = Object::with_capacity(NODE.fields.len());
+        let own = [
+            ("name", Some(name(run, step).into())),
+            ("input", input(run, step)),
+            ("output", output),
+            ("id", Some(id.into())),
+            ("parent_id", parent.map(Json::from)),
+            ("kind", Some(kind(&step.operation).into())),
+            ("prompt_id", prompt.map(Json::from)),
+            ("step", turns.known(place.step).map(Json::from)),
+            ("optimize", Some(optimize.into())),
+            ("tokens", tokens(&step.operation).map(Json::from)),
+            ("started_at", step.known_start().and_then(|_| seconds(place.started_at))),
+            ("ended_at", ended_at.filter(|_| step.known_end().is_some()).and_then(seconds)),
+            ("metadata", Some(metadata.into())),
+        ];
+        record.write(NODE.fields, own, &mut node);
+        nodes.push(node.into());
     }
-    prompts::mark_target(run, &mut nodes, options, &mut losses);
-    let document = AgentTrace {
-        nodes: nodes.into_iter().map(|(_, node)| node).collect(),
-        ideal: ideal(run, &mut losses),
-        metadata: trace_metadata(run, &results, &ids, &judging),
-    };
+    let document = Object::from([
+        ("nodes", nodes.into()),
+        ("ideal", ideal(run, &mut losses).map_or(Json::Null, Json::from)),
+        ("metadata", trace_metadata(run, &results, &ids, &judging).into()),
+    ]);
     if rounded {
         losses.push(Loss::new(
             None,
@@ -148,13 +182,13 @@ fn parents(run: &Run, kept: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId
     nearest
 }
 
-fn kind(operation: &Operation) -> NodeKind {
+fn kind(operation: &Operation) -> &'static str {
     match operation.kind {
-        Kind::Llm | Kind::Decision => NodeKind::Reason,
-        Kind::Tool => NodeKind::Tool,
-        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => NodeKind::Retrieve,
-        Kind::Agent | Kind::Handoff => NodeKind::Agent,
-        _ => NodeKind::Other,
+        Kind::Llm | Kind::Decision => "reason",
+        Kind::Tool => "tool",
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => "retrieve",
+        Kind::Agent | Kind::Handoff => "agent",
+        _ => "other",
     }
 }
 
@@ -162,19 +196,33 @@ fn is_model_call(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<StepId, Text<'a>>, started_at: UnixNanos) -> TraceNode<'a> {
-    let operation = &step.operation;
-    let mut metadata = facts::all(run, step);
-    let output = match model_output(operation, &mut metadata) {
-        Some(output) => output,
-        None => content::output(results, step).unwrap_or_default(),
-    };
+fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
+    match step.operation.kind {
+        Kind::Tool => calls::tool_name(run, step),
+        _ => &step.operation.name,
+    }
+}
+
+/// Prompt and completion of a model call.
+fn tokens(operation: &Operation) -> Option<u64> {
+    is_model_call(operation).then(|| operation.usage.sum()).flatten()
+}
+
+fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     let asked = || {
         let question = run.question.as_ref().filter(|question| !question.in_conversation)?;
         let here = run.steps.get(question.step).is_some_and(|asked| asked.id == step.id);
         here.then(|| Json::from(&question.content))
     };
-    let input = content::input(run, step).or_else(asked);
+    content::input(run, step).or_else(asked)
+}
+
+/// The output of a node. Its facts become its metadata.
+fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'a>>) -> Option<Json<'a>> {
+    let (run, step, operation) = (record.run, record.step, &record.step.operation);
+    let metadata = &mut record.facts;
+    let output = model_output(operation, metadata).or_else(|| content::output(record.results, step));
+    let input = input(run, step);
     let placed = [
         ("memory", "query"),
         ("memory", "results"),
@@ -185,7 +233,7 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
     for (group, key) in placed {
         if let Some(Json::Object(map)) = metadata.get_mut(group)
             && let Some(value) = map.get(key)
-            && (input.as_ref() == Some(&*value) || *value == output)
+            && (input.as_ref() == Some(&*value) || output.as_ref() == Some(&*value))
         {
             map.remove(key);
         }
@@ -195,16 +243,11 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
     for key in ["optimize", "step", "ideal", "reward", "evaluations"] {
         metadata.remove(key);
     }
-    let tokens = if is_model_call(operation) { operation.usage.sum() } else { None };
+    let tokens = tokens(operation);
     if tokens.is_some() && operation.usage.total.is_none_or(|total| Some(total) == tokens) {
-        taken(&mut metadata, "usage", "total");
+        take(metadata, Field::UsageTotal);
     }
-    let name = if operation.kind == Kind::Tool {
-        calls::tool_name(run, step)
-    } else {
-        &operation.name
-    };
-    if name != operation.name {
+    if name(run, step) != operation.name {
         metadata.insert("span_name", operation.name.as_str());
     }
     if operation.kind == Kind::Tool {
@@ -226,42 +269,17 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
             }
         }
     }
-    let ended_at = step.ended_at.map(|end| end.max(started_at));
-    TraceNode {
-        name: name.into(),
-        input: input.unwrap_or_default(),
-        output,
-        id: Text::default(),
-        parent_id: None,
-        kind: kind(operation),
-        prompt_id: None,
-        step: None,
-        optimize: false,
-        tokens: tokens.unwrap_or(0),
-        started_at: step.known_start().and_then(|_| seconds(started_at)),
-        ended_at: ended_at.filter(|_| step.known_end().is_some()).and_then(seconds),
-        error: operation.failure.as_ref().map(|failure| calls::error_text(failure).into()),
-        metadata,
-    }
+    output
 }
 
 /// A time of 0 is none: the span came without it.
-fn seconds(time: UnixNanos) -> Option<f64> {
-    (time.0 > 0).then(|| time.seconds())
+fn seconds(time: UnixNanos) -> Option<Json<'static>> {
+    (time.0 > 0).then(|| time.seconds().into())
 }
 
 /// Seconds in `f64` distinguish microseconds, and nothing below.
 fn is_rounded(time: UnixNanos) -> bool {
     !time.0.is_multiple_of(1_000)
-}
-
-fn taken(metadata: &mut Object<'_>, group: &str, key: &str) {
-    if let Some(Json::Object(map)) = metadata.get_mut(group) {
-        map.remove(key);
-        if map.is_empty() {
-            metadata.remove(group);
-        }
-    }
 }
 
 /// The output of a model: its first message; further choices and the reasoning are in the metadata.

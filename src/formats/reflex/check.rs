@@ -1,60 +1,14 @@
 //! Rules of the published schema, and what the package's readers need to show every node.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, Int, List, Maybe, Number, Object, Of, Open, Text, Word};
-use crate::document::shape::{Record, cycles, may, need, repeated};
+use super::table::{DOCUMENT, METADATA, NODE};
+use crate::document::rules::{Items, not_before};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::seconds as time_of_seconds;
-
-const REFUSED: &str = "the published schema refuses it; put it into `metadata`";
-
-static TRACE: Record = Record {
-    what: "a trace",
-    fields: &[
-        need("nodes", List(&Deferred(&Object, &Of(&NODE)))),
-        may("ideal", Maybe(&Text)),
-        may("metadata", Object),
-    ],
-    others: Some("the published schema refuses it (readers count `tokens` themselves); leave it out"),
-};
-
-static NODE: Record = Record {
-    what: "a node",
-    fields: &[
-        need("name", Text),
-        may("input", Any),
-        may("output", Any),
-        may("id", Text),
-        may("parent_id", Maybe(&Text)),
-        may("kind", Word(&["reason", "tool", "retrieve", "agent", "other"])),
-        may("prompt_id", Maybe(&Text)),
-        may("step", Maybe(&Int)),
-        may("optimize", Flag),
-        may("tokens", Count),
-        may("started_at", Maybe(&Number)),
-        may("ended_at", Maybe(&Number)),
-        may("error", Maybe(&Text)),
-        may("metadata", Deferred(&Object, &Open(&METADATA))),
-    ],
-    others: Some(REFUSED),
-};
-
-static METADATA: Record = Record {
-    what: "the metadata of a node",
-    fields: &[
-        may("mcp_server", Text),
-        may("tool_call_id", Text),
-        may("error_code", Text),
-        may("latency_ms", Number),
-    ],
-    others: None,
-};
-
-/// A document.
-pub(super) const DOCUMENT: Shape = Of(&TRACE);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     DOCUMENT.check(document, place, found);
@@ -70,8 +24,11 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
     for (index, node) in nodes.iter().enumerate() {
         one_node(place.item(index), node, found);
     }
-    tree(place, &nodes, found);
-    order(place, &nodes, found);
+    let items = Items { place, word: "node" };
+    tree(items, &nodes, found);
+    let starts = nodes.iter().map(|node| node.get("started_at").and_then(Value::as_f64));
+    let early = "it is earlier than a node before it: put nodes in the order in which they began";
+    items.ascending("started_at", starts, early, found);
     prompts(place, &nodes, found);
 }
 
@@ -93,14 +50,8 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
             );
         }
     }
-    if let (Some(started), Some(ended)) = (number("started_at"), number("ended_at"))
-        && ended < started
-    {
-        found.add(
-            place.key("ended_at"),
-            "it is before `started_at`: put the time of the end there, or null",
-        );
-    }
+    let late = "it is before `started_at`: put the time of the end there, or null";
+    not_before(place.key("ended_at"), (number("started_at"), number("ended_at")), late, found);
     for name in ["prompt_id", "error"] {
         if text(node, name) == Some("") {
             found.add(place.key(name), "an empty text has no meaning: put null there");
@@ -114,51 +65,21 @@ fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violatio
     }
 }
 
-fn tree(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
-    // A node without an id is called by its place.
-    let derived: Vec<String> = (0..nodes.len()).map(|index| format!("n{index}")).collect();
-    let ids: Vec<&str> = nodes
-        .iter()
-        .zip(&derived)
-        .map(|(node, derived)| text(node, "id").filter(|id| !id.is_empty()).unwrap_or(derived))
-        .collect();
-    for (index, id) in repeated(ids.iter().copied().enumerate()) {
-        found.add(
-            place.item(index).key("id"),
-            format!("a node before has the id {id:?}: every node needs an id of its own"),
-        );
-    }
-    let places: HashMap<&str, usize> = ids.iter().enumerate().map(|(index, id)| (*id, index)).collect();
-    let parent = |node: &Map<String, Value>| text(node, "parent_id").map(|parent| places.get(parent).copied());
-    for (index, node) in nodes.iter().enumerate() {
-        if parent(node) == Some(None) {
-            let message = "no node has this id, so readers drop the node and all below it: name a node of the trace, or put null there";
-            found.add(place.item(index).key("parent_id"), message);
-        }
-    }
-    let parents: Vec<Option<usize>> = nodes.iter().map(|node| parent(node).flatten()).collect();
-    for index in cycles(&parents) {
-        found.add(
-            place.item(index).key("parent_id"),
-            "the node is its own ancestor: parents must not go round",
-        );
-    }
+/// The ids of nodes. The package calls one without an id by its place.
+pub(super) fn ids<'a>(nodes: &[&'a Map<String, Value>]) -> Vec<Cow<'a, str>> {
+    let own = nodes.iter().map(|node| text(node, "id").filter(|id| !id.is_empty()));
+    own.enumerate()
+        .map(|(index, id)| id.map_or_else(|| format!("n{index}").into(), Cow::from))
+        .collect()
 }
 
-fn order(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
-    let mut last = f64::MIN;
-    for (index, node) in nodes.iter().enumerate() {
-        let Some(started) = node.get("started_at").and_then(Value::as_f64) else {
-            continue;
-        };
-        if started < last {
-            found.add(
-                place.item(index).key("started_at"),
-                "it is earlier than a node before it: put nodes in the order in which they began",
-            );
-        }
-        last = last.max(started);
-    }
+/// Ids are used once, and parents are nodes.
+pub(super) fn tree(items: Items<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
+    let ids = ids(nodes);
+    let ids = || ids.iter().map(|id| &**id).enumerate();
+    items.unique("id", ids(), found);
+    let unknown = "no node has this id, so readers drop the node and all below it: name a node of the trace, or put null there";
+    items.tree("parent_id", ids(), nodes.iter().map(|node| text(node, "parent_id")), unknown, found);
 }
 
 fn prompts(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {

@@ -32,23 +32,22 @@
 //! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child
 //! whose clock is behind its parent's starts with its parent; the recorded start stays in `metadata.recorded_started_at`.
 //! Vectors, and the provider's response if messages have the same content. Spans without agent operations.
+//!
+//! # Where values are from
+//!
+#![doc = include_str!("mapping.md")]
 
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-mod document;
 mod prompts;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use document::AgentTrace;
-
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Object;
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -59,38 +58,20 @@ impl Format for Reflex {
     const ID: &'static str = "reflex";
     const KEEPS: &'static str = "aevyra AgentTrace: the span tree as nodes, for scoring, blame and prompt optimisation";
     const LOSES: &'static str = "nanoseconds (times are f64 seconds), embedding vectors, spans without agent operations";
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "reflex.optimize",
-            values: Values::Text("PROMPT_ID"),
-            default: "the prompt that the spans mark",
-            meaning: "the prompt to optimise",
-            variable: None,
-        },
-        Choice {
-            name: "reflex.prompt_id",
-            values: Values::Words(&["recorded", "system"]),
-            default: "recorded",
-            meaning: "system: derive missing prompt ids from the system message",
-            variable: None,
-        },
-    ];
-    type Document<'a> = AgentTrace<'a>;
+    const OPTIONS: &'static [Choice] = choices! {
+        "reflex.optimize" of Text("PROMPT_ID"), "the prompt that the spans mark",
+            "the prompt to optimise";
+        "reflex.prompt_id" of Words(&["recorded", "system"]), "recorded",
+            "system: derive missing prompt ids from the system message";
+    };
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<AgentTrace<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(table::DOCUMENT, check::check);
 }

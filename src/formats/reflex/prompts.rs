@@ -1,12 +1,11 @@
 //! Which prompt a node used, and which prompt is to be optimised.
 
-use super::document::{NodeKind, TraceNode};
 use crate::document::choice::Options;
 use crate::document::json::Text;
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Prompt, Role};
-use crate::run::{Run, ScopeId, Step, StepId};
+use crate::run::{IdVec, Run, ScopeId, Step, StepId};
 use crate::transcript::content;
 
 /// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
@@ -17,7 +16,7 @@ pub(super) struct Prompts<'a> {
 
 impl<'a> Prompts<'a> {
     /// The prompt id of the next step.
-    pub(super) fn of(&mut self, step: &'a Step, kind: NodeKind, options: &Options) -> Option<Text<'a>> {
+    pub(super) fn of(&mut self, step: &'a Step, options: &Options) -> Option<Text<'a>> {
         let prompt = &step.operation.prompt;
         let named = prompt.id.as_deref().filter(|id| !id.trim().is_empty()).map(Text::from);
         if step.operation.kind == Kind::Prompt {
@@ -26,7 +25,7 @@ impl<'a> Prompts<'a> {
             }
             return None;
         }
-        if kind != NodeKind::Reason {
+        if !matches!(step.operation.kind, Kind::Llm | Kind::Decision) {
             return named;
         }
         let fetched = self.fetched.remove(&step.scope);
@@ -57,36 +56,36 @@ fn hash(text: &str) -> u64 {
     })
 }
 
-/// Marks the one prompt that is to be optimised on all nodes that use it: the option's, else the first that spans name.
-pub(super) fn mark_target<'a>(run: &Run, nodes: &mut [(StepId, TraceNode<'a>)], options: &Options, losses: &mut Vec<Loss>) {
-    let mut target: Option<Text<'a>> = options.get("reflex.optimize").map(|id| id.to_owned().into());
-    let chosen = target.is_some();
-    for (index, node) in nodes.iter_mut() {
-        let Some(step) = run.steps.get(*index) else { continue };
-        if chosen || step.operation.training.optimize != Some(true) {
+/// The one prompt that is to be optimised, on all nodes that use it: the option's, else the first that spans name.
+pub(super) fn target<'a>(
+    run: &Run,
+    nodes: &[(StepId, Option<Text<'a>>)],
+    ids: &IdVec<StepId, Text<'a>>,
+    options: &Options,
+    losses: &mut Vec<Loss>,
+) -> Option<Text<'a>> {
+    if let Some(chosen) = options.get("reflex.optimize") {
+        if !nodes.iter().any(|(_, prompt)| prompt.as_deref() == Some(chosen)) {
+            let what = format!("reflex.optimize={chosen}: no node has this prompt");
+            losses.push(Loss::new(None, what, LossReason::NoPlace));
+        }
+        return Some(chosen.to_owned().into());
+    }
+    let mut target: Option<Text<'a>> = None;
+    for (index, prompt) in nodes {
+        let Some(step) = run.steps.get(*index).filter(|step| step.operation.training.optimize == Some(true)) else {
             continue;
-        }
-        let what = format!("nodes[{}].optimize", node.id);
-        match (&node.prompt_id, &target) {
-            (None, _) => losses.push(Loss::new(step.span_id, what, LossReason::NoPlace)),
-            (Some(id), None) => target = Some(id.clone()),
-            (Some(id), Some(target)) if id != target => losses.push(Loss::new(step.span_id, what, LossReason::Ambiguous)),
-            _ => continue,
-        }
-        if node.prompt_id != target {
-            node.metadata.insert("optimize", true);
-        }
+        };
+        let reason = match (prompt, &target) {
+            (None, _) => LossReason::NoPlace,
+            (Some(prompt), Some(target)) if prompt != target => LossReason::Ambiguous,
+            _ => {
+                target.clone_from(prompt);
+                continue;
+            }
+        };
+        let id = ids.get(*index).cloned().unwrap_or_default();
+        losses.push(Loss::new(step.span_id, format!("nodes[{id}].optimize"), reason));
     }
-    let mut found = false;
-    for (_, node) in nodes {
-        node.optimize = target.is_some() && node.prompt_id == target;
-        found |= node.optimize;
-    }
-    if let Some(target) = target.filter(|_| chosen && !found) {
-        losses.push(Loss::new(
-            None,
-            format!("reflex.optimize={target}: no node has this prompt"),
-            LossReason::NoPlace,
-        ));
-    }
+    target
 }

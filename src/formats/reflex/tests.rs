@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentTrace, Reflex};
+use super::Reflex;
+use crate::formats::check::{JsonPath, Violations};
 use crate::formats::testing::{failure, mixed_up, samples, span, tokens};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
 use crate::operation::{Evaluation, Kind};
@@ -16,24 +17,11 @@ fn document(run: &Run) -> (Value, Vec<Loss>) {
 fn with(run: &Run, options: &Options) -> (Value, Vec<Loss>) {
     let mut list = Reflex::assemble(std::slice::from_ref(run), options);
     let Assembled { document, losses } = list.pop().unwrap();
-    follows_the_rules(&document);
-    (serde_json::to_value(&document).unwrap(), losses)
-}
-
-fn follows_the_rules(trace: &AgentTrace) {
-    let ids: Vec<&str> = trace.nodes.iter().map(|node| &*node.id).collect();
-    let mut last = 0.0;
-    for (index, node) in trace.nodes.iter().enumerate() {
-        assert!(!ids[..index].contains(&&*node.id) && !node.id.is_empty());
-        if let Some(parent) = &node.parent_id {
-            assert!(ids[..index].contains(&&**parent), "{}: parent {parent}", node.id);
-        }
-        let start = node.started_at.unwrap();
-        assert!(last <= start && node.ended_at.is_none_or(|end| end >= start));
-        last = start;
-        assert!(node.error.as_deref() != Some("") && node.prompt_id.as_deref() != Some(""));
-        assert!(!node.optimize || node.prompt_id.is_some());
-    }
+    let document = serde_json::to_value(&document).unwrap();
+    let mut found = Violations::default();
+    Reflex::check(&[(JsonPath::of_document(None), &document)], options, &mut found);
+    assert!(found.is_empty(), "{found:?}\n{document:#}");
+    (document, losses)
 }
 
 fn node<'a>(document: &'a Value, name: &str) -> &'a Value {

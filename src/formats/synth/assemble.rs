@@ -56,7 +56,9 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     happened.sort_by_key(|one| one.at);
     all_messages.sort_by_key(|one| one.at);
     for one in &mut happened {
-        lead(one.event.metadata_mut(), name(one.turn));
+        if let Some(Json::Object(metadata)) = one.event.get_mut("metadata") {
+            lead(metadata, name(one.turn));
+        }
     }
     for one in &mut all_messages {
         lead(&mut one.message.metadata, name(one.turn));

@@ -1,16 +1,16 @@
 //! Operations as events.
 
-use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
 use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
+use super::table::{ENVIRONMENT, MODEL_CALL, RUNTIME, TIME};
 use super::turns::Turns;
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::json_read::recorded;
 use crate::document::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::Kind;
+use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step, StepId};
 use crate::span::{TraceId, UnixNanos};
 use crate::transcript::content;
@@ -39,7 +39,7 @@ pub(super) struct Happened<'a> {
     pub(super) at: UnixNanos,
     /// When it was over; `None` while it runs.
     pub(super) until: Option<UnixNanos>,
-    pub(super) event: Event<'a>,
+    pub(super) event: Object<'a>,
 }
 
 /// The events of a session while they are collected.
@@ -86,10 +86,8 @@ impl<'a> Events<'a> {
                 _ => Some(self.runtime(run, turns, step)),
             };
             if let Some(event) = event {
-                let at = match event {
-                    Event::Environment(_) => step.end_or_start(),
-                    _ => step.started_at,
-                };
+                let is_feedback = event.contains_key("reward");
+                let at = if is_feedback { step.end_or_start() } else { step.started_at };
                 self.push(turn, at, step.ended_at, event);
             }
             if step.operation.kind == Kind::Llm && options.is("synth.decisions", "events") {
@@ -101,7 +99,7 @@ impl<'a> Events<'a> {
         let _ = self.before.insert(run.trace_id);
     }
 
-    pub(super) fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Event<'a>) {
+    pub(super) fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Object<'a>) {
         self.happened.push(Happened { turn, at, until, event });
     }
 
@@ -127,7 +125,7 @@ impl<'a> Events<'a> {
         step: &'a Step,
         messages: &Messages<'a>,
         options: &Options,
-    ) -> Event<'a> {
+    ) -> Object<'a> {
         let operation = &step.operation;
         let provider = operation.model.provider.as_ref().map(Text::from);
         let name = provider
@@ -148,27 +146,24 @@ impl<'a> Events<'a> {
         }
         let ids = messages.call_ids.get(&index).map(Vec::as_slice).unwrap_or_default();
         let record = record(run, step, ids, options, &mut self.losses);
-        Event::Model(Box::new(LmcaisEvent {
-            system_instance_id: turns.system(step, &name).into(),
-            time_record: time(step.started_at),
-            metadata,
-            event_metadata: None,
-            model_name: record.model_name.clone(),
-            provider,
-            input_tokens: count(operation.usage.input),
-            output_tokens: count(operation.usage.output),
-            total_tokens: count(total_tokens(operation)),
-            cost_usd: cost,
-            latency_ms: count(step.latency_ms()),
-            span_id: step.span_id.map(|span| span.to_string().into()),
-            trace_id: Some(run.trace_id.to_string().into()),
-            system_state_before: None,
-            system_state_after: None,
-            call_records: vec![record],
-        }))
+        MODEL_CALL.complete([
+            ("system_instance_id", turns.system(step, &name).into()),
+            ("time_record", time(step.started_at)),
+            ("metadata", metadata.into()),
+            ("model_name", operation.model.name().unwrap_or_default().into()),
+            ("provider", provider.into()),
+            ("input_tokens", count(operation.usage.input).into()),
+            ("output_tokens", count(operation.usage.output).into()),
+            ("total_tokens", count(total_tokens(operation)).into()),
+            ("cost_usd", cost.into()),
+            ("latency_ms", count(step.latency_ms()).into()),
+            ("span_id", step.span_id.map(|span| span.to_string()).into()),
+            ("trace_id", run.trace_id.to_string().into()),
+            ("call_records", Json::List(vec![record.into()])),
+        ])
     }
 
-    fn runtime(&mut self, run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
+    fn runtime(&mut self, run: &'a Run, turns: &Turns, step: &'a Step) -> Object<'a> {
         let operation = &step.operation;
         let mut metadata = described(run, step);
         if facts::repeats(operation.kind) {
@@ -182,13 +177,12 @@ impl<'a> Events<'a> {
             .as_deref()
             .filter(|_| operation.kind == Kind::Agent)
             .unwrap_or(&operation.name);
-        Event::Runtime(RuntimeEvent {
-            system_instance_id: turns.system(step, &format!("{}:{name}", operation.kind.name())).into(),
-            time_record: time(step.started_at),
-            metadata,
-            event_metadata: None,
-            actions: Vec::new(),
-        })
+        let system = turns.system(step, &format!("{}:{name}", operation.kind.name()));
+        RUNTIME.complete([
+            ("system_instance_id", system.into()),
+            ("time_record", time(step.started_at)),
+            ("metadata", metadata.into()),
+        ])
     }
 
     /// The decision to call tools: places of the called tools among those offered.
@@ -208,7 +202,7 @@ impl<'a> Events<'a> {
         let places: HashMap<&str, usize> = places.map(|(place, tool)| (tool.name.as_str(), place)).collect();
         for call in called {
             let place = places.get(call.name.as_str()).copied();
-            actions.extend(place.and_then(|place| i64::try_from(place).ok()));
+            actions.extend(place.map(Json::from));
             names.push(Json::from(&call.name));
         }
         if names.is_empty() {
@@ -219,14 +213,13 @@ impl<'a> Events<'a> {
         metadata.insert("kind", "decision");
         metadata.insert("tools", names);
         metadata.insert_filled("decided_in", step.span_id.map(|span| span.to_string()));
-        let event = RuntimeEvent {
-            system_instance_id: turns.system(step, "runtime").into(),
-            time_record: time(at),
-            metadata,
-            event_metadata: None,
-            actions,
-        };
-        self.push(turn, at, Some(at), Event::Runtime(event));
+        let event = RUNTIME.complete([
+            ("system_instance_id", turns.system(step, "runtime").into()),
+            ("time_record", time(at)),
+            ("metadata", metadata.into()),
+            ("actions", Json::List(actions)),
+        ]);
+        self.push(turn, at, Some(at), event);
     }
 
     /// Whether a chain is named as a turn (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
@@ -252,7 +245,7 @@ impl<'a> Events<'a> {
 }
 
 /// Feedback of a tool, a search or a memory.
-fn environment<'a>(run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
+fn environment<'a>(run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Object<'a> {
     let operation = &step.operation;
     let tool = operation.tool.as_ref();
     let mut metadata = Object::new();
@@ -295,17 +288,19 @@ fn environment<'a>(run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, m
         }
     };
     let name = tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&operation.name);
-    Event::Environment(EnvironmentEvent {
-        system_instance_id: turns.system(step, &format!("{word}:{name}")).into(),
-        time_record: time(step.end_or_start()),
-        metadata,
-        event_metadata: None,
-        reward: operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
-        terminated: operation.training.terminated.unwrap_or(false),
-        truncated: operation.training.truncated.unwrap_or(false),
-        system_state_before: None,
-        system_state_after: result.map(state),
-    })
+    ENVIRONMENT.complete([
+        ("system_instance_id", turns.system(step, &format!("{word}:{name}")).into()),
+        ("time_record", time(step.end_or_start())),
+        ("metadata", metadata.into()),
+        ("reward", reward(operation)),
+        ("terminated", operation.training.terminated.unwrap_or(false).into()),
+        ("truncated", operation.training.truncated.unwrap_or(false).into()),
+        ("system_state_after", result.map(state).into()),
+    ])
+}
+
+fn reward(operation: &Operation) -> Json<'static> {
+    operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0).into()
 }
 
 /// An object as it is, unless it could be taken for a wrapped value; anything else wrapped.
@@ -317,19 +312,21 @@ fn state(value: Json<'_>) -> Json<'_> {
 }
 
 /// A guardrail that stopped the run.
-fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
+fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Object<'a> {
     let mut metadata = described(run, step);
     metadata.insert_filled("input", content::whole_input(&step.operation));
-    Event::Environment(EnvironmentEvent {
-        system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
-        time_record: time(step.end_or_start()),
-        metadata,
-        reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
-        terminated: true,
-        truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: content::whole_output(&step.operation).map(state),
-        ..EnvironmentEvent::default()
-    })
+    ENVIRONMENT.complete([
+        (
+            "system_instance_id",
+            turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
+        ),
+        ("time_record", time(step.end_or_start())),
+        ("metadata", metadata.into()),
+        ("reward", reward(&step.operation)),
+        ("terminated", true.into()),
+        ("truncated", step.operation.training.truncated.unwrap_or(false).into()),
+        ("system_state_after", content::whole_output(&step.operation).map(state).into()),
+    ])
 }
 
 /// The description of a decision of the runtime, or of a judgement.
@@ -353,9 +350,6 @@ fn who<'a>(metadata: &mut Object<'a>, run: &'a Run, step: &Step) {
     metadata.insert_filled("agent", agent.filter(|agent| run.agent.name.as_ref() != Some(*agent)));
 }
 
-pub(super) fn time(at: UnixNanos) -> TimeRecord {
-    TimeRecord {
-        event_time: at.seconds(),
-        message_time: None,
-    }
+pub(super) fn time(at: UnixNanos) -> Json<'static> {
+    TIME.complete([("event_time", at.seconds().into())]).into()
 }

@@ -55,13 +55,13 @@ mod document;
 mod actions;
 mod assemble;
 pub(in crate::formats) mod back;
-mod call;
 mod check;
 mod events;
 mod facts;
 mod messages;
 mod record;
 mod rewards;
+mod table;
 mod turns;
 mod write;
 mod written_call;
@@ -69,12 +69,8 @@ mod written_call;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
-use crate::document::choice::{Choice, Options, Values};
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::document::choice::{Choice, Options, choices};
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -86,44 +82,21 @@ impl Format for Synth {
     const KEEPS: &'static str = "Synth v3 SessionTrace: events and messages by turn, for SFT and RL data";
     const LOSES: &'static str =
         "inputs and outputs of agents and chains beyond the conversation; times are f64 seconds, exact ones in metadata";
-    const OPTIONS: &'static [Choice] = &[
-        Choice {
-            name: "synth.messages",
-            values: Values::Words(&["page", "store"]),
-            default: "page",
-            meaning: "the message types to use: those of the documentation, or those of the libsql store",
-            variable: None,
-        },
-        Choice {
-            name: "synth.decisions",
-            values: Values::Words(&["none", "events"]),
-            default: "none",
-            meaning: "events: write a RuntimeEvent for each decision to call tools",
-            variable: None,
-        },
-        Choice {
-            name: "synth.output_text",
-            values: Values::Words(&["none", "raw"]),
-            default: "none",
-            meaning: "raw: write the provider's response into output_text",
-            variable: None,
-        },
-    ];
+    const OPTIONS: &'static [Choice] = choices! {
+        "synth.messages" of Words(&["page", "store"]), "page",
+            "the message types to use: those of the documentation, or those of the libsql store";
+        "synth.decisions" of Words(&["none", "events"]), "none",
+            "events: write a RuntimeEvent for each decision to call tools";
+        "synth.output_text" of Words(&["none", "raw"]), "none",
+            "raw: write the provider's response into output_text";
+    };
     type Document<'a> = document::SessionTrace<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         write::write(document, text)

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-use super::call::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
 use super::facts::{self, count, filled};
+use super::table::{CALL, CHAT, PARAMS, PART, RECORD, USAGE};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
+use crate::document::shape::Shape::{Maybe, Number, StrictInt};
 use crate::document::text::compact;
 use crate::hash::HashMap;
-use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
+use crate::operation::{Failure, Message, Operation, Part, ToolCall, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::calls::{arguments_json, arguments_object};
 use crate::transcript::content::text;
@@ -22,7 +23,7 @@ pub(super) fn record<'a>(
     call_ids: &[(Option<&'a str>, Text<'a>)],
     options: &Options,
     losses: &mut Vec<Loss>,
-) -> LlmCallRecord<'a> {
+) -> Object<'a> {
     let operation = &step.operation;
     let span: Option<Text<'a>> = step.span_id.map(|span| span.to_string().into());
     let mut metadata = Object::new();
@@ -36,65 +37,61 @@ pub(super) fn record<'a>(
     }
     metadata.insert_filled("requested_model", requested(operation));
     metadata.insert_filled("time_to_first_token", facts::number(operation.time_to_first_token));
-    let output = operation.output_messages.as_deref().unwrap_or_default();
-    let mut record = LlmCallRecord {
-        call_id: span.clone().unwrap_or_else(|| (&step.id).into()),
-        api_type: api_type(operation).into(),
-        provider: operation.model.provider.as_ref().map(Text::from),
-        model_name: operation.model.name().unwrap_or_default().into(),
-        started_at: Some(step.started_at.rfc3339_offset().into()),
-        completed_at: step.ended_at.map(|end| end.rfc3339_offset().into()),
-        latency_ms: count(step.latency_ms()),
-        input_messages: operation.input_messages.iter().flatten().map(message).collect(),
-        output_messages: output.iter().take(1).map(message_without_calls).map(answer).collect(),
-        usage: usage(operation),
-        finish_reason: finish_reason(operation),
-        choice_index: (!output.is_empty()).then_some(0),
-        response_raw_json: operation.raw_response.as_ref().map(|raw| compact(raw).into()),
-        span_id: span,
-        trace_id: Some(run.trace_id.to_string().into()),
-        provider_request_id: operation.response_id.as_ref().map(Text::from),
-        outcome: outcome(step).map(Text::from),
-        error: operation.failure.as_ref().map(|failure| error(failure).into()),
-        token_traces: token_traces(operation),
-        metadata,
-        ..LlmCallRecord::default()
-    };
-    if output.len() > 1 {
-        record.outputs = output.iter().map(message).map(answer).collect();
-    }
-    if operation.input_messages.is_none() {
-        record.input_text = operation.input.get().map(text);
-    }
-    if options.is("synth.output_text", "raw") {
-        record.output_text = operation.raw_response.as_ref().map(|raw| compact(raw).into());
-    }
-    if record.output_text.is_none() && operation.output_messages.is_none() {
+    let raw = || operation.raw_response.as_ref().map(compact);
+    let mut output_text: Option<Text<'a>> = raw().filter(|_| options.is("synth.output_text", "raw")).map(Text::from);
+    if output_text.is_none() && operation.output_messages.is_none() {
         match operation.output.get().map(text) {
             // The package's SFT exporter opens JSON in this text and takes it for an object (synth-ai 0.2.24, export_trace_sft.py).
-            Some(output) if is_other_json(&output) => record.metadata.insert("output", output),
-            output => record.output_text = output,
+            Some(output) if is_other_json(&output) => metadata.insert("output", output),
+            output => output_text = output,
         }
     }
+    let output = operation.output_messages.as_deref().unwrap_or_default();
+    let outputs = output.iter().filter(|_| output.len() > 1).map(|said| answer(said, true));
+    let input_text = operation.input.get().filter(|_| operation.input_messages.is_none()).map(text);
     let (params, tool_choice) = request(operation);
-    record.request_params = params;
-    record.tool_choice = tool_choice;
+    RECORD.complete([
+        ("call_id", span.clone().unwrap_or_else(|| (&step.id).into()).into()),
+        ("api_type", api_type(operation).into()),
+        ("provider", operation.model.provider.as_ref().into()),
+        ("model_name", operation.model.name().unwrap_or_default().into()),
+        ("started_at", step.started_at.rfc3339_offset().into()),
+        ("completed_at", step.ended_at.map(|end| end.rfc3339_offset()).into()),
+        ("latency_ms", count(step.latency_ms()).into()),
+        ("request_params", params.into()),
+        ("input_messages", operation.input_messages.iter().flatten().map(message).collect()),
+        ("input_text", input_text.into()),
+        ("tool_choice", tool_choice.into()),
+        ("output_messages", output.iter().take(1).map(|said| answer(said, false)).collect()),
+        ("outputs", outputs.collect()),
+        ("output_text", output_text.into()),
+        ("output_tool_calls", calls(step, output.first(), call_ids, losses)),
+        ("usage", usage(operation)),
+        ("finish_reason", finish_reason(operation).into()),
+        ("choice_index", (!output.is_empty()).then_some(0_u64).into()),
+        ("response_raw_json", raw().into()),
+        ("span_id", span.into()),
+        ("trace_id", run.trace_id.to_string().into()),
+        ("provider_request_id", operation.response_id.as_ref().into()),
+        ("metadata", metadata.into()),
+        ("outcome", outcome(step).into()),
+        ("error", operation.failure.as_ref().map(error).into()),
+        ("token_traces", token_traces(operation).into()),
+    ])
+}
+
+/// The calls of the first choice.
+fn calls<'a>(step: &'a Step, first: Option<&'a Message>, call_ids: &[(Option<&'a str>, Text<'a>)], losses: &mut Vec<Loss>) -> Json<'a> {
     let by_id: HashMap<&str, &(Option<&str>, Text<'a>)> = call_ids.iter().filter_map(|call_id| Some((call_id.0?, call_id))).collect();
-    for (index, call) in output
-        .first()
-        .map(|message| message.tool_calls.as_slice())
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    let mut lose = |call: &ToolCall, what: &str, reason| {
+        losses.push(Loss::new(step.span_id, format!("tool call {}: {what}", call.name), reason));
+    };
+    let calls = first.map(|message| message.tool_calls.as_slice()).unwrap_or_default();
+    let written = calls.iter().enumerate().map(|(index, call)| {
         let (arguments, coerced) = arguments_object(call.arguments.as_ref());
         let mut metadata = Object::new();
         if coerced {
-            losses.push(Loss::new(
-                step.span_id,
-                format!("tool call {}: arguments are no object", call.name),
-                LossReason::Coerced,
-            ));
+            lose(call, "arguments are no object", LossReason::Coerced);
         }
         // A conversation may hold more calls of this turn than its own, or not all.
         let written = match call.id.as_deref() {
@@ -104,27 +101,22 @@ pub(super) fn record<'a>(
         let written = written.map(|(_, written)| written);
         if call.id.is_none() && written.is_some() {
             metadata.insert("call_id_derived", true);
-            losses.push(Loss::new(
-                step.span_id,
-                format!("tool call {}: call_id", call.name),
-                LossReason::Synthesized,
-            ));
+            lose(call, "call_id", LossReason::Synthesized);
         } else if let Some(written) = written
             && call.id.as_deref() != Some(&**written)
         {
             metadata.insert("message_call_id", written.clone());
         }
-        record.output_tool_calls.push(ToolCallSpec {
-            name: (&call.name).into(),
-            arguments_json: arguments_json(call),
-            arguments: Some(arguments.into()),
-            call_id: call.id.as_deref().map(Text::from).or_else(|| written.cloned()),
-            index: i64::try_from(index).ok(),
-            parent_call_id: None,
-            metadata,
-        });
-    }
-    record
+        CALL.complete([
+            ("name", (&call.name).into()),
+            ("arguments_json", arguments_json(call).into()),
+            ("arguments", arguments.into()),
+            ("call_id", call.id.as_deref().map(Text::from).or_else(|| written.cloned()).into()),
+            ("index", index.into()),
+            ("metadata", metadata.into()),
+        ])
+    });
+    written.collect()
 }
 
 fn requested(operation: &Operation) -> Json<'_> {
@@ -206,19 +198,22 @@ pub(super) fn cost(operation: &Operation) -> Option<f64> {
     cost.total.or_else(parts).filter(|cost| cost.is_finite())
 }
 
-fn usage(operation: &Operation) -> Option<LlmUsage> {
+fn usage(operation: &Operation) -> Json<'_> {
     let tokens = &operation.usage;
     let cost = cost(operation);
-    (!tokens.is_empty() || cost.is_some()).then(|| LlmUsage {
-        input_tokens: count(tokens.input),
-        output_tokens: count(tokens.output),
-        total_tokens: count(total_tokens(operation)),
-        reasoning_tokens: count(tokens.reasoning),
-        cache_write_tokens: count(tokens.cache_write),
-        cache_read_tokens: count(tokens.cache_read),
-        cost_usd: cost,
-        ..LlmUsage::default()
-    })
+    if tokens.is_empty() && cost.is_none() {
+        return Json::Null;
+    }
+    let usage = USAGE.complete([
+        ("input_tokens", count(tokens.input).into()),
+        ("output_tokens", count(tokens.output).into()),
+        ("total_tokens", count(total_tokens(operation)).into()),
+        ("reasoning_tokens", count(tokens.reasoning).into()),
+        ("cache_write_tokens", count(tokens.cache_write).into()),
+        ("cache_read_tokens", count(tokens.cache_read).into()),
+        ("cost_usd", cost.into()),
+    ]);
+    usage.into()
 }
 
 /// One object for the training facts; where they have no log probabilities, one for each choice of the response.
@@ -264,50 +259,42 @@ fn response_logprobs(body: &Value) -> Vec<Json<'_>> {
 }
 
 /// Parameters in the record's fields; those of another name or type stay in `raw_params`.
-fn request(operation: &Operation) -> (LlmRequestParams<'_>, Option<Text<'_>>) {
-    let mut params = LlmRequestParams::default();
+fn request(operation: &Operation) -> (Object<'_>, Option<Text<'_>>) {
+    let mut params = PARAMS.complete([]);
+    let mut raw = Object::new();
     let mut tool_choice = None;
     for (key, value) in &operation.parameters {
-        let taken = match key.as_str() {
-            "temperature" => set(&mut params.temperature, value.as_f64()),
-            "top_p" => set(&mut params.top_p, value.as_f64()),
-            "max_tokens" => set(&mut params.max_tokens, value.as_i64()),
-            "stop" | "stop_sequences" => set(&mut params.stop, texts(value)),
-            "top_k" => set(&mut params.top_k, integer(value)),
-            "presence_penalty" => set(&mut params.presence_penalty, value.as_f64()),
-            "frequency_penalty" => set(&mut params.frequency_penalty, value.as_f64()),
-            "repetition_penalty" => set(&mut params.repetition_penalty, value.as_f64()),
-            "seed" => set(&mut params.seed, value.as_i64()),
-            "n" => set(&mut params.n, value.as_i64()),
-            "best_of" => set(&mut params.best_of, value.as_i64()),
-            "response_format" => set(&mut params.response_format, value.is_object().then(|| value.into())),
-            "json_mode" => set(&mut params.json_mode, value.as_bool()),
-            "tool_config" => set(&mut params.tool_config, value.is_object().then(|| value.into())),
-            "tool_choice" => set(&mut tool_choice, (!value.is_null()).then(|| text(value))),
-            _ => false,
+        let name = match key.as_str() {
+            "stop_sequences" => "stop",
+            name => name,
         };
-        if !taken {
-            params.raw_params.add(key, value);
+        let taken: Json<'_> = match PARAMS.fields.iter().find(|field| field.name == name).map(|field| field.shape) {
+            _ if name == "stop" => texts(value),
+            _ if name == "top_k" => integer(value).into(),
+            Some(Maybe(StrictInt)) => value.as_i64().into(),
+            Some(Maybe(Number)) => value.as_f64().into(),
+            Some(Maybe(shape)) if shape.fits(value) => value.into(),
+            None if name == "tool_choice" && !value.is_null() => {
+                tool_choice = Some(text(value));
+                continue;
+            }
+            _ => Json::Null,
+        };
+        match params.get_mut(name) {
+            Some(place) if place.is_null() && !taken.is_null() => *place = taken,
+            _ => raw.add(key, value),
         }
     }
     for alias in ["max_completion_tokens", "max_output_tokens"] {
-        if params.max_tokens.is_none() {
-            params.max_tokens = operation.parameters.get(alias).and_then(Value::as_i64);
+        if let Some(place) = params.get_mut("max_tokens").filter(|place| place.is_null()) {
+            *place = operation.parameters.get(alias).and_then(Value::as_i64).into();
         }
     }
-    if !operation.tool_definitions.is_empty() && !params.raw_params.contains_key("tools") {
-        let tools = operation.tool_definitions.iter().map(tool);
-        params.raw_params.add("tools", tools.collect::<Json<'_>>());
+    if !operation.tool_definitions.is_empty() && !raw.contains_key("tools") {
+        raw.add("tools", operation.tool_definitions.iter().map(tool).collect::<Json<'_>>());
     }
+    params.insert("raw_params", raw);
     (params, tool_choice)
-}
-
-fn set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
-    if place.is_some() || value.is_none() {
-        return false;
-    }
-    *place = value;
-    true
 }
 
 /// Some clients record `top_k` as `40.0`.
@@ -322,11 +309,11 @@ fn is_other_json(text: &str) -> bool {
     !text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-fn texts(value: &Value) -> Option<Vec<Text<'_>>> {
+fn texts(value: &Value) -> Json<'_> {
     match value {
-        Value::String(text) => Some(vec![text.into()]),
-        Value::Array(list) => list.iter().map(|text| text.as_str().map(Text::from)).collect(),
-        _ => None,
+        Value::String(text) => Json::List(vec![text.into()]),
+        Value::Array(list) if list.iter().all(Value::is_string) => value.into(),
+        _ => Json::Null,
     }
 }
 
@@ -340,9 +327,22 @@ fn tool(definition: &ToolDefinition) -> Object<'_> {
 }
 
 /// A chat message; its tool calls, which the format's message has no field for, go to its metadata.
-fn message(message: &Message) -> LlmMessage<'_> {
-    let mut out = message_without_calls(message);
-    if !message.tool_calls.is_empty() {
+fn message(message: &Message) -> Object<'_> {
+    chat(message, message.role.name(), true)
+}
+
+/// Some clients record an answer without its role.
+fn answer(message: &Message, with_calls: bool) -> Object<'_> {
+    chat(message, "assistant", with_calls)
+}
+
+fn chat<'a>(message: &'a Message, role: &'a str, with_calls: bool) -> Object<'a> {
+    let mut metadata = Object::new();
+    if message.is_error {
+        metadata.insert("is_error", true);
+    }
+    metadata.insert_filled("finish_reason", message.finish_reason.as_ref());
+    if with_calls && !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
             let function = [("name", (&call.name).into()), ("arguments", arguments_json(call).into())];
             Object::from([
@@ -351,76 +351,47 @@ fn message(message: &Message) -> LlmMessage<'_> {
                 ("function", Object::from(function).into()),
             ])
         });
-        out.metadata.insert("tool_calls", calls.collect::<Json<'_>>());
+        metadata.insert("tool_calls", calls.collect::<Json<'_>>());
     }
-    out
+    let mut parts: Vec<Object<'_>> = message.parts.iter().map(part).collect();
+    let has_text = |part: &Part| matches!(part, Part::Text(_) | Part::Reasoning { text: Some(_), .. });
+    if let Some(result) = message.result.as_deref().filter(|_| !message.parts.iter().any(has_text)) {
+        let data = result.is_object().then(|| Json::from(result));
+        parts.push(PART.complete([("type", "text".into()), ("text", text(result).into()), ("data", data.into())]));
+    }
+    CHAT.complete([
+        ("role", role.into()),
+        ("parts", parts.into_iter().collect()),
+        ("name", message.name.as_ref().into()),
+        ("tool_call_id", message.tool_call_id.as_ref().into()),
+        ("metadata", metadata.into()),
+    ])
 }
 
-fn message_without_calls(message: &Message) -> LlmMessage<'_> {
-    let mut metadata = Object::new();
-    if message.is_error {
-        metadata.insert("is_error", true);
-    }
-    metadata.insert_filled("finish_reason", message.finish_reason.as_ref());
-    let mut parts: Vec<LlmContentPart<'_>> = message.parts.iter().map(part).collect();
-    if let Some(result) = message.result.as_deref()
-        && !parts.iter().any(|part| part.text.is_some())
-    {
-        parts.push(LlmContentPart {
-            data: result.is_object().then(|| result.into()),
-            ..words("text", text(result))
-        });
-    }
-    LlmMessage {
-        role: message.role.name().into(),
-        parts,
-        name: message.name.as_ref().map(Text::from),
-        tool_call_id: message.tool_call_id.as_ref().map(Text::from),
-        metadata,
-    }
-}
-
-/// Some clients record an answer without its role.
-fn answer(message: LlmMessage<'_>) -> LlmMessage<'_> {
-    LlmMessage {
-        role: "assistant".into(),
-        ..message
-    }
-}
-
-fn part(part: &Part) -> LlmContentPart<'_> {
+fn part(part: &Part) -> Object<'_> {
     match part {
-        Part::Text(text) => words("text", text.into()),
-        Part::Reasoning { text, opaque } => LlmContentPart {
-            part_type: "reasoning".into(),
-            text: text.as_ref().map(Text::from),
-            data: (!opaque.is_empty()).then(|| opaque.into()),
-            ..LlmContentPart::default()
-        },
-        Part::Media(media) => LlmContentPart {
-            part_type: if media.modality.is_empty() { "file" } else { &media.modality }.into(),
-            mime_type: media.mime_type.as_ref().map(Text::from),
-            uri: media.uri.as_ref().map(Text::from),
-            base64_data: media.base64.as_ref().map(Text::from),
-            data: (media.uri.is_none() && media.base64.is_none() && media.raw.is_object()).then(|| (&media.raw).into()),
-            ..LlmContentPart::default()
-        },
-        Part::Other(value) => LlmContentPart {
-            part_type: value.get("type").and_then(Value::as_str).unwrap_or("other").into(),
-            data: Some(if value.is_object() {
-                value.into()
-            } else {
-                Object::from([("value", value.into())]).into()
-            }),
-            ..LlmContentPart::default()
-        },
-    }
-}
-
-fn words<'a>(part_type: &'static str, text: Text<'a>) -> LlmContentPart<'a> {
-    LlmContentPart {
-        part_type: part_type.into(),
-        text: Some(text),
-        ..LlmContentPart::default()
+        Part::Text(text) => PART.complete([("type", "text".into()), ("text", text.into())]),
+        Part::Reasoning { text, opaque } => {
+            let data = (!opaque.is_empty()).then(|| Json::from(opaque));
+            PART.complete([("type", "reasoning".into()), ("text", text.as_ref().into()), ("data", data.into())])
+        }
+        Part::Media(media) => {
+            let is_raw = media.uri.is_none() && media.base64.is_none() && media.raw.is_object();
+            PART.complete([
+                ("type", if media.modality.is_empty() { "file" } else { &media.modality }.into()),
+                ("data", is_raw.then(|| Json::from(&media.raw)).into()),
+                ("mime_type", media.mime_type.as_ref().into()),
+                ("uri", media.uri.as_ref().into()),
+                ("base64_data", media.base64.as_ref().into()),
+            ])
+        }
+        Part::Other(value) => {
+            let data = match value {
+                Value::Object(map) => map.into(),
+                other => Object::from([("value", other.into())]).into(),
+            };
+            let word = value.get("type").and_then(Value::as_str).unwrap_or("other");
+            PART.complete([("type", word.into()), ("data", data)])
+        }
     }
 }

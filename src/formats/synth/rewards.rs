@@ -1,8 +1,8 @@
 //! Rewards and judgements as events of the environment, and the end of the episode.
 
-use super::document::{EnvironmentEvent, Event};
 use super::events::{Events, Happened, described, time};
 use super::facts;
+use super::table::ENVIRONMENT;
 use super::turns::Turns;
 use crate::document::json::{Json, Object};
 use crate::document::loss::LossReason;
@@ -62,14 +62,13 @@ impl<'a> Events<'a> {
     fn reward(&mut self, turns: &Turns, step: &'a Step, turn: usize, name: &str, reward: Option<f64>, mut metadata: Object<'a>) {
         metadata.insert_filled("judged_span_id", step.span_id.map(|span| span.to_string()));
         let at = step.end_or_start();
-        let event = EnvironmentEvent {
-            system_instance_id: turns.system(step, name).into(),
-            time_record: time(at),
-            metadata,
-            reward: reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
-            ..EnvironmentEvent::default()
-        };
-        self.push(turn, at, Some(at), Event::Environment(event));
+        let event = ENVIRONMENT.complete([
+            ("system_instance_id", turns.system(step, name).into()),
+            ("time_record", time(at)),
+            ("metadata", metadata.into()),
+            ("reward", reward.filter(|reward| reward.is_finite()).unwrap_or(0.0).into()),
+        ]);
+        self.push(turn, at, Some(at), event);
     }
 
     /// The last score of a finished run ends the episode, unless the spans record otherwise or another event ended it.
@@ -87,12 +86,10 @@ impl<'a> Events<'a> {
         if !terminated && !truncated {
             return;
         }
-        let score = |happened: &Happened| match &happened.event {
-            Event::Environment(event) => matches!(
-                event.metadata.get("kind").as_deref().and_then(Json::as_str),
-                Some("reward" | "evaluation" | "evaluator")
-            ),
-            _ => false,
+        let score = |happened: &Happened| {
+            let metadata = happened.event.get("metadata").filter(|_| happened.event.contains_key("reward"));
+            let kind = metadata.as_ref().and_then(|metadata| metadata.as_object()?.get("kind"));
+            matches!(kind.as_deref().and_then(Json::as_str), Some("reward" | "evaluation" | "evaluator"))
         };
         let last = self
             .happened
@@ -100,13 +97,9 @@ impl<'a> Events<'a> {
             .skip(first)
             .filter(|happened| score(happened))
             .max_by_key(|happened| happened.at);
-        if let Some(Happened {
-            event: Event::Environment(event),
-            ..
-        }) = last
-        {
-            event.terminated = terminated;
-            event.truncated = truncated;
+        if let Some(happened) = last {
+            happened.event.insert("terminated", terminated);
+            happened.event.insert("truncated", truncated);
         }
     }
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::Synth;
-use super::document::SessionTrace;
 use crate::formats::testing_blocks::*;
 use crate::formats::{Assembled, Format, LossReason};
 use crate::operation::{Evaluation, Kind, Message, Part, Role};
@@ -24,7 +23,7 @@ fn with(runs: &[Run], pairs: &[(&str, &str)]) -> (Value, Vec<LossReason>) {
     assert_eq!(documents.len(), 1);
     let Assembled { document, losses } = documents.remove(0);
     let value = serde_json::to_value(&document).unwrap();
-    assert_eq!(serde_json::from_value::<SessionTrace>(value.clone()).unwrap(), document);
+    assert_eq!(super::check::DOCUMENT.completed(&value), value);
     let mut text = Vec::new();
     Synth::write(&document, &mut text).unwrap();
     assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&document).unwrap());

@@ -2,167 +2,126 @@
 
 use serde_json::Value;
 
+use crate::document::rules::own_ids;
 use crate::document::shape::Shape::{self, Count, Deferred, Either, Flag, Int, List, Maybe, Number, Object, Of, OneOf, Text, Word};
-use crate::document::shape::{Field, Record, Tag, Variants, may, need, own_ids};
+use crate::document::shape::{Field, Record, Tag, Variants, need, record, records};
 use crate::document::violations::{JsonPath, Violations};
 
-static EPISODE: Record = Record {
-    what: "an episode",
-    fields: &[
-        may("id", Text),
-        may("env", Object),
-        need("task", Of(&TASK)),
-        may("ok", Flag),
-        may("errors", List(&Of(&ERROR))),
-        need("traces", List(&Of(&TRACE))),
-    ],
-    others: None,
-};
-
-static TASK: Record = Record {
-    what: "a task",
-    fields: &[need("type", Text), need("data", Object)],
-    others: None,
-};
-
-static ERROR: Record = Record {
-    what: "an error",
-    fields: &[need("type", Text), need("message", Text), may("traceback", Maybe(&Text))],
-    others: None,
-};
-
-static TRACE: Record = Record {
-    what: "a trace",
-    fields: &[
-        may("version", Int),
-        may("id", Text),
-        may("verifiers", Object),
-        need("task", Of(&TASK)),
-        need("agent", Of(&AGENT)),
-        may("tools", List(&Of(&TOOL))),
-        may("nodes", List(&Of(&NODE))),
-        may("calls", List(&Of(&CALL))),
-        may("rewards", Object),
-        may("metrics", Object),
-        may("info", Object),
-        may("root_reply", Maybe(&Text)),
-        may("is_completed", Flag),
-        may("ok", Flag),
-        may("stop_condition", Maybe(&Text)),
-        may("errors", List(&Of(&ERROR))),
-        may("timing", Object),
-    ],
-    others: None,
-};
-
-static AGENT: Record = Record {
-    what: "an agent",
-    fields: &[need("config", Object), may("name", Text)],
-    others: None,
-};
-
-static TOOL: Record = Record {
-    what: "a tool",
-    fields: &[need("name", Text), may("description", Text), may("parameters", Object)],
-    others: None,
-};
-
-static NODE: Record = Record {
-    what: "a node",
-    fields: &[
-        may("parent", Maybe(&Count)),
-        may("tools", List(&Of(&TOOL))),
-        may("semantic_parents", List(&Of(&LINK))),
-        need("message", Deferred(&Object, &OneOf(&MESSAGES))),
-        may("sampled", Flag),
-        may("timestamp", Number),
-        may("token_ids", List(&Int)),
-        may("mask", List(&Flag)),
-        may("logprobs", List(&Number)),
-    ],
-    others: None,
-};
-
-static LINK: Record = Record {
-    what: "a link",
-    fields: &[need("node", Count), need("type", Text)],
-    others: Some("readers refuse the link for it"),
-};
-
-static CALL: Record = Record {
-    what: "a model call",
-    fields: &[
-        may("node", Maybe(&Count)),
-        may("model", Maybe(&Text)),
-        may("sampling", Maybe(&Object)),
-        may("finish_reason", Maybe(&Word(&["stop", "length", "tool_calls"]))),
-        may("usage", Maybe(&Of(&USAGE))),
-        may("time", Of(&TIME)),
-        may("error", Maybe(&Of(&ERROR))),
-    ],
-    others: None,
-};
-
-static USAGE: Record = Record {
-    what: "usage",
-    fields: &[
-        need("prompt_tokens", Int),
-        need("completion_tokens", Int),
-        may("cached_input_tokens", Maybe(&Int)),
-        may("reasoning_tokens", Maybe(&Int)),
-        may("cost", Maybe(&Number)),
-    ],
-    others: None,
-};
-
-static TIME: Record = Record {
-    what: "a time",
-    fields: &[may("start", Number), may("end", Number)],
-    others: None,
-};
+records! {
+    EPISODE "an episode" {
+        may id: Text;
+        may env: Object;
+        need task: Of(&TASK);
+        may ok: Flag;
+        may errors: List(&Of(&ERROR));
+        need traces: List(&Of(&TRACE));
+    }
+    TASK "a task" {
+        need type: Text;
+        need data: Object;
+    }
+    ERROR "an error" {
+        need type: Text;
+        need message: Text;
+        may traceback: Maybe(&Text);
+    }
+    TRACE "a trace" {
+        may version: Int;
+        may id: Text;
+        may verifiers: Object;
+        need task: Of(&TASK);
+        need agent: Of(&AGENT);
+        may tools: List(&Of(&TOOL));
+        may nodes: List(&Of(&NODE));
+        may calls: List(&Of(&CALL));
+        may rewards: Object;
+        may metrics: Object;
+        may info: Object;
+        may root_reply: Maybe(&Text);
+        may is_completed: Flag;
+        may ok: Flag;
+        may stop_condition: Maybe(&Text);
+        may errors: List(&Of(&ERROR));
+        may timing: Object;
+    }
+    AGENT "an agent" {
+        need config: Object;
+        may name: Text;
+    }
+    TOOL "a tool" {
+        need name: Text;
+        may description: Text;
+        may parameters: Object;
+    }
+    NODE "a node" {
+        may parent: Maybe(&Count);
+        may tools: List(&Of(&TOOL));
+        may semantic_parents: List(&Of(&LINK));
+        need message: Deferred(&Object, &OneOf(&MESSAGES));
+        may sampled: Flag;
+        may timestamp: Number;
+        may token_ids: List(&Int);
+        may mask: List(&Flag);
+        may logprobs: List(&Number);
+    }
+    LINK "a link", only "readers refuse the link for it" {
+        need node: Count;
+        need type: Text;
+    }
+    CALL "a model call" {
+        may node: Maybe(&Count);
+        may model: Maybe(&Text);
+        may sampling: Maybe(&Object);
+        may finish_reason: Maybe(&Word(&["stop", "length", "tool_calls"]));
+        may usage: Maybe(&Of(&USAGE));
+        may time: Of(&TIME);
+        may error: Maybe(&Of(&ERROR));
+    }
+    USAGE "usage" {
+        need prompt_tokens: Int;
+        need completion_tokens: Int;
+        may cached_input_tokens: Maybe(&Int);
+        may reasoning_tokens: Maybe(&Int);
+        may cost: Maybe(&Number);
+    }
+    TIME "a time" {
+        may start: Number;
+        may end: Number;
+    }
+}
 
 const PARTS: Shape = Either(&[Text, List(&Of(&PART))]);
 
-static PART: Record = Record {
-    what: "a part",
-    fields: &[
-        need("type", Word(&["text", "image_url"])),
-        may("text", Text),
-        may("image_url", Object),
-    ],
-    others: None,
-};
+records! {
+    PART "a part" {
+        need type: Word(&["text", "image_url"]);
+        may text: Text;
+        may image_url: Object;
+    }
+}
 
 /// Messages by their role.
 static MESSAGES: Variants = Variants {
-    common: Record {
-        what: "a message",
-        fields: &[],
-        others: None,
-    },
+    common: record! { "a message" {} },
     of: &[
         (Tag::Is("role", &["system"]), &words_of("a system message")),
         (Tag::Is("role", &["user"]), &words_of("a user message")),
         (
             Tag::Is("role", &["assistant"]),
-            &Record {
-                what: "an assistant message",
-                fields: &[
-                    may("content", Maybe(&Text)),
-                    may("reasoning_content", Maybe(&Text)),
-                    may("tool_calls", Maybe(&List(&Of(&TOOL_CALL)))),
-                    may("provider_state", Maybe(&List(&Object))),
-                ],
-                others: None,
-            },
+            &record! { "an assistant message" {
+                may content: Maybe(&Text);
+                may reasoning_content: Maybe(&Text);
+                may tool_calls: Maybe(&List(&Of(&TOOL_CALL)));
+                may provider_state: Maybe(&List(&Object));
+            } },
         ),
         (
             Tag::Is("role", &["tool"]),
-            &Record {
-                what: "a tool message",
-                fields: &[need("tool_call_id", Text), need("content", PARTS), may("name", Maybe(&Text))],
-                others: None,
-            },
+            &record! { "a tool message" {
+                need tool_call_id: Text;
+                need content: PARTS;
+                may name: Maybe(&Text);
+            } },
         ),
     ],
 };
@@ -177,16 +136,14 @@ const fn words_of(what: &'static str) -> Record {
     }
 }
 
-static TOOL_CALL: Record = Record {
-    what: "a tool call",
-    fields: &[
-        need("id", Text),
-        may("type", Word(&["function", "custom"])),
-        need("name", Text),
-        need("arguments", Text),
-    ],
-    others: None,
-};
+records! {
+    TOOL_CALL "a tool call" {
+        need id: Text;
+        may type: Word(&["function", "custom"]);
+        need name: Text;
+        need arguments: Text;
+    }
+}
 
 /// A document.
 pub(super) const DOCUMENT: Shape = Of(&EPISODE);

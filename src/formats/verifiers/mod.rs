@@ -38,12 +38,8 @@ mod tests;
 
 use document::Episode;
 
-use serde_json::Value;
-
 use crate::document::choice::Options;
-use crate::document::schema;
-use crate::document::violations::{JsonPath, Violations};
-use crate::formats::format::{Assembled, Format};
+use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
 /// The format.
@@ -62,13 +58,5 @@ impl Format for Verifiers {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
     }
 
-    fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
-    }
-
-    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
-        for (place, document) in documents {
-            check::check(*place, document, found);
-        }
-    }
+    by_table!(check::DOCUMENT, check::check);
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::super::check::{METRICS, MORE_METRICS};
 use super::reader::word;
-use crate::formats::back::{At, Result, read_facts, seconds};
+use crate::formats::back::{At, Result, read_facts, read_record, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
@@ -33,32 +34,12 @@ impl Invocation {
 /// Counts and money of a model call.
 pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(metrics) = at.some("metrics") else { return Ok(()) };
-    let map = metrics.object()?;
-    let more = metrics.object_of("extra")?;
-    let count = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_u64);
-    let number = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_f64);
-    let usage = &mut operation.usage;
-    usage.input = count(map, "prompt_tokens");
-    usage.output = count(map, "completion_tokens");
-    usage.cache_read = count(map, "cached_tokens");
-    usage.total = count(&more, "total_tokens");
-    usage.cache_write = count(&more, "cache_write_tokens");
-    usage.reasoning = count(&more, "reasoning_tokens");
-    operation.cost.total = number(map, "cost_usd");
-    operation.cost.input = number(&more, "input_cost_usd");
-    operation.cost.output = number(&more, "output_cost_usd");
-    operation.time_to_first_token = number(&more, "time_to_first_token");
-    let list = |key: &str| map.get(key).or_else(|| more.get(key)).filter(|value| !value.is_null()).cloned();
-    if let Some(ids) = list("prompt_token_ids") {
-        operation.training.prompt_token_ids = Some(ids);
+    metrics.object()?;
+    if let Some(more) = metrics.some("extra") {
+        more.object()?;
+        read_record(&more, MORE_METRICS.fields, operation)?;
     }
-    if let Some(ids) = list("completion_token_ids") {
-        operation.training.completion_token_ids = Some(ids);
-    }
-    if let Some(numbers) = list("logprobs") {
-        operation.training.logprobs = Some(numbers);
-    }
-    Ok(())
+    read_record(&metrics, METRICS.fields, operation)
 }
 
 /// Moves the facts of a step, a call or a result into an operation; those without a field go to its metadata.

@@ -14,16 +14,15 @@
 //! A step of an unknown type becomes no span: it is reported, and comes back in a ContextForge document.
 
 mod agents;
-mod aliases;
 mod body;
-mod fields;
 mod steps;
 
 use serde_json::{Map, Value};
 
-use fields::{GROUPS, stamp};
+use steps::stamp;
 
-use crate::formats::back::{At, Result, TraceBuilder, read_facts, read_operations, read_run_facts, trace_id};
+use super::table::{AGENT, GROUPS, TASK};
+use crate::formats::back::{At, Result, TraceBuilder, read_facts, read_operations, read_record, read_run_facts, trace_id};
 use crate::operation::Operation;
 use crate::span::{SpanId, TraceId};
 
@@ -41,8 +40,14 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
     let mut builder = TraceBuilder::new("contextforge", id, None);
-    let list = match at.get("steps") {
-        Some(list) => steps::listed(&list, &mut builder)?,
+    let all = at.get("steps");
+    let renamed = all
+        .as_ref()
+        .map(|all| steps::renamed(all, &mut builder))
+        .transpose()?
+        .unwrap_or_default();
+    let list = match &all {
+        Some(all) => steps::listed(all, &renamed)?,
         None => Vec::new(),
     };
     let root = steps::root(&list);
@@ -65,24 +70,12 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
 fn agent(at: &At<'_>, builder: &mut TraceBuilder) -> Result<()> {
     let info = at.need("agent_info")?;
     info.object()?;
-    let name = info.need("name")?.text()?;
-    let word = |key: &str| Ok(info.text_of(key)?.map(str::to_owned));
-    let (version, framework) = (word("version")?, word("framework")?);
-    let _: Option<String> = word("framework_version")?;
     let Some(root) = builder.operation(0) else { return Ok(()) };
-    root.name = name.to_owned();
-    // Written if the agent is not known.
-    root.agent.name = (name != "unknown").then(|| name.to_owned());
-    root.agent.version = version;
-    root.agent.framework = framework;
+    read_record(&info, AGENT.fields, root)?;
+    info.text_of("name")?.unwrap_or_default().clone_into(&mut root.name);
     if let Some(task) = at.some("task_info") {
         task.object()?;
-        root.task.description = task.text_of("description")?.map(str::to_owned);
-        root.task.goal = task.text_of("goal")?.map(str::to_owned);
-        if let Some(input) = task.some("input") {
-            input.object()?;
-            root.task.input = Some(input.value.clone());
-        }
+        read_record(&task, TASK.fields, root)?;
     }
     Ok(())
 }

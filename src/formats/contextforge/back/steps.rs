@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::super::check;
+use super::super::table::{GROUPS, plain, plain_type};
 use super::agents::Agents;
-use super::fields::{GROUPS, stamp};
-use super::{aliases, body};
-use crate::formats::back::{At, NoteKind, Result, TraceBuilder, read_facts, read_operations, time};
+use super::body;
+use crate::document::rules::Items;
+use crate::document::violations::{JsonPath, Violations};
+use crate::formats::back::{At, NoteKind, Result, TraceBuilder, read_facts, read_operations, time, whole};
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
@@ -21,14 +24,36 @@ pub(super) struct Listed<'a> {
     when: UnixNanos,
 }
 
-/// The steps, each with its id, type and time; what breaks a rule of all steps is refused.
-pub(super) fn listed<'a>(list: &At<'a>, builder: &mut TraceBuilder) -> Result<Vec<Listed<'a>>> {
-    let mut ids = Once::default();
+/// The steps by plain names, where some have aliases. The document that must come out again has those.
+pub(super) fn renamed(list: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<Option<Value>>> {
     let mut out = Vec::new();
     for at in list.items()? {
-        at.object()?;
-        let step_type = aliases::step_type(&at)?;
-        aliases::rename(&at, builder);
+        let renamed = at.value.as_object().and_then(plain).map(Value::from);
+        if let Some(step) = &renamed {
+            let detail = "keys of OpenInference were read as the fields that they replace";
+            builder.note(&at.path, NoteKind::Coerced, detail);
+            builder.mend(&at.pointer, step.clone());
+        }
+        out.push(renamed);
+    }
+    Ok(out)
+}
+
+/// The steps, each with its id, type and time; what breaks a rule of all steps is refused.
+pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<Vec<Listed<'a>>> {
+    let items = list.items()?;
+    let steps = items.iter().map(At::object).collect::<Result<Vec<_>>>()?;
+    let (root, mut found) = (JsonPath::of_document(None), Violations::default());
+    let place = root.key("steps");
+    check::tree(Items { place, word: "step" }, &steps, &mut found);
+    list.refuse_first(found)?;
+    let mut out = Vec::new();
+    for (at, renamed) in items.into_iter().zip(renamed) {
+        let mut at = at;
+        if let Some(renamed) = renamed {
+            at.value = renamed;
+        }
+        let step_type = plain_type(at.need("step_type")?.text()?);
         let when = stamp(&at.need("timestamp")?)?;
         // Where a step was moved to keep the order of the list, its own time is in the metadata.
         let recorded = at
@@ -39,20 +64,20 @@ pub(super) fn listed<'a>(list: &At<'a>, builder: &mut TraceBuilder) -> Result<Ve
         let last = out.last().map(|step: &Listed<'_>| step.when);
         let when = recorded.unwrap_or_else(|| after(last, when));
         out.push(Listed {
-            id: ids.take(&at.need("step_id")?)?,
+            id: at.need("step_id")?.text()?,
             step_type,
             parent: at.text_of("parent_step_id")?,
             when,
             at,
         });
     }
-    for step in &out {
-        if let Some(parent) = step.parent.filter(|parent| !ids.0.contains(parent)) {
-            let place = step.at.need("parent_step_id")?;
-            return Err(place.refuse(format!("no step of this run has the id `{parent}`")));
-        }
-    }
     Ok(out)
+}
+
+/// A time that must be one.
+pub(super) fn stamp(at: &At<'_>) -> Result<UnixNanos> {
+    let text = at.text()?;
+    time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
 }
 
 /// Documents have times in microseconds, so the order of steps of one microsecond comes from the list: here nanoseconds express
@@ -103,7 +128,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceB
         let asked: Vec<String> = calls.filter_map(|call| call.id.as_deref().map(str::to_owned)).collect();
         let id = builder.id(SpanId::from_hex(step.id).map(|_| step.id), &format!("steps.{}", step.id));
         let index = builder.add(id, 0, *operation);
-        let end = latency(&step.at)?.map(|latency| UnixNanos(step.when.0.saturating_add(latency)));
+        let end = latency(&step.at).map(|latency| UnixNanos(step.when.0.saturating_add(latency)));
         builder.times(index, Some(step.when), end);
         if let Some(draft) = builder.drafts.get_mut(index) {
             draft.running = end.is_none() && body::is_running(&step.at);
@@ -141,7 +166,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceB
             draft.parent = Some(above);
         }
     }
-    refuse_circles(&added, builder)
+    Ok(())
 }
 
 fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, builder: &mut TraceBuilder) -> Result<Becomes> {
@@ -177,47 +202,10 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, builder
 }
 
 /// `latency_ms` of a step, in nanoseconds; a wait for a person counts as well.
-fn latency(at: &At<'_>) -> Result<Option<u64>> {
+fn latency(at: &At<'_>) -> Option<u64> {
     let nanos = |latency: u64| latency.saturating_mul(1_000_000);
-    if let Some(recorded) = at.some("latency_ms").or_else(|| at.some("wait_duration_ms")) {
-        return Ok(body::whole(&recorded)?.map(nanos));
-    }
     // Metadata may hold anything.
-    let in_metadata = at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
-    Ok(in_metadata.and_then(|latency| body::whole(&latency).ok()?).map(nanos))
-}
-
-/// No step is its own ancestor.
-fn refuse_circles(added: &[(usize, &Listed<'_>)], builder: &TraceBuilder) -> Result<()> {
-    let mut reaches_root: HashSet<usize> = HashSet::from([0]);
-    for (index, step) in added {
-        let mut way = Vec::new();
-        let mut seen = HashSet::new();
-        let mut at = *index;
-        while !reaches_root.contains(&at) {
-            if !seen.insert(at) {
-                let place = step.at.get("parent_step_id").unwrap_or_else(|| step.at.clone());
-                return Err(place.refuse("the step is its own ancestor"));
-            }
-            way.push(at);
-            at = builder.drafts.get(at).and_then(|draft| draft.parent).unwrap_or(0);
-        }
-        reaches_root.extend(way);
-    }
-    Ok(())
-}
-
-/// Texts that must be unique.
-#[derive(Default)]
-struct Once<'a>(HashSet<&'a str>);
-
-impl<'a> Once<'a> {
-    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
-        let text = at.text()?;
-        if self.0.insert(text) {
-            Ok(text)
-        } else {
-            Err(at.refuse(format!("`{text}` is already used: ids are unique in a run")))
-        }
-    }
+    let places = ["/latency_ms", "/wait_duration_ms", "/metadata/latency_ms"];
+    let recorded = places.iter().find_map(|place| at.value.pointer(place)?.as_number());
+    recorded.and_then(whole).map(nanos)
 }

@@ -13,11 +13,15 @@
 
 mod node;
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::check;
+use crate::document::rules::Items;
 use crate::document::shape::kind_of;
+use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::{
     At, NoteKind, Result, TraceBuilder, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id,
 };
@@ -55,43 +59,22 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
 
 /// The nodes with their ids; what breaks a rule of the tree is refused.
 fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
-    let mut nodes = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
-    for (index, at) in list.items()?.into_iter().enumerate() {
-        at.object()?;
-        let id = match at.text_of("id")? {
-            // The package counts nodes without an id.
-            None | Some("") => format!("n{index}"),
-            Some(id) => id.to_owned(),
-        };
-        if known.insert(id.clone(), index).is_some() {
-            return Err(at
-                .get("id")
-                .unwrap_or(at)
-                .refuse(format!("`{id}` is already used: ids are unique in a trace")));
-        }
+    let items = list.items()?;
+    let nodes = items.iter().map(At::object).collect::<Result<Vec<_>>>()?;
+    let (root, mut found) = (JsonPath::of_document(None), Violations::default());
+    let place = root.key("nodes");
+    check::tree(Items { place, word: "node" }, &nodes, &mut found);
+    list.refuse_first(found)?;
+    let ids = check::ids(&nodes).into_iter().map(Cow::into_owned);
+    let with_ids = items.iter().zip(ids).map(|(at, id)| {
         let parent = at.text_of("parent_id")?;
-        nodes.push(Listed { at, id, parent });
-    }
-    // A node reaches a root, or a node that does.
-    let mut reaches_root: HashSet<usize> = HashSet::new();
-    for index in 0..nodes.len() {
-        let (mut way, mut seen, mut at) = (Vec::new(), HashSet::new(), Some(index));
-        while let Some((place, node)) = at.filter(|at| !reaches_root.contains(at)).and_then(|at| Some((at, nodes.get(at)?))) {
-            let parent = || node.at.get("parent_id").unwrap_or_else(|| node.at.clone());
-            if !seen.insert(place) {
-                return Err(parent().refuse("the node is its own ancestor"));
-            }
-            way.push(place);
-            at = match node.parent.map(|id| known.get(id).copied()) {
-                Some(None) => return Err(parent().refuse("no node of this trace has this id")),
-                Some(above) => above,
-                None => None,
-            };
-        }
-        reaches_root.extend(way);
-    }
-    Ok(nodes)
+        Ok(Listed {
+            at: at.clone(),
+            id,
+            parent,
+        })
+    });
+    with_ids.collect()
 }
 
 /// The document that must come out again has its nodes in order of start, as the page has them. The package's runtime writes a node

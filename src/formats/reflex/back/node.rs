@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::table::{KINDS, NODE};
 use crate::dialect::messages::{self, Direction};
-use crate::document::shape::kind_of;
-use crate::formats::back::{At, Result, read_model_output, read_thoughts, searched};
+use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, searched};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 
 /// The operation of a node, without its metadata.
@@ -29,6 +29,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
         name,
         ..Operation::default()
     };
+    read_record(at, NODE.fields, &mut operation)?;
     match kind {
         Kind::Llm => {
             let list = input.as_ref().filter(|input| input.is_array());
@@ -69,22 +70,13 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
             ..Failure::default()
         });
     }
-    operation.prompt.id = at.text_of("prompt_id")?.map(str::to_owned);
-    if let Some(step) = at.some("step") {
-        operation.training.step = step.integer()?;
-    }
-    if let Some(optimize) = at.some("optimize") {
-        let marked = optimize.value.as_bool();
-        let marked = marked.ok_or_else(|| optimize.refuse(format!("a boolean is wanted, found {}", kind_of(optimize.value))))?;
-        operation.training.optimize = marked.then_some(true);
-    }
+    operation.training.optimize = (at.value.get("optimize") == Some(&Value::Bool(true))).then_some(true);
     Ok(operation)
 }
 
 /// A word for the kind that is the program's own.
 pub(super) fn own_kind<'a>(at: &At<'a>) -> Result<Option<&'a str>> {
-    let known = ["reason", "tool", "retrieve", "agent", "other"];
-    Ok(at.text_of("kind")?.filter(|kind| !known.contains(kind)))
+    Ok(at.text_of("kind")?.filter(|kind| !KINDS.contains(kind)))
 }
 
 /// The kind of a node of type `other`, by its metadata.

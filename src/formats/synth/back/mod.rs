@@ -19,12 +19,11 @@ mod messages;
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use fields::exact;
 
-use super::check::{Digest, digest};
-use super::document::SessionTrace;
+use super::check::{DOCUMENT, Digest, digest};
 use crate::formats::back::{At, Result, TraceBuilder, read_run_facts, time, trace_id};
 use crate::span::TraceId;
 
@@ -60,10 +59,37 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
 /// written has every field.
 fn written_form(at: &At<'_>, history: &[At<'_>]) -> Option<Value> {
     let is_tagged = history.iter().any(|event| event.get("event_type").is_some());
-    let read = is_tagged
-        .then(|| serde_json::from_value::<SessionTrace<'_>>(at.value.clone()).ok())
-        .flatten();
-    read.and_then(|session| serde_json::to_value(session).ok())
+    is_tagged.then(|| {
+        let mut session = at.value.clone();
+        classify(session.get_mut("event_history"));
+        for step in session
+            .get_mut("session_time_steps")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            classify(step.get_mut("events"));
+        }
+        DOCUMENT.completed(&session)
+    })
+}
+
+/// Gives tagged events the fields by which those without a tag are known.
+fn classify(events: Option<&mut Value>) {
+    for event in events
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        let (field, value) = match event.get("event_type").and_then(Value::as_str) {
+            Some("runtime") => ("actions", json!([])),
+            Some("environment") => ("reward", json!(0.0)),
+            Some("cais") => ("call_records", json!([])),
+            _ => continue,
+        };
+        let _ = event.entry(field).or_insert(value);
+    }
 }
 
 /// Steps count from 0 and have unique ids, and their items are in the history; returns the events of all steps.

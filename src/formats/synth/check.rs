@@ -1,16 +1,15 @@
 //! The page's rules, and what the package's classes, store and readers need.
 
-mod types;
-
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::table::{EVENT, SESSION};
+use crate::document::rules::{not_before, own_ids};
 use crate::document::shape::Shape::{self, Of};
-use crate::document::shape::{own_ids, shown, time};
+use crate::document::shape::{shown, time};
 use crate::document::violations::{JsonPath, Violations};
-use types::{EVENT, SESSION};
 
 /// The flat lists, and the lists of a step whose items are in them.
 const HISTORIES: [(&str, &str); 2] = [
@@ -82,15 +81,9 @@ fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
         if step.get("turn_number").and_then(Value::as_i64).is_some_and(|turn| turn < 1) {
             found.add(place.key("turn_number"), "turns are counted from 1");
         }
+        let late = "it is before `timestamp`: put the time of the end there, or null while the step goes on";
         let at = |name: &str| step.get(name).and_then(time);
-        if let (Some(began), Some(completed)) = (at("timestamp"), at("completed_at"))
-            && completed < began
-        {
-            found.add(
-                place.key("completed_at"),
-                "it is before `timestamp`: put the time of the end there, or null while the step goes on",
-            );
-        }
+        not_before(place.key("completed_at"), (at("timestamp"), at("completed_at")), late, found);
         let events = place.key("events");
         for (index, item) in step.get("events").and_then(Value::as_array).into_iter().flatten().enumerate() {
             event(events.item(index), item, found);

@@ -1,0 +1,152 @@
+//! An operation as a record of a format: each field from its sources, all other facts beside it.
+
+use crate::document::json::{Json, Object};
+use crate::document::loss::{Loss, LossReason};
+use crate::document::shape::{Field, Record, Shape};
+use crate::document::source::{Otherwise, Part, Source};
+use crate::operation::{self, FieldValue, Operation};
+use crate::run::{Run, Step};
+use crate::transcript::calls::Results;
+use crate::transcript::{calls, content, fact_groups, facts};
+
+/// A record that is being written.
+pub(crate) struct StepRecord<'a, 'm> {
+    pub(crate) run: &'a Run,
+    pub(crate) results: &'m Results<'a>,
+    pub(crate) step: &'a Step,
+    /// The facts that no field has.
+    pub(crate) facts: Object<'a>,
+    /// The list of the document that the record is in.
+    pub(crate) list: &'static str,
+    pub(crate) losses: &'m mut Vec<Loss>,
+}
+
+impl<'a> StepRecord<'a, '_> {
+    /// Reports a field of the record.
+    pub(crate) fn lose(&mut self, what: &str, reason: LossReason) {
+        let place = format!("{}[{}].{what}", self.list, self.step.id);
+        self.losses.push(Loss::new(self.run.span_of(self.step), place, reason));
+    }
+
+    /// Writes fields in their order. `own`: those that the format works out itself, in this order.
+    pub(crate) fn write<const N: usize>(&mut self, fields: &[Field], own: [(&str, Option<Json<'a>>); N], out: &mut Object<'a>) {
+        let mut own = own.into_iter().peekable();
+        for field in fields {
+            let value = match own.next_if(|(name, _)| *name == field.name) {
+                Some((_, value)) => value,
+                None => self.value(field),
+            };
+            if let Some(value) = value.or_else(|| self.otherwise(field)) {
+                out.add(field.name, value);
+            }
+        }
+        debug_assert!(own.next().is_none(), "each is a field, in the order of the table");
+    }
+
+    fn otherwise(&mut self, field: &Field) -> Option<Json<'a>> {
+        if field.is_made_up {
+            self.lose(field.name, LossReason::Synthesized);
+        }
+        Some(match field.otherwise {
+            Otherwise::Nothing => return None,
+            Otherwise::Null => Json::Null,
+            Otherwise::Text(text) => text.into(),
+            Otherwise::Unknown => Otherwise::UNKNOWN.into(),
+            Otherwise::Zero => 0_u64.into(),
+            Otherwise::EmptyList => Json::List(Vec::new()),
+            Otherwise::EmptyObject => Object::new().into(),
+        })
+    }
+
+    /// The value of a field from its sources.
+    pub(crate) fn value(&mut self, field: &Field) -> Option<Json<'a>> {
+        for source in field.sources.into_iter().flatten() {
+            let Some(value) = self.source(source).filter(|value| !value.is_null()) else {
+                continue;
+            };
+            let Some(value) = self.fitting(field, value) else { continue };
+            match source {
+                Source::Field(field) => take(&mut self.facts, field),
+                Source::Of(Part::Model) => take(&mut self.facts, operation::Field::ModelResponse),
+                Source::Of(_) | Source::Sum(..) => {}
+            }
+            return Some(value);
+        }
+        None
+    }
+
+    fn source(&self, source: Source) -> Option<Json<'a>> {
+        let (run, step) = (self.run, self.step);
+        let operation = &step.operation;
+        match source {
+            Source::Field(field) => field.value(operation).map(fact_groups::to_json),
+            Source::Sum(one, other) => sum(one.value(operation)?, other.value(operation)?),
+            Source::Of(Part::Model) => operation.model.name().map(Json::from),
+            Source::Of(Part::ToolName) => Some(calls::tool_name(run, step).into()),
+            Source::Of(Part::Result) => self.results.get(step).map(Json::from),
+            Source::Of(Part::Input) => content::input(run, step),
+            Source::Of(Part::Output) => content::output(self.results, step),
+            Source::Of(Part::Latency) => step.latency_ms().map(Json::from),
+            Source::Of(Part::Error) => operation.failure.as_ref().map(|failure| calls::error_text(failure).into()),
+        }
+    }
+
+    /// A value in the field's shape: other values are written as text where the field may be text.
+    fn fitting(&mut self, field: &Field, value: Json<'a>) -> Option<Json<'a>> {
+        if field.shape.takes(&value) {
+            return Some(value);
+        }
+        let text = Json::Text(value.into_text());
+        let is_text = !matches!(field.shape, Shape::Word(_)) && field.shape.takes(&text);
+        is_text.then(|| {
+            self.lose(field.name, LossReason::Coerced);
+            text
+        })
+    }
+
+    /// What is known of an operation without words.
+    pub(crate) fn note_silence(&mut self) {
+        let (name, value) = facts::silence(&self.step.operation);
+        self.facts.insert(name, value);
+    }
+}
+
+/// The fields of a record that an operation has, in order, where their values are of the shapes that they must have.
+pub(crate) fn of_operation<'a>(record: &Record, operation: &'a Operation) -> Object<'a> {
+    let mut out = Object::new();
+    for field in record.fields {
+        let value = field
+            .sources
+            .into_iter()
+            .flatten()
+            .find_map(|source| source.reads()?.value(operation));
+        match value {
+            Some(FieldValue::Value(value)) if !field.shape.holds(value) => {}
+            Some(value) => out.add_filled(field.name, fact_groups::to_json(value)),
+            None => {}
+        }
+    }
+    out
+}
+
+fn sum(one: FieldValue<'_>, other: FieldValue<'_>) -> Option<Json<'static>> {
+    match (one, other) {
+        (FieldValue::Count(one), FieldValue::Count(other)) => Some(one.saturating_add(other).into()),
+        (FieldValue::Number(one), FieldValue::Number(other)) => Some((one + other).into()),
+        _ => None,
+    }
+}
+
+/// Takes a field of an operation out of its facts; its group goes when it is empty.
+pub(crate) fn take(facts: &mut Object<'_>, field: operation::Field) {
+    if let Some(name) = field.fact() {
+        facts.remove(name);
+    } else if let Some((group, member)) = field.path().and_then(|path| path.split_once('.'))
+        && let Some(Json::Object(map)) = facts.get_mut(group)
+    {
+        map.remove(member);
+        if map.is_empty() {
+            facts.remove(group);
+        }
+    }
+}
