@@ -207,7 +207,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps, mended: &HashSe
             let reader = steps.step_of(seen.node).and_then(|(_, reader)| reader.span_id);
             // Of an input that its recorder cut off, what is left of a result is not what the model was given.
             let is_left = |given: &Value| reader.is_some_and(|reader| mended.contains(&reader)) && is_part(given, &last.result);
-            last.given = given_instead(&seen.message, &last.result).filter(|given| !is_left(given));
+            last.given = given_instead(&seen.message, &last.result, last.failure.as_ref()).filter(|given| !is_left(given));
         }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),

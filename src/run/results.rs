@@ -50,8 +50,14 @@ pub(super) fn result_of(step: &Step) -> Value {
 
 /// The result that a model was given, where it is not the tool's: an agent may shorten it, move it to a file, write it in another form
 /// or an error in other words.
-pub(super) fn given_instead(answer: &Message, result: &Value) -> Option<Value> {
-    if answer_text(answer).trim().is_empty() && !answer.has_media() {
+pub(super) fn given_instead(answer: &Message, result: &Value, failure: Option<&Failure>) -> Option<Value> {
+    let text = answer_text(answer);
+    if text.trim().is_empty() && !answer.has_media() {
+        return None;
+    }
+    // As every format writes a failure without a result.
+    let error = failure.filter(|_| result.is_null()).and_then(|failure| failure.message.as_deref());
+    if error.is_some_and(|error| text.strip_prefix("Error: ") == Some(error)) {
         return None;
     }
     let given = answer.result_value();

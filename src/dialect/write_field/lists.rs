@@ -90,7 +90,10 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
 }
 
 pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
+    // What Python prints of an object is no document's text.
+    let is_printed = |item: &Value| item.as_str().is_some_and(|text| text.starts_with('<') && text.ends_with('>'));
     let items = match value {
+        Value::Array(items) if items.iter().any(is_printed) => return None,
         Value::Array(items) => items,
         Value::Object(map) => {
             return ["documents", "output", "results", "records", "nodes"]
