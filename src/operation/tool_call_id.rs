@@ -53,7 +53,7 @@ impl fmt::Display for ToolCallId {
 pub(crate) fn is_counter(id: &str) -> bool {
     let end = id.rsplit(['_', ':', '-', '.', '/', '|']).next().unwrap_or(id);
     let digits = end.trim_start_matches(|char: char| char.is_ascii_alphabetic());
-    digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()) && end.len() - digits.len() <= 4
+    (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && end.len() - digits.len() <= 4
 }
 
 #[cfg(test)]
@@ -70,8 +70,9 @@ mod tests {
             "chatcmpl-tool-5ad6f3a1b2",
             "5198f36626044c4b",
             "9TaBcd3Xy",
+            "call_a",
         ]
         .map(is_counter);
-        assert_eq!(unique, [false; 5]);
+        assert_eq!(unique, [false; 6]);
     }
 }

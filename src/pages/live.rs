@@ -14,10 +14,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::span::TraceId;
+use crate::web::OfProject;
 use crate::web::live::Came;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
-use crate::web::routes::OfProject;
 use crate::web::service::Web;
 use crate::web::url::query_pairs;
 

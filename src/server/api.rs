@@ -15,8 +15,8 @@ use crate::access::{Denied, Right};
 use crate::forward::Forwarder;
 use crate::forward::order::Order;
 use crate::pages;
+use crate::web::OfProject;
 use crate::web::openapi::{self, Verb};
-use crate::web::routes::OfProject;
 use crate::web::{self, Web};
 
 /// What answers requests whose head the gate has let through.

@@ -1,15 +1,14 @@
 //! What reading the files of one session may take: bytes of each file after decompression, and memory for all of them.
 
 use std::cell::Cell;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, BufRead, Read};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::error::SessionError;
-use super::lines;
+use super::opened;
 use crate::formats::ParsedSize;
 
 /// What reading may take.
@@ -57,7 +56,7 @@ impl Budget {
         if length > self.bytes as u64 {
             return Err(self.too_large(path));
         }
-        let inner = lines::open(path).map_err(|source| self.failed(path, source))?;
+        let inner = opened::decompressed(path).map_err(|source| self.failed(path, source))?;
         Ok(Bounded { inner, left: self.bytes })
     }
 
@@ -146,23 +145,6 @@ impl Budget {
         }
     }
 }
-
-/// Opens what is a file: anything else may keep its reader waiting, or have no end.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    let is_no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
-    // Whoever writes to a pipe would take us for its reader.
-    if !fs::metadata(path)?.is_file() {
-        return Err(is_no_file());
-    }
-    let file = OpenOptions::new().read(true).custom_flags(NO_WAIT).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(is_no_file()),
-    }
-}
-
-/// `O_NONBLOCK`; it has no meaning for files.
-const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 /// A reader that gives an error where more comes than may.
 pub(super) struct Bounded {

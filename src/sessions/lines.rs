@@ -1,25 +1,13 @@
 //! JSON lines of a file that its client may still be writing, or the records of a file that is one JSON list of them.
 
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::budget::{Bounded, Budget, open_file};
+use super::budget::{Bounded, Budget};
 use super::elements::Elements;
 use super::error::SessionError;
-
-/// zstd's magic number.
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-/// gzip's.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// What some editors put before a text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What `opencode export` prints on its standard error, which many keep in the same file.
-const NOTICE: &[u8] = b"Exporting session: ";
 
 /// What was left out of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,26 +16,6 @@ pub(super) struct Left {
     pub(super) broken: usize,
     /// Whether the last line has no end and is no JSON: its client was writing it.
     pub(super) unfinished: bool,
-}
-
-/// The bytes of a file after decompression.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut file = BufReader::with_capacity(1 << 16, open_file(path)?);
-    if file.fill_buf()?.starts_with(&ZSTD) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(file)?;
-        return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
-    }
-    if file.fill_buf()?.starts_with(&GZIP) {
-        let decoder = flate2::bufread::MultiGzDecoder::new(file);
-        return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
-    }
-    if file.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
-        file.consume(BYTE_ORDER_MARK.len());
-    }
-    if file.fill_buf()?.starts_with(NOTICE) {
-        skip_line(&mut file)?;
-    }
-    Ok(Box::new(file))
 }
 
 /// Gives each line as a value, or each record of a list. No more than one is in memory.
@@ -152,20 +120,3 @@ pub(super) fn each_id(path: &Path, budget: &Budget, take: &mut dyn FnMut(&[u8]) 
 
 /// No id is longer.
 const LONGEST_ID: u64 = 1 << 10;
-
-/// Skips the rest of a line.
-fn skip_line(reader: &mut dyn BufRead) -> io::Result<()> {
-    loop {
-        let (used, ended) = {
-            let buffer = reader.fill_buf()?;
-            match memchr::memchr(b'\n', buffer) {
-                Some(at) => (at + 1, true),
-                None => (buffer.len(), buffer.is_empty()),
-            }
-        };
-        reader.consume(used);
-        if ended {
-            return Ok(());
-        }
-    }
-}

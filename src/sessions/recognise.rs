@@ -10,7 +10,7 @@ use super::client::Client;
 use super::codex;
 use super::elements;
 use super::get;
-use super::lines;
+use super::opened;
 
 /// A file of a session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     // A compressed file may be cut off.
-    let _ = lines::open(path).ok()?.take(HEAD).read_to_end(&mut head);
+    let _ = opened::decompressed(path).ok()?.take(HEAD).read_to_end(&mut head);
     Some(head)
 }
 

@@ -9,7 +9,8 @@ use std::sync::mpsc::sync_channel;
 
 use super::clock::now;
 use super::commit::Order;
-use super::deletion::{Beside, Deleted, DeletedBefore, Deletion, Deletions, OfTrace, Unfinished, Unwanted, digest_of};
+use super::deletion::{Beside, Deleted, DeletedBefore, Deletions, Unwanted, digest_of};
+use super::deletion_files::{Deletion, OfTrace, Unfinished};
 use super::error::Error;
 use super::index;
 use super::local::Local;

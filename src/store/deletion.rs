@@ -7,10 +7,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::deletion_files;
+use super::deletion_files::{self, Deletion, Unfinished};
 use super::error::Error;
 use super::log::{Head, Position};
 use crate::span::TraceId;
@@ -81,38 +80,6 @@ impl DeletedBefore {
             time: before.map_or(0, |before| before.time).max(time),
         }
     }
-}
-
-/// One request to delete.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Deletion {
-    /// When, in nanoseconds since 1970.
-    pub(super) time_unix_nano: u64,
-    pub(super) spans: u64,
-    pub(super) log_records: u64,
-    pub(super) bytes: u64,
-    pub(super) of: Vec<OfTrace>,
-    /// What is left to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) unfinished: Option<Unfinished>,
-}
-
-/// A trace that was deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OfTrace {
-    pub(super) trace_id: String,
-    /// [`digest_of`] the session that it was in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) session: Option<String>,
-}
-
-/// What a deletion has to do yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Unfinished {
-    /// The segments that have records of it.
-    pub(super) segments: BTreeSet<u64>,
-    /// Its log records without a trace: segment and byte.
-    pub(super) loose: BTreeSet<(u64, u64)>,
 }
 
 /// All deletions of a store, the oldest first.

@@ -3,6 +3,7 @@
 //!
 //! The copy is written first. So it has whatever was acknowledged, and the file itself is what counts while it is whole.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,13 +11,44 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::deletion::Deletion;
 use super::error::{Error, of_io};
 use crate::span::hex;
 
 /// The file's name in the data directory, and that of its copy.
 const FILE: &str = "deletions.json";
 const COPY: &str = "deletions.copy.json";
+
+/// One request to delete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Deletion {
+    /// When, in nanoseconds since 1970.
+    pub(super) time_unix_nano: u64,
+    pub(super) spans: u64,
+    pub(super) log_records: u64,
+    pub(super) bytes: u64,
+    pub(super) of: Vec<OfTrace>,
+    /// What is left to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unfinished: Option<Unfinished>,
+}
+
+/// A trace that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OfTrace {
+    pub(super) trace_id: String,
+    /// A digest of the session that it was in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
+}
+
+/// What a deletion has to do yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unfinished {
+    /// The segments that have records of it.
+    pub(super) segments: BTreeSet<u64>,
+    /// Its log records without a trace: segment and byte.
+    pub(super) loose: BTreeSet<(u64, u64)>,
+}
 
 /// What is in each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,7 +142,6 @@ pub(super) fn write(directory: &Path, deletions: Vec<Deletion>) -> Result<(), Er
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
-    use super::super::deletion::OfTrace;
     use super::*;
 
     fn deletion() -> Deletion {

@@ -48,6 +48,7 @@ pub(crate) use import::Imported;
 pub(crate) use import::cost_of_documents;
 pub use readers::{ReadLimits, Readers};
 pub use request::{Named, Reading};
+pub(crate) use route::OfProject;
 pub use route::Route;
 pub use routes::routes;
 pub(crate) use routes::{elsewhere_route, normalized};

@@ -1,13 +1,17 @@
 //! A path that is answered.
 
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::response::Response;
 use axum::routing::{MethodRouter, get};
+use http::request::Parts;
 use hyper::Method;
 use serde::de::DeserializeOwned;
 
 use super::answer::Answer;
 use super::reply::{Outcome, Problem};
 use super::request::{Asked, Named};
-use super::routes::OfProject;
 use super::service::Web;
 use crate::access::Right;
 
@@ -56,5 +60,19 @@ impl Route {
     /// What it answers.
     pub(crate) fn methods(self) -> MethodRouter {
         self.methods
+    }
+}
+
+/// The read side of the request's project.
+#[derive(Debug)]
+pub(crate) struct OfProject(pub(crate) Arc<Web>);
+
+impl<S: Sync> FromRequestParts<S> for OfProject {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        let web = parts.extensions.get::<Arc<Web>>().cloned();
+        web.map(Self)
+            .ok_or_else(|| Problem::internal("the request is of no project").reply())
     }
 }

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, get};
 use axum::{Extension, Router};
-use http::request::Parts;
 use hyper::service::Service as _;
 use hyper::{Method, Request, Uri};
 use hyper_util::service::TowerToHyperService;
 
 use super::reply::{self, Problem, json_reply, reply};
-use super::route::Route;
+use super::route::{OfProject, Route};
 use super::service::Web;
 use super::{blocks, lists, openapi, single};
 use crate::formats;
@@ -105,20 +103,6 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
     }
     let path = uri.path();
     Problem::not_found(format!("there is nothing at {path}; GET / lists the paths")).reply()
-}
-
-/// The read side of the request's project.
-#[derive(Debug)]
-pub(crate) struct OfProject(pub(crate) Arc<Web>);
-
-impl<S: Sync> FromRequestParts<S> for OfProject {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
-        let web = parts.extensions.get::<Arc<Web>>().cloned();
-        web.map(Self)
-            .ok_or_else(|| Problem::internal("the request is of no project").reply())
-    }
 }
 
 async fn healthz() -> Response {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::events::INTERRUPTION;
 use crate::events::draft::Draft;
+use crate::events::event::INTERRUPTION;
 use crate::operation::{Failure, Operation};
 
 /// What attributes without a key in any vocabulary begin with.

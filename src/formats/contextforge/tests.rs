@@ -105,7 +105,7 @@ fn a_retry_is_a_step_of_its_own() {
     assert_eq!(written[0], (&json!("refused"), &Value::Null));
     assert_eq!(written[1], (&json!("refused again"), &Value::Null));
     assert_eq!(written[2], (&Value::Null, &json!("page a")));
-    assert!(tools.iter().all(|tool| tool["metadata"]["tool_call_id"] == "c1"));
+    assert!(tools.iter().all(|tool| tool["metadata"]["tool_call_id"] == "call_a"));
 }
 
 #[test]

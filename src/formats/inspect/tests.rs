@@ -105,8 +105,8 @@ fn each_attempt_is_an_event() {
     assert_eq!(tools.len(), 4);
     assert_eq!(tools[0]["error"], json!({"type": "unknown", "message": "refused"}));
     assert!(tools[0].get("message_id").is_none() && tools[1].get("message_id").is_some());
-    assert_eq!((&tools[2]["id"], &tools[3]["id"]), (&json!("c1:2"), &json!("c1:3")));
-    assert!(has(&losses, "tool_calls[c1].id", LossReason::Coerced), "{losses:?}");
+    assert_eq!((&tools[2]["id"], &tools[3]["id"]), (&json!("call_a:2"), &json!("call_a:3")));
+    assert!(has(&losses, "tool_calls[call_a].id", LossReason::Coerced), "{losses:?}");
 }
 
 #[test]

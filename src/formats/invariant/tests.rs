@@ -141,16 +141,16 @@ fn one_call_has_one_output() {
         .map(|result| &result["content"])
         .collect();
     assert_eq!(earlier, ["Error: refused", "Error: refused again"]);
-    assert_eq!(events[2]["metadata"]["repeated_calls"], json!(["c1"]));
-    assert_eq!(events[4]["tool_calls"][0]["id"], "c1:2");
+    assert_eq!(events[2]["metadata"]["repeated_calls"], json!(["call_a"]));
+    assert_eq!(events[4]["tool_calls"][0]["id"], "call_a:2");
     assert_eq!(
         (&events[5]["tool_call_id"], &events[5]["content"]),
-        (&json!("c1:2"), &json!("page b"))
+        (&json!("call_a:2"), &json!("page b"))
     );
     assert!(
         losses
             .iter()
-            .any(|loss| loss.what == "tool_calls[c1].id" && loss.reason == LossReason::Coerced)
+            .any(|loss| loss.what == "tool_calls[call_a].id" && loss.reason == LossReason::Coerced)
     );
 }
 

@@ -53,13 +53,19 @@ pub(crate) fn sub_agents() -> Run {
 pub(crate) fn retries() -> Run {
     let mut build = Build::new();
     let root = build.agent("retry", None, 0, 9000);
-    let fetch = || call("c1", "fetch", json!({"url": "a"}));
+    let fetch = || call("call_a", "fetch", json!({"url": "a"}));
     let first = build.llm(root, 10, 500, &[user("Fetch a, then b.")], Some(calling(vec![fetch()])));
     build.tool(first, 0, 600, 700, Err(failure("refused", "io")));
     build.tool(first, 0, 800, 900, Err(failure("refused again", "io")));
     let again = build.llm(root, 1000, 1100, &[], Some(calling(vec![fetch()])));
     build.tool(again, 0, 1200, 1300, Ok("page a".into()));
-    let other = build.llm(root, 1400, 1500, &[], Some(calling(vec![call("c1", "fetch", json!({"url": "b"}))])));
+    let other = build.llm(
+        root,
+        1400,
+        1500,
+        &[],
+        Some(calling(vec![call("call_a", "fetch", json!({"url": "b"}))])),
+    );
     build.tool(other, 0, 1600, 1700, Ok("page b".into()));
     let last = build.llm(root, 1800, 1900, &[], Some(assistant("Both are here.")));
     build.ask("Fetch a, then b.", first, true);
