@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use spanbridge::dialect::Registry;
 use spanbridge::formats::{Layout, Options, by_id};
 use spanbridge::operation::{Kind, Message, Role};
 use spanbridge::run::Run;
@@ -25,10 +24,9 @@ fn rows(run: &Run) -> (Vec<Value>, String) {
 
 /// What each recording of the corpus has against `wrong`, by its name.
 fn each(wrong: impl Fn(&Case, &Run, &[Value], &str) -> Vec<String>) -> BTreeMap<String, Vec<String>> {
-    let registry = Registry::built_in();
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in cases(300, |name| !name.starts_with("made-")) {
-        for run in case.runs(registry).iter().filter(|run| run.has_agent_work()) {
+        for run in case.runs().iter().filter(|run| run.has_agent_work()) {
             let (rows, losses) = rows(run);
             let found = wrong(&case, run, &rows, &losses);
             if !rows.is_empty() && !found.is_empty() {
