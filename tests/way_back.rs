@@ -766,6 +766,12 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
     out
 }
 
+/// A picture in a tool's result is a mark, as one of a person is: the bytes stay on the span.
+const PICTURE: &str = "a picture in a result is a mark in the document";
+
+/// The message has what the model read, and the event of the tool that it failed.
+const AS_READ: &str = "the words that the model read do not say that the tool failed";
+
 const WITHOUT_ID: &str = "a call without an id gets one that is made of its span's";
 
 const AROUND_ITS_TOOL: &str =
@@ -1320,16 +1326,8 @@ const BESIDE: &[(&str, &str)] = &[
         "an agent that nobody names is none afterwards",
     ),
     (
-        "made-kinds-without-a-key/5b8efff798038103d269000000c70004.contextforge.json",
-        "a question and an answer that no model call was given and gave are read as one",
-    ),
-    (
         "made-kinds-without-a-key/5b8efff798038103d269000000c70004.verifiers.json",
         "a person's words that no model was given are an operation of their own",
-    ),
-    (
-        "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.contextforge.json",
-        "a question and an answer that no model call was given and gave are read as one",
     ),
     (
         "made-keys-of-newer-clients/5b8efff798038103d269000000f6000c.openreward.json",
@@ -1357,6 +1355,19 @@ const BESIDE: &[(&str, &str)] = &[
         "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",
         "the document does not say which messages are those of a call outside of the agents",
     ),
+    ("atif/images.json", PICTURE),
+    ("made-told-in-odd-places/5b8efff798038103d269000000930004.deepeval.json", PICTURE),
+    ("made-told-in-odd-places/5b8efff798038103d269000000930004.adk.json", PICTURE),
+    ("made-keys-of-newer-clients/5b8efff798038103d269000000f60005.inspect.json", AS_READ),
+    ("made-server-tools/5b8efff798038103d2690000003d0002.inspect.json", AS_READ),
+    ("made-server-tools/5b8efff798038103d2690000003d0003.inspect.json", AS_READ),
+    (
+        "made-keys-of-newer-clients/5b8efff798038103d269000000f60005.verifiers.json",
+        AS_READ,
+    ),
+    ("made-server-tools/5b8efff798038103d2690000003d0001.verifiers.json", AS_READ),
+    ("made-server-tools/5b8efff798038103d2690000003d0002.verifiers.json", AS_READ),
+    ("made-server-tools/5b8efff798038103d2690000003d0003.verifiers.json", AS_READ),
     (
         "deepeval/conversation.json",
         "that a case is a conversation is an option, which the attribute keeps",

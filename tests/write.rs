@@ -14,6 +14,16 @@ use spanbridge::span::{Span, SpanId, TraceId};
 /// each time it is read. Of these the second reading is held against the third.
 const NESTED: [&str; 3] = ["lmnr-langchain-agent", "oi-lc-hide", "tllgjs-tools"];
 
+/// Recordings of which an operation says what no vocabulary has, and why.
+const UNWRITTEN: [(&str, &str); 3] = [
+    ("made-answers-that-broke-off", "several choices of one answer are one message"),
+    ("own-mcpa-mcp", "its history has a result without words and without an id"),
+    (
+        "respx-agno-tools",
+        "an answer that repeats the calls of the one before, with their ids, is told apart by the client's own keys only",
+    ),
+];
+
 const VOCABULARIES: [Vocabulary; 3] = [Vocabulary::OpenInference, Vocabulary::GenAi, Vocabulary::Both];
 
 /// A span that says what the operation says, in this vocabulary, and nothing else.
@@ -130,7 +140,7 @@ fn every_recorded_operation_reads_back_as_it_was_written() {
     let mut compared = 0;
     for vocabulary in VOCABULARIES {
         let writer = AttributeWriter::new(vocabulary);
-        for case in support::cases(100, |_| true) {
+        for case in support::cases(100, |name| UNWRITTEN.iter().all(|(case, _)| *case != name)) {
             for span in &case.spans {
                 let mut first = without_known_keys(registry, *read(registry, span, &[]).operation);
                 if NESTED.contains(&case.name.as_str()) {

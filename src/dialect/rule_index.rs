@@ -1,5 +1,6 @@
 //! The rules of all dialects, found by the key, the event or the log record that they read.
 
+use super::generated::frameworks::FRAMEWORKS;
 use super::rule::{Field, Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
@@ -22,11 +23,20 @@ pub(super) struct RuleIndex {
     resource_rules: Vec<usize>,
 }
 
+/// Whether a rule's key makes its first part a dialect's own. A rule for one producer's spans takes no framework's keys from others:
+/// the `crewai.*` that one instrumentation writes says nothing about that of another.
+fn claims_head(rule: &Rule) -> bool {
+    let of = head(rule.key);
+    let is_of_one_producer = !rule.when.scope.is_empty() || rule.when.attribute.iter().any(|(key, _)| head(key) != of);
+    let is_framework = FRAMEWORKS.iter().any(|framework| of.starts_with(&*framework.name));
+    !(is_of_one_producer && is_framework && of != rule.dialect && of.len() < rule.key.len())
+}
+
 impl RuleIndex {
     pub(super) fn new(rules: Vec<Rule>) -> Self {
         let mut made = Self::default();
         for (index, rule) in rules.iter().enumerate() {
-            if rule.location == Location::Span {
+            if rule.location == Location::Span && claims_head(rule) {
                 let _ = made.heads.insert(head(rule.key).to_owned());
             }
             match rule.location {

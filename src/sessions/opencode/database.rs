@@ -56,8 +56,8 @@ fn size(path: &Path) -> usize {
 /// The tables of a database that `OpenCode` has, too, and whether what they have is computed: such a table has any number of values of
 /// any length in a small file.
 fn tables(connection: &Connection) -> rusqlite::Result<(HashSet<String>, bool)> {
-    const NAMES: &str = "SELECT name, rootpage = 0 OR EXISTS (SELECT 1 FROM pragma_table_xinfo(name) WHERE hidden <> 0) \
-         FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'message', 'part', 'session_v2', 'session_message')";
+    const NAMES: &str = "SELECT made.name, made.rootpage = 0 OR EXISTS (SELECT 1 FROM pragma_table_xinfo(made.name) AS its WHERE its.hidden <> 0) \
+         FROM sqlite_master AS made WHERE made.type = 'table' AND made.name IN ('session', 'message', 'part', 'session_v2', 'session_message')";
     let mut statement = connection.prepare(NAMES)?;
     let (mut names, mut are_computed) = (HashSet::new(), false);
     let mut rows = statement.query([])?;
