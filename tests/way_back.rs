@@ -766,6 +766,14 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
     out
 }
 
+const CHOICES: &str = "several choices of one answer are one message on a span";
+
+const INSIDE: &str = "whose call the agent is that a tool calls is told beside the spans";
+
+const JUDGE: &str = "that a call inside judges, and whose answer the run has, is told beside the spans";
+
+const BY_NO_MODEL: &str = "a person's words, or an answer, that no model was given or gave are an operation of their own";
+
 /// A picture in a tool's result is a mark, as one of a person is: the bytes stay on the span.
 const PICTURE: &str = "a picture in a result is a mark in the document";
 
@@ -1355,16 +1363,33 @@ const BESIDE: &[(&str, &str)] = &[
         "made-told-elsewhere/5b8efff798038103d269000000f20003.atif.json",
         "the document does not say which messages are those of a call outside of the agents",
     ),
+    (
+        "made-answers-that-broke-off/5b8efff798038103d269000000d40003.contextforge.json",
+        CHOICES,
+    ),
+    ("made-answers-that-broke-off/5b8efff798038103d269000000d40003.reflex.json", CHOICES),
+    ("made-answers-that-broke-off/5b8efff798038103d269000000d40003.synth.json", CHOICES),
+    ("made-answers-that-broke-off/5b8efff798038103d269000000d40003.atif.json", CHOICES),
+    ("made-answers-that-broke-off/5b8efff798038103d269000000d40003.inspect.json", CHOICES),
+    (
+        "made-answers-that-broke-off/5b8efff798038103d269000000d40003.verifiers.json",
+        CHOICES,
+    ),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80004.reflex.json", INSIDE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80004.synth.json", INSIDE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80004.inspect.json", INSIDE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.reflex.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.openreward.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.synth.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.inspect.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.verifiers.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80007.adk.json", JUDGE),
+    ("made-endings-of-runs/5b8efff798038103d269000000c80002.verifiers.json", BY_NO_MODEL),
+    ("made-endings-of-runs/5b8efff798038103d269000000c8000a.verifiers.json", BY_NO_MODEL),
+    ("made-keys-of-clients/5b8efff798038103d2690000009a0002.verifiers.json", BY_NO_MODEL),
     ("atif/images.json", PICTURE),
-    ("made-told-in-odd-places/5b8efff798038103d269000000930004.deepeval.json", PICTURE),
-    ("made-told-in-odd-places/5b8efff798038103d269000000930004.adk.json", PICTURE),
-    ("made-keys-of-newer-clients/5b8efff798038103d269000000f60005.inspect.json", AS_READ),
     ("made-server-tools/5b8efff798038103d2690000003d0002.inspect.json", AS_READ),
     ("made-server-tools/5b8efff798038103d2690000003d0003.inspect.json", AS_READ),
-    (
-        "made-keys-of-newer-clients/5b8efff798038103d269000000f60005.verifiers.json",
-        AS_READ,
-    ),
     ("made-server-tools/5b8efff798038103d2690000003d0001.verifiers.json", AS_READ),
     ("made-server-tools/5b8efff798038103d2690000003d0002.verifiers.json", AS_READ),
     ("made-server-tools/5b8efff798038103d2690000003d0003.verifiers.json", AS_READ),

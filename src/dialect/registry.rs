@@ -100,7 +100,8 @@ fn session_keys(rules: &[Rule]) -> Vec<String> {
         .iter()
         .filter(|rule| rule.field == Field::SessionId && !rule.prefix && rule.location == Location::Span)
         .collect();
-    rules.sort_by_key(|rule| rule.rank);
+    // Nothing here sees the other attributes: a key that only one producer means so comes last.
+    rules.sort_by_key(|rule| (!rule.when.has.is_empty(), rule.rank));
     let places = rules.into_iter().flat_map(|rule| match (rule.paths, rule.codec) {
         ([], Codec::JsonText) => vec![format!("{}#", rule.key)],
         ([], _) => vec![rule.key.to_owned()],

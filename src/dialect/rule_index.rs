@@ -1,6 +1,6 @@
 //! The rules of all dialects, found by the key, the event or the log record that they read.
 
-use super::generated::frameworks::FRAMEWORKS;
+use super::providers;
 use super::rule::{Field, Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
@@ -28,7 +28,7 @@ pub(super) struct RuleIndex {
 fn claims_head(rule: &Rule) -> bool {
     let of = head(rule.key);
     let is_of_one_producer = !rule.when.scope.is_empty() || rule.when.attribute.iter().any(|(key, _)| head(key) != of);
-    let is_framework = FRAMEWORKS.iter().any(|framework| of.starts_with(&*framework.name));
+    let is_framework = providers::name(of).is_none();
     !(is_of_one_producer && is_framework && of != rule.dialect && of.len() < rule.key.len())
 }
 

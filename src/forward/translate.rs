@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Recordings of which a destination reads something else, and why.
-    const OTHERWISE: [(&str, &str); 7] = [
+    const OTHERWISE: [(&str, &str); 9] = [
         (
             "claudecode-tools",
             "a record that names no span tells the arguments, and the span a part of them",
@@ -230,6 +230,11 @@ mod tests {
         ("deepeval-otel", "no dialect knows its spans; once translated, one does"),
         ("mlf-langchain-crash", "MLflow quotes the metadata that hold a call's id"),
         ("mlf-langchain-toolerror", "MLflow quotes the metadata that hold a call's id"),
+        (
+            "gotel-langchain-error",
+            "its own keys have the failure's words; once translated, the standard ones come first",
+        ),
+        ("own-mcpa-mcp", "its history has a result without words and without an id"),
         ("oi-lc-hide", "only LangChain's dump of a result says that the tool failed"),
         (
             "tlold-openai-embed",

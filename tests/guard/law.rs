@@ -67,8 +67,9 @@ impl Guarded {
         Took {
             status,
             bytes,
-            processor: self.processor() - began,
-            memory: self.serving.peak_memory().unwrap() - before,
+            processor: self.processor().saturating_sub(began),
+            // What was free by then may be less than before.
+            memory: self.serving.peak_memory().unwrap().saturating_sub(before),
         }
     }
 

@@ -80,7 +80,7 @@ fn every_way_out_ends_soon_after_its_client_left() {
         .iter()
         .find(|(name, ..)| *name == "conversation that goes on")
         .unwrap();
-    let size = if is_long_form() { size * 16 } else { size * 5 };
+    let size = if is_long_form() { size * 16 } else { size * 2 };
     for number in [1, 2] {
         guarded.store(&make(trace(number), size));
     }

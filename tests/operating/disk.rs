@@ -16,6 +16,9 @@ struct SmallDisk {
     inside: PathBuf,
 }
 
+/// Files that fill a disk, each half of the one before.
+const BALLAST: usize = 13;
+
 impl SmallDisk {
     /// `None` where the system does not let us.
     fn at(directory: &Path) -> Option<Self> {
@@ -50,8 +53,9 @@ impl SmallDisk {
 
     /// Fills what is left.
     fn fill(&self) {
-        for number in 0..9 {
-            let _ = fs::write(self.inside.join(format!("ballast{number}")), vec![1; 1 << (22 - 2 * number).max(9)]);
+        // A write that fails leaves a part of it.
+        for number in 0..BALLAST {
+            let _ = fs::write(self.inside.join(format!("ballast{number}")), vec![1; (8 << 20) >> number]);
         }
     }
 }
@@ -95,7 +99,7 @@ fn a_server_starts_on_a_full_disk_with_an_index_that_is_behind() {
     };
     assert_eq!(status(&format!("/api/v1/traces/{trace}")), 200, "{}", serving.log());
     assert_eq!(send(&serving, &[span(30, 1)]), 503, "nothing is stored");
-    for number in 0..9 {
+    for number in 0..BALLAST {
         let _ = fs::remove_file(disk.inside.join(format!("ballast{number}")));
     }
     let begun = Instant::now();
