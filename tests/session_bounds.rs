@@ -15,11 +15,10 @@ use crate::session_files::{at_home, text};
 /// A line of Claude Code.
 fn line(session: &str, number: usize, content: &serde_json::Value) -> String {
     let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
-    let mut message = json!({"role": role, "content": content});
-    if role == "assistant" {
-        message["id"] = format!("m{number}").into();
-        message["model"] = "claude".into();
-    }
+    let message = match role {
+        "assistant" => json!({"role": role, "content": content, "id": format!("m{number}"), "model": "claude"}),
+        _ => json!({"role": role, "content": content}),
+    };
     let parent = number.checked_sub(1).map(|before| format!("{session}u{before}"));
     let line = json!({"type": role, "uuid": format!("{session}u{number}"), "parentUuid": parent, "sessionId": session,
         "timestamp": format!("2026-11-21T10:{:02}:{:02}.000Z", number / 60 % 60, number % 60), "cwd": "/x", "version": "2.1.300",

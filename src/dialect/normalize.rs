@@ -124,7 +124,7 @@ pub(super) fn is_unstated(text: &str) -> bool {
                 want => have.eq_ignore_ascii_case(&want),
             })
     };
-    WORDS.iter().any(|word| same(&word))
+    WORDS.iter().any(same)
 }
 
 /// Whether a text is a client's word for a name, an id or a reason that it does not know.

@@ -15,7 +15,7 @@ const FILE: &str = "reserve";
 /// Its bytes: what a commit adds to the index, and more.
 const BYTES: u64 = 2 << 20;
 /// On a small file system it takes this part at most.
-const SHARE: u64 = 64;
+const SHARE: u64 = 16;
 /// With fewer bytes left, what fails fails for lack of room.
 const FULL: u64 = 256 << 10;
 
