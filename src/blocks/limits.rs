@@ -94,6 +94,7 @@ fn at_most(value: &Json<'_>) -> usize {
         Json::Text(text) => quoted(text),
         Json::Null | Json::Bool(_) => 6,
         Json::Number(_) => 32,
+        Json::Shared(..) => value.shared().iter().fold(3, |sum, item| sum.saturating_add(at_most(item))),
         Json::List(list) => list.iter().fold(3, |sum, item| sum.saturating_add(at_most(item))),
         Json::Values(list) => list.iter().fold(3, |sum, item| sum.saturating_add(at_most(&item.into()))),
         Json::Object(object) => object

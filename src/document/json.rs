@@ -1,6 +1,8 @@
 //! JSON values of documents. They borrow from a run: a text or a value of the run is written, never copied.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,6 +38,8 @@ pub enum Json<'a> {
     Object(Object<'a>),
     /// A list borrowed from a run.
     Values(&'a [Value]),
+    /// A part of a list that several values of a document have, so it is in memory once.
+    Shared(Arc<[Json<'a>]>, Range<usize>),
 }
 
 /// A JSON object: keys in the order in which they came, each once.
@@ -90,6 +94,7 @@ impl<'a> Json<'a> {
             Self::Null => true,
             Self::List(list) => list.is_empty(),
             Self::Values(list) => list.is_empty(),
+            Self::Shared(..) => self.shared().is_empty(),
             Self::Object(object) => object.is_empty(),
             _ => false,
         }
@@ -104,6 +109,14 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The items of a shared list.
+    pub(crate) fn shared(&self) -> &[Self] {
+        match self {
+            Self::Shared(list, part) => list.get(part.clone()).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
     fn compact(&self) -> String {
         crate::document::text::compact(self)
     }
@@ -113,6 +126,7 @@ impl<'a> Json<'a> {
         let before = match std::mem::take(self) {
             Self::List(list) => list,
             Self::Values(list) => list.iter().map(Self::from).collect(),
+            shared @ Self::Shared(..) => shared.shared().to_vec(),
             other => vec![other],
         };
         *self = Self::List(before);
@@ -323,6 +337,7 @@ impl Serialize for Json<'_> {
             Self::List(list) => serializer.collect_seq(list),
             Self::Object(object) => object.serialize(serializer),
             Self::Values(list) => serializer.collect_seq(*list),
+            Self::Shared(..) => serializer.collect_seq(self.shared()),
         }
     }
 }
@@ -360,6 +375,13 @@ impl PartialEq for Json<'_> {
             (Self::Object(a), Self::Object(b)) => a == b,
             (Self::List(a), Self::List(b)) => a == b,
             (Self::Values(a), Self::Values(b)) => a == b,
+            (Self::Shared(..), Self::List(list)) => self.shared() == list,
+            (Self::List(list), Self::Shared(..)) => list == other.shared(),
+            (Self::Shared(..), Self::Shared(..)) => self.shared() == other.shared(),
+            (shared @ Self::Shared(..), Self::Values(values)) | (Self::Values(values), shared @ Self::Shared(..)) => {
+                let list = shared.shared();
+                list.len() == values.len() && list.iter().zip(*values).all(|(one, value)| one == value)
+            }
             (Self::List(list), Self::Values(values)) | (Self::Values(values), Self::List(list)) => {
                 list.len() == values.len() && list.iter().zip(*values).all(|(one, value)| one == value)
             }

@@ -67,6 +67,7 @@ impl From<Json<'_>> for Value {
                 Self::Object(fields.collect())
             }
             Json::Values(list) => Self::Array(list.to_vec()),
+            shared @ Json::Shared(..) => Self::Array(shared.shared().iter().cloned().map(Self::from).collect()),
         }
     }
 }

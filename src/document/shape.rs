@@ -225,7 +225,7 @@ impl Shape {
             Self::Flag => matches!(value, Json::Bool(_)),
             Self::Number | Self::Int | Self::StrictInt | Self::Count => matches!(value, Json::Number(_)),
             Self::Object | Self::MapOf(_) | Self::Of(_) | Self::Open(_) | Self::OneOf(_) => matches!(value, Json::Object(_)),
-            Self::List(_) => matches!(value, Json::List(_) | Json::Values(_)),
+            Self::List(_) => matches!(value, Json::List(_) | Json::Values(_) | Json::Shared(..)),
             Self::Maybe(shape) => value.is_null() || shape.takes(value),
             Self::Either(shapes) => shapes.iter().any(|shape| shape.takes(value)),
             Self::Deferred(now, _) => now.takes(value),

@@ -1,7 +1,7 @@
 //! The messages that went into an operation.
 
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use super::message::Message;
@@ -79,6 +79,12 @@ impl Messages {
     /// Identifies the shared list of these messages in the trace; `None`: no other operation has them.
     pub(crate) fn shared_number(&self) -> Option<usize> {
         self.list.number
+    }
+
+    /// The whole of a list that several operations have, and which part of it these messages are; `None`: no other operation has it.
+    pub(crate) fn in_shared(&self) -> Option<(usize, &[Message], Range<usize>)> {
+        let number = self.list.number?;
+        Some((number, &self.list.messages, self.first..self.end))
     }
 
     /// How many messages are another operation's.

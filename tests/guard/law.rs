@@ -26,6 +26,8 @@ pub(super) struct Ask {
 pub(super) struct Took {
     pub(super) status: u16,
     pub(super) bytes: u64,
+    /// How many documents were made into spans.
+    pub(super) made: u64,
     pub(super) processor: Duration,
     pub(super) memory: u64,
 }
@@ -67,6 +69,7 @@ impl Guarded {
         Took {
             status,
             bytes,
+            made: 1,
             processor: self.processor().saturating_sub(began),
             // What was free by then may be less than before.
             memory: self.serving.peak_memory().unwrap().saturating_sub(before),
@@ -138,7 +141,7 @@ impl Guarded {
         }
         let document = answer.body_mut().with_config().limit(u64::MAX).read_to_vec().unwrap();
         let url = format!("{}/api/v1/import/{format}", self.serving.api);
-        let took = self.measured(|| {
+        let mut took = self.measured(|| {
             let sent = agent
                 .post(url)
                 .header("content-type", "application/json")
@@ -146,6 +149,10 @@ impl Guarded {
                 .unwrap();
             (sent.status().as_u16(), 0)
         });
+        took.made = match serde_json::from_slice(&document) {
+            Ok(Value::Array(documents)) => documents.len() as u64,
+            _ => 1,
+        };
         Some((document.len() as u64, took))
     }
 

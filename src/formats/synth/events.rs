@@ -2,7 +2,7 @@
 
 use super::facts::{self, count};
 use super::messages::Messages;
-use super::record::{cost, record, total_tokens};
+use super::record::{Inputs, cost, record, total_tokens};
 use super::table::{ENVIRONMENT, MODEL_CALL, RUNTIME, TIME};
 use super::turns::Turns;
 use crate::document::choice::Options;
@@ -53,6 +53,8 @@ pub(super) struct Events<'a> {
     pub(super) losses: Vec<Loss>,
     /// The words of the present run's conversations.
     words: ConversationWords<'a>,
+    /// What went into its model calls.
+    inputs: Inputs<'a>,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
@@ -62,6 +64,7 @@ impl<'a> Events<'a> {
     pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns, messages: &Messages<'a>, options: &Options) {
         let first = self.happened.len();
         self.words = ConversationWords::of(run);
+        self.inputs = Inputs::default();
         for (index, step) in run.steps.enumerate() {
             let turn = turns.turn(Some(index));
             let event = match step.operation.kind {
@@ -145,7 +148,7 @@ impl<'a> Events<'a> {
             self.lose(step, "model_name is unknown", LossReason::Synthesized);
         }
         let ids = messages.call_ids.get(&index).map(Vec::as_slice).unwrap_or_default();
-        let record = record(run, step, ids, options, &mut self.losses);
+        let record = record(run, step, ids, options, &mut self.inputs, &mut self.losses);
         MODEL_CALL.complete([
             ("system_instance_id", turns.system(step, &name).into()),
             ("time_record", time(step.started_at)),

@@ -1,5 +1,7 @@
 //! A model call as a call record: request, response, tokens, outcome.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::facts::{self, count, filled};
@@ -10,11 +12,28 @@ use crate::document::loss::{Loss, LossReason};
 use crate::document::shape::Shape::{Maybe, Number, StrictInt};
 use crate::document::text::compact;
 use crate::hash::HashMap;
-use crate::operation::{Failure, Message, Operation, Part, ToolCall, ToolDefinition};
+use crate::operation::{Failure, Message, Messages, Operation, Part, ToolCall, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::calls::{arguments_json, arguments_object};
 use crate::transcript::content::text;
 use crate::transcript::facts::silence;
+
+/// The inputs of a run's model calls. Those that go on with one another share their messages here too.
+#[derive(Debug, Default)]
+pub(super) struct Inputs<'a>(HashMap<usize, Arc<[Json<'a>]>>);
+
+impl<'a> Inputs<'a> {
+    fn of(&mut self, messages: Option<&'a Messages>) -> Json<'a> {
+        let Some((number, list, part)) = messages.and_then(Messages::in_shared) else {
+            return messages.into_iter().flat_map(|messages| messages.iter().map(message)).collect();
+        };
+        let list = self
+            .0
+            .entry(number)
+            .or_insert_with(|| list.iter().map(|said| message(said).into()).collect());
+        Json::Shared(Arc::clone(list), part)
+    }
+}
 
 /// The record of a model call. `call_ids` gives the ids under which the session has the calls, with the recorded ones, by place.
 pub(super) fn record<'a>(
@@ -22,6 +41,7 @@ pub(super) fn record<'a>(
     step: &'a Step,
     call_ids: &[(Option<&'a str>, Text<'a>)],
     options: &Options,
+    inputs: &mut Inputs<'a>,
     losses: &mut Vec<Loss>,
 ) -> Object<'a> {
     let operation = &step.operation;
@@ -59,7 +79,7 @@ pub(super) fn record<'a>(
         ("completed_at", step.ended_at.map(|end| end.rfc3339_offset()).into()),
         ("latency_ms", count(step.latency_ms()).into()),
         ("request_params", params.into()),
-        ("input_messages", operation.input_messages.iter().flatten().map(message).collect()),
+        ("input_messages", inputs.of(operation.input_messages.as_ref())),
         ("input_text", input_text.into()),
         ("tool_choice", tool_choice.into()),
         ("output_messages", output.iter().take(1).map(|said| answer(said, false)).collect()),

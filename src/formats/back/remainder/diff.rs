@@ -8,6 +8,10 @@ use super::edit::{digest, escaped};
 const ALIKE: u32 = 30;
 /// Lists are aligned up to so many pairs of members; longer ones member by member.
 const PAIRS: usize = 1_000_000;
+/// How far a member may be from where the lengths of both lists put it.
+const DRIFT: usize = 32;
+/// Pairs that are compared for each member: the work is linear in the lists.
+const COMPARED: usize = 150;
 
 /// The changes that make `want` of `have`.
 pub(super) fn diff(have: &Value, want: &Value) -> Vec<Value> {
@@ -57,7 +61,12 @@ fn items(at: &str, have: &[Value], want: &[Value], edits: &mut Vec<Value>) {
 fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
     let same = |(have, want)| likeness(have, want) >= 2 * ALIKE;
     let straight = have.len() == want.len() && have.iter().zip(want).all(same);
-    if straight || have.len().saturating_mul(want.len()) > PAIRS {
+    // How many places ahead of a member, and behind it, its like may be.
+    let ahead = want.len().saturating_sub(have.len()) + DRIFT;
+    let behind = have.len().saturating_sub(want.len()) + DRIFT;
+    let compared = have.len().min(want.len()).saturating_mul(ahead + behind);
+    let is_long = have.len().saturating_mul(want.len()) > PAIRS || compared > COMPARED * (have.len() + want.len());
+    if straight || is_long {
         return (0..want.len()).map(|index| (index < have.len()).then_some(index)).collect();
     }
     // best[i][j]: the greatest likeness of have[i..] and want[j..], in order.
@@ -66,7 +75,9 @@ fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
     let mut pairs = vec![0_u32; have.len() * want.len()];
     let value = |best: &[u32], i: usize, j: usize| best.get(i * width + j).copied().unwrap_or_default();
     for (i, left) in have.iter().enumerate().rev() {
-        for (j, right) in want.iter().enumerate().rev() {
+        let near = i.saturating_sub(behind)..want.len().min(i + ahead + 1);
+        for j in near.rev() {
+            let Some(right) = want.get(j) else { continue };
             let like = likeness(left, right);
             let together = if like >= ALIKE { like + value(&best, i + 1, j + 1) } else { 0 };
             let most = together.max(value(&best, i + 1, j)).max(value(&best, i, j + 1));
