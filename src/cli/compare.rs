@@ -163,6 +163,10 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
         };
         lines.push(format!("{what}  {said}"));
     }
+    for change in &compared.prompts {
+        let calls = many(usize::try_from(change.calls).unwrap_or(usize::MAX), "call");
+        lines.push(format!("{} (in {calls})  {}", change.of, words_line(&change.words, full)));
+    }
     lines.push(String::new());
     let mut steps = compared.steps.as_slice();
     while let Some((first, rest)) = steps.split_first() {
@@ -175,7 +179,7 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
             steps = steps.get(same..).unwrap_or_default();
             continue;
         }
-        lines.extend(step_lines(first, full));
+        lines.extend(step_lines(compared, first, full));
         steps = rest;
     }
     let count = |change| compared.steps.iter().filter(|pair| pair.change == change).count();
@@ -190,7 +194,7 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
     lines
 }
 
-fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
+fn step_lines(compared: &Comparison, pair: &Pair, full: bool) -> Vec<String> {
     let (mark, style) = match pair.change {
         Change::Same => (" ", Style::Dim),
         Change::Changed => ("~", Style::Busy),
@@ -220,6 +224,8 @@ fn step_lines(pair: &Pair, full: bool) -> Vec<String> {
         (false, true, Change::Changed) => Some("FAILED in B".to_owned()),
         _ => Some("FAILED".to_owned()),
     });
+    let given: Vec<&str> = compared.changes_of(pair).map(|change| change.of).collect();
+    facts.extend((!given.is_empty()).then(|| format!("other {}", given.join(", "))));
     let line = format!("{mark} {indent}{}  {}", step.kind, facts.join("  "));
     let mut lines = vec![styled(&line, style)];
     for Difference { of, words } in &pair.differences {

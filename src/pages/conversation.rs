@@ -107,7 +107,7 @@ fn contents<'t>(run: &Run, sections: impl Iterator<Item = (&'t Turns, impl Itera
                         li.in {
                             a href={ "#call-" (turn.step.index()) } { "call " (at + 1) } " "
                             @if let Some(step) = run.steps.get(turn.step) { span.faint { (took(step)) } }
-                            @match turn.history { History::Rewritten { .. } => { " " b { "rewritten" } }, History::OfItsOwn => " own prompt", History::GoesOn => "" }
+                            @match turn.history { History::Rewritten { .. } => { " " b { "rewritten" } }, History::Trimmed { .. } => " trimmed", History::OfItsOwn => " own prompt", History::GoesOn => "" }
                         }
                     }
                 }
@@ -164,7 +164,7 @@ fn scope_head(run: &Run, turns: &Turns) -> Markup {
 fn call(run: &Run, at: usize, turn: &Turn, step: &Step, served: bool) -> Markup {
     let operation = &step.operation;
     let input = operation.input_messages.as_deref().unwrap_or_default();
-    let (before, new) = input.split_at_checked(turn.unchanged).unwrap_or((&[], input));
+    let [before, instead, kept, behind] = turn.parts(input);
     let output = operation.output_messages.as_deref().unwrap_or_default();
     html! {
         div.turn id={ "call-" (turn.step.index()) } {
@@ -182,12 +182,17 @@ fn call(run: &Run, at: usize, turn: &Turn, step: &Step, served: bool) -> Markup 
             @match turn.history {
                 History::Rewritten { gone } => div.rewr {
                     b { "History rewritten." } " " (many(gone, "message")) " that an earlier call knew " (if gone == 1 { "is" } else { "are" })
-                    " gone or changed; " (many(new.len(), "message")) " came instead. " span.faint { "Found by comparing what the calls were given." }
+                    " gone or changed; " (many(behind.len(), "message")) " came instead. " span.faint { "Found by comparing what the calls were given." }
+                },
+                History::Trimmed { gone, .. } => div.rewr {
+                    b { "History trimmed." } " " (many(gone, "message")) " that the call before knew " (if gone == 1 { "is" } else { "are" }) " left out."
                 },
                 History::OfItsOwn => div.rewr { b { "A prompt of its own." } " It shares no beginning with the calls before." },
                 History::GoesOn => {},
             }
-            @for said in new { (message(said, SHOWN)) }
+            @for said in instead { (message(said, SHOWN)) }
+            (folded(kept))
+            @for said in behind { (message(said, SHOWN)) }
             @if output.is_empty() { div.msg { div.who {} div.none { "No answer was recorded." } } }
             @for said in output { (message(said, SHOWN)) }
         }

@@ -11,6 +11,8 @@ use crate::web::url::percent_encoded;
 
 /// Steps on the page; the JSON has all.
 const STEPS: usize = 2_000;
+/// Changes of prompts on the page.
+const PROMPTS: usize = 50;
 /// Characters on each side of a difference in a long text.
 const AROUND: usize = 400;
 
@@ -47,6 +49,17 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
                 div.in {
                     h3 { "Asked" } p.txt { (said(compared.question.as_deref(), left.question.as_deref(), "no question was recorded")) }
                     h3 { "Answered" } p.txt { (said(compared.answer.as_deref(), left.answer.as_deref(), "no answer was recorded")) }
+                }
+            }
+            @if !compared.prompts.is_empty() {
+                section.card {
+                    h2 { "Prompts" }
+                    div.in {
+                        @for change in compared.prompts.iter().take(PROMPTS) {
+                            h3 { (change.of) " " span.dim { "in " (many(to_usize(change.calls), "call")) } } p.txt { (diff(&change.words)) }
+                        }
+                        @if compared.prompts.len() > PROMPTS { p.none-yet { (many(compared.prompts.len() - PROMPTS, "more change")) ": the JSON has all of them." } }
+                    }
                 }
             }
         }
@@ -190,6 +203,7 @@ fn row(compared: &Comparison, pair: &Pair) -> Markup {
         (_, true, false) => (true, "failed in A"),
         (_, false, true) => (true, "failed in B"),
         (_, true, true) => (true, "failed in both"),
+        (Change::Changed, ..) if pair.differences.is_empty() => (false, "prompt differs"),
         (Change::Changed, ..) => (false, "words differ"),
         (Change::Same, ..) => (false, ""),
     };

@@ -6,11 +6,12 @@ use super::outline::Outline;
 use super::words::{line, plain};
 use crate::operation::{Evaluation, Kind};
 use crate::run::{Run, Step};
+use crate::view::step::judgement;
 
 /// Judgements of a step by people. On a server, also the form; a step without a span cannot be judged.
 pub(crate) fn view(outline: &Outline<'_>, row: usize, of: &Step, served: bool) -> Markup {
     let below = outline.children(row).filter_map(|child| outline.step(child));
-    let said: Vec<(&Step, &Evaluation)> = below.filter_map(|step| Some((step, by_a_person(step)?))).collect();
+    let said: Vec<(&Step, &Evaluation)> = below.filter_map(|step| Some((step, judgement(step)?))).collect();
     let form = of.span_id.filter(|_| served && of.operation.kind != Kind::Evaluator);
     html! {
         @if !said.is_empty() || form.is_some() {
@@ -21,12 +22,6 @@ pub(crate) fn view(outline: &Outline<'_>, row: usize, of: &Step, served: bool) -
             }
         }
     }
-}
-
-fn by_a_person(step: &Step) -> Option<&Evaluation> {
-    let is_human = |of: &&Evaluation| of.annotator_kind.as_deref().is_some_and(|kind| kind.eq_ignore_ascii_case("human"));
-    let judges = step.operation.kind == Kind::Evaluator;
-    step.operation.evaluations.iter().find(is_human).filter(|_| judges)
 }
 
 fn one(step: &Step, of: &Evaluation) -> Markup {

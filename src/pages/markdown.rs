@@ -133,15 +133,18 @@ fn conversations(out: &mut String, run: &Run) {
                 History::GoesOn if turn.unchanged > 0 => {
                     let _ = writeln!(out, "*{} earlier messages unchanged.*\n", turn.unchanged);
                 }
+                History::Trimmed { gone, kept: (from, to) } => {
+                    let known = turn.unchanged + to - from;
+                    let _ = writeln!(out, "*{gone} earlier messages are left out, {known} unchanged.*\n");
+                }
                 History::Rewritten { gone } => {
                     let _ = writeln!(out, "*History rewritten: {gone} earlier messages are gone or changed.*\n");
                 }
                 History::GoesOn | History::OfItsOwn => {}
             }
             let input = of.operation.input_messages.as_deref().unwrap_or_default();
-            let new = input.get(turn.unchanged..).unwrap_or_default();
             let output = of.operation.output_messages.as_deref().unwrap_or_default();
-            new.iter().chain(output).for_each(|said| message(out, said));
+            turn.new(input).chain(output).for_each(|said| message(out, said));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::text::many;
-use crate::operation::{Kind, Operation, TokenCount};
+use crate::operation::{Evaluation, Kind, Operation, TokenCount};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::{calls, content};
@@ -39,6 +39,13 @@ pub(crate) fn has_derived_times(step: &Step) -> bool {
 pub(crate) fn has_times(run: &Run) -> bool {
     let recorded = |step: &Step| step.observed == Observed::Span && step.known_start().or(step.known_end()).is_some();
     run.steps.is_empty() || run.steps.iter().any(recorded)
+}
+
+/// The evaluation that a person added to a run afterwards; the step is nothing else.
+pub(crate) fn judgement(step: &Step) -> Option<&Evaluation> {
+    let is_human = |of: &&Evaluation| of.annotator_kind.as_deref().is_some_and(|kind| kind.eq_ignore_ascii_case("human"));
+    let judges = step.operation.kind == Kind::Evaluator;
+    step.operation.evaluations.iter().find(is_human).filter(|_| judges)
 }
 
 /// What a step was called with or asked.
@@ -88,7 +95,7 @@ pub(crate) fn said(operation: &Operation) -> Option<Cow<'_, str>> {
 }
 
 fn evaluation(operation: &Operation) -> Option<String> {
-    let of = |evaluation: &crate::operation::Evaluation| {
+    let of = |evaluation: &Evaluation| {
         let score = evaluation.score.map(|score| score.to_string());
         let words = [evaluation.name.clone(), evaluation.label.clone(), score];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")

@@ -17,11 +17,39 @@ pub(crate) struct Turn {
     pub(crate) history: History,
 }
 
+impl Turn {
+    /// The messages of the call: those of the common beginning, those that stand for what was left out behind it, those with which
+    /// it goes on as the call before it did, and those that follow. The second and the last are new.
+    pub(crate) fn parts<'m, M>(&self, input: &'m [M]) -> [&'m [M]; 4] {
+        let (from, to) = match self.history {
+            History::Trimmed { kept, .. } => kept,
+            _ => (self.unchanged, self.unchanged),
+        };
+        let (before, rest) = input.split_at(self.unchanged.min(input.len()));
+        let (instead, rest) = rest.split_at((from - self.unchanged).min(rest.len()));
+        let (kept, behind) = rest.split_at((to - from).min(rest.len()));
+        [before, instead, kept, behind]
+    }
+
+    /// What is new in the call.
+    pub(crate) fn new<'m, M>(&self, input: &'m [M]) -> impl Iterator<Item = &'m M> {
+        let [_, instead, _, behind] = self.parts(input);
+        instead.iter().chain(behind)
+    }
+}
+
 /// How a call's history compares with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum History {
     /// The agent's first call, or one that goes on with what was said before.
     GoesOn,
+    /// Messages behind the beginning were left out, as agents do that keep a window of their history.
+    Trimmed {
+        /// How many of the call before it.
+        gone: usize,
+        /// From which of this call's messages up to which it goes on with what the call before it knew.
+        kept: (usize, usize),
+    },
     /// So many messages that the nearest earlier call knew are gone or changed.
     Rewritten {
         /// How many.
@@ -83,10 +111,36 @@ struct Tree {
     nodes: HashMap<(usize, u64), usize>,
     /// Of each node but the root: whether a call's input or its answer ended here, and the length of the longest way through it.
     known: Vec<(bool, usize)>,
+    /// What the last call was given, and said.
+    last: (Vec<u64>, Vec<u64>),
 }
 
 impl Tree {
     fn compare(&self, given: &[u64]) -> (usize, History) {
+        let (shared, history) = self.beginning(given);
+        let (last, said) = &self.last;
+        let trimmed = |with_answer: bool| {
+            let before = last.get(shared.min(last.len())..)?.iter();
+            let before: Vec<u64> = before.chain(said.iter().filter(|_| with_answer)).rev().copied().collect();
+            let rest: Vec<u64> = given.get(shared..)?.iter().rev().copied().collect();
+            let (behind, kept) = longest(&before, &rest)?;
+            let to = given.len() - behind;
+            let gone = before.len() - kept;
+            Some(History::Trimmed {
+                gone,
+                kept: (to - kept, to),
+            })
+        };
+        let found = match history {
+            History::Rewritten { .. } => trimmed(true).or_else(|| trimmed(false)),
+            // Prompts of different kinds may have one question in common.
+            History::OfItsOwn => trimmed(true),
+            History::GoesOn | History::Trimmed { .. } => None,
+        };
+        (shared, found.unwrap_or(history))
+    }
+
+    fn beginning(&self, given: &[u64]) -> (usize, History) {
         let (mut at, mut shared) = (0, 0);
         while let Some(next) = given.get(shared).and_then(|hash| self.nodes.get(&(at, *hash))) {
             at = *next;
@@ -105,6 +159,7 @@ impl Tree {
     }
 
     fn add(&mut self, given: &[u64], said: &[u64]) {
+        self.last = (given.to_vec(), said.to_vec());
         let whole = given.len() + said.len();
         let mut at = 0;
         for (place, hash) in given.iter().chain(said).enumerate() {
@@ -119,6 +174,32 @@ impl Tree {
             }
         }
     }
+}
+
+/// The longest beginning of a list that is somewhere in another one: its first place there and its length. Linear in both.
+fn longest(of: &[u64], within: &[u64]) -> Option<(usize, usize)> {
+    // For each length of the beginning: of its shorter beginnings the longest that it also ends with.
+    let mut shorter = vec![0; of.len() + 1];
+    let grow = |shorter: &[usize], mut length: usize, next: u64| {
+        while length > 0 && of.get(length) != Some(&next) {
+            length = shorter.get(length).copied().unwrap_or(0);
+        }
+        if of.get(length) == Some(&next) { length + 1 } else { 0 }
+    };
+    let mut length = 0;
+    for (at, next) in of.iter().enumerate().skip(1) {
+        length = grow(&shorter, length, *next);
+        if let Some(place) = shorter.get_mut(at + 1) {
+            *place = length;
+        }
+    }
+    let mut length = 0;
+    let lengths = within.iter().enumerate().map(|(at, next)| {
+        length = grow(&shorter, length, *next);
+        (length, at + 1)
+    });
+    let found = lengths.fold((0, 0), |best, next| if next.0 > best.0 { next } else { best });
+    (found.0 > 0).then(|| (found.1 - found.0, found.0))
 }
 
 /// Calls of a conversation share their messages: each is hashed once, by where it is.
@@ -178,6 +259,16 @@ mod tests {
             "not compared with the summary"
         );
         assert_eq!(next(&[1, 50], &[9]), (1, History::Rewritten { gone: 6 }));
+        assert_eq!(next(&[1, 50, 9, 7], &[10]), (3, History::GoesOn), "what it said, and a question");
+        // A window of four messages: the oldest are left out.
+        let trimmed = |gone, from, to| History::Trimmed { gone, kept: (from, to) };
+        assert_eq!(next(&[1, 9, 7, 10, 11], &[12]), (1, trimmed(1, 1, 4)));
+        assert_eq!(next(&[1, 7, 10, 11, 12, 13], &[14]), (1, trimmed(1, 1, 5)));
+        assert_eq!(
+            next(&[1, 80, 11, 12, 13, 14, 15], &[16]),
+            (1, trimmed(2, 2, 6)),
+            "with a summary of them"
+        );
         assert_eq!(next(&[], &[9]), (0, History::GoesOn), "nothing is said of its input");
     }
 }

@@ -3,6 +3,7 @@
 //! Times always differ, so they make no step different: they are shown next to it.
 
 mod align;
+mod prompt;
 mod set;
 mod whole;
 mod words;
@@ -11,6 +12,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+pub(crate) use prompt::PromptChange;
+use prompt::{Changes, Prompt};
 pub(crate) use set::{Key, Member, RunPair, SetComparison, sets};
 pub(crate) use whole::{Numbers, Took, Whole};
 use words::differences;
@@ -34,6 +37,9 @@ pub(crate) struct Comparison {
     /// The same of the answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Vec<Piece>>,
+    /// In what the system prompts, tools and parameters of model calls differ, each change once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prompts: Vec<PromptChange>,
     /// The steps of both, in the order of the first run; those only in the second are where it has them.
     pub(crate) steps: Vec<Pair>,
 }
@@ -63,15 +69,25 @@ pub(crate) struct Pair {
     /// The step of the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) right: Option<StepSide>,
+    /// Places in [`Comparison::prompts`] of what these two model calls were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prompts: Vec<usize>,
     /// What differs, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) differences: Vec<Difference>,
 }
 
+impl Comparison {
+    /// What the two model calls of a pair were given differently.
+    pub(crate) fn changes_of<'c>(&'c self, pair: &'c Pair) -> impl Iterator<Item = &'c PromptChange> {
+        pair.prompts.iter().filter_map(|place| self.prompts.get(*place))
+    }
+}
+
 /// A text of a step that differs.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Difference {
-    /// `input`, `output`, `error` or `model`.
+    /// `input`, `messages`, `output`, `error` or `model`. `messages`: what is new in the prompt of a model call.
     pub(crate) of: &'static str,
     /// The words of both.
     pub(crate) words: Vec<Piece>,
@@ -102,17 +118,21 @@ struct ComparedStep<'a> {
     output: Option<Cow<'a, str>>,
     error: Option<Cow<'a, str>>,
     model: Option<&'a str>,
+    prompt: Option<Prompt<'a>>,
 }
 
+/// The steps of a run. What people said of it afterwards is none of them.
 fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
     let rows = outline::rows(run).into_iter();
     let has_times = step::has_times(run);
-    rows.filter_map(|row| Some((row.depth, run.steps.get(row.step)?)))
-        .map(|(depth, step)| of_step(run, step, depth, has_times))
+    let mut prompts = prompt::of_calls(run);
+    rows.filter_map(|row| Some((row, run.steps.get(row.step)?)))
+        .filter(|(_, step)| step::judgement(step).is_none())
+        .map(|(row, step)| of_step(run, step, row.depth, has_times, prompts.remove(&row.step)))
         .collect()
 }
 
-fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool) -> ComparedStep<'a> {
+fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, prompt: Option<Prompt<'a>>) -> ComparedStep<'a> {
     use crate::operation::Kind;
     let operation = &step.operation;
     // Two models at the same place are one step that changed.
@@ -135,6 +155,7 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool) -> C
         output: step::said(operation),
         error: operation.failure.as_ref().map(errors::words),
         model: model.flatten(),
+        prompt,
     }
 }
 
@@ -165,28 +186,34 @@ pub(crate) fn runs(left: &Run, right: &Run, effort: &mut Effort<'_>) -> Comparis
         keys.collect()
     };
     let aligned = align::align(&keys(&left_steps), &keys(&right_steps));
+    let mut changes = Changes::default();
     let steps = aligned.into_iter().filter_map(|(one, other)| {
         let one = one.and_then(|one| left_steps.get(one));
         let other = other.and_then(|other| right_steps.get(other));
-        let (change, differences) = match (one, other) {
+        let (change, prompts, differences) = match (one, other) {
             (None, None) => return None,
-            (Some(_), None) => (Change::OnlyLeft, Vec::new()),
-            (None, Some(_)) => (Change::OnlyRight, Vec::new()),
+            (Some(_), None) => (Change::OnlyLeft, Vec::new(), Vec::new()),
+            (None, Some(_)) => (Change::OnlyRight, Vec::new(), Vec::new()),
             (Some(one), Some(other)) => {
+                let both = one.prompt.as_ref().zip(other.prompt.as_ref());
+                let (prompts, messages) = both.map(|(one, other)| changes.between(one, other, effort)).unwrap_or_default();
                 let found = [
                     differ("model", one.model, other.model, effort),
                     differ("input", one.input.as_deref(), other.input.as_deref(), effort),
+                    messages.map(|words| Difference { of: "messages", words }),
                     differ("output", one.output.as_deref(), other.output.as_deref(), effort),
                     differ("error", one.error.as_deref(), other.error.as_deref(), effort),
                 ];
                 let found: Vec<Difference> = found.into_iter().flatten().collect();
-                (if found.is_empty() { Change::Same } else { Change::Changed }, found)
+                let is_same = found.is_empty() && prompts.is_empty();
+                (if is_same { Change::Same } else { Change::Changed }, prompts, found)
             }
         };
         Some(Pair {
             change,
             left: one.map(|reported| reported.side.clone()),
             right: other.map(|reported| reported.side.clone()),
+            prompts,
             differences,
         })
     });
@@ -196,6 +223,7 @@ pub(crate) fn runs(left: &Run, right: &Run, effort: &mut Effort<'_>) -> Comparis
         right: whole_right,
         question,
         answer,
+        prompts: changes.found,
         steps,
     }
 }

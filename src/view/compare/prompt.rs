@@ -1,0 +1,123 @@
+//! What two model calls were given: the system prompt, the tools, the parameters, and what is new in the conversation.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::words::{Effort, Piece, differences};
+use crate::hash::HashMap;
+use crate::operation::{Message, Operation, Role};
+use crate::run::{Run, StepId};
+use crate::transcript::{calls, content};
+use crate::view::turns;
+
+/// A change of what model calls are given. Most changes concern every call of an agent: each is listed once.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PromptChange {
+    /// `system prompt`, `tools` or `parameters`.
+    pub(crate) of: &'static str,
+    /// The words of both.
+    pub(crate) words: Vec<Piece>,
+    /// Pairs of calls that have it.
+    pub(crate) calls: u64,
+}
+
+/// What one model call was given.
+#[derive(Debug, Default)]
+pub(super) struct Prompt<'a> {
+    system: Cow<'a, str>,
+    tools: BTreeMap<&'a str, String>,
+    parameters: BTreeMap<&'a str, String>,
+    /// Messages that no earlier call of the agent was given, nor gave.
+    new: String,
+}
+
+/// What each model call of a run was given.
+pub(super) fn of_calls(run: &Run) -> HashMap<StepId, Prompt<'_>> {
+    let calls = turns::of(run).into_iter().flat_map(|turns| turns.calls);
+    let prompts = calls.filter_map(|turn| {
+        let operation = &run.steps.get(turn.step)?.operation;
+        let input = operation.input_messages.as_deref().unwrap_or_default();
+        Some((turn.step, Prompt::of(operation, input, turn.new(input))))
+    });
+    prompts.collect()
+}
+
+impl<'a> Prompt<'a> {
+    fn of(operation: &'a Operation, input: &'a [Message], new: impl Iterator<Item = &'a Message>) -> Self {
+        let is_system = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
+        let mut system = input.iter().filter(is_system).map(content::content);
+        let first = system.next().unwrap_or_default();
+        let system = system.fold(first, |text, more| Cow::from(format!("{text}\n\n{more}")));
+        let tools = operation.tool_definitions.iter().map(|tool| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            let parameters = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
+            (tool.name.as_str(), format!("{}: {description} {parameters}", tool.name))
+        });
+        let parameters = operation.parameters.iter();
+        Self {
+            system,
+            tools: tools.collect(),
+            parameters: parameters.map(|(name, value)| (name.as_str(), format!("{name}={value}"))).collect(),
+            new: new.filter(|message| !is_system(message)).map(words).collect::<Vec<_>>().join("\n"),
+        }
+    }
+}
+
+fn words(message: &Message) -> String {
+    let mut words = format!("{}: {}", message.role.name(), content::content(message));
+    if let Some(result) = &message.result {
+        words.push_str(&content::text(result));
+    }
+    for call in &message.tool_calls {
+        words.push_str(&format!(" {}({})", call.name, calls::arguments_json(call)));
+    }
+    words
+}
+
+/// The lines of both that the other does not have.
+fn apart(left: &BTreeMap<&str, String>, right: &BTreeMap<&str, String>) -> (String, String) {
+    let only = |of: &BTreeMap<&str, String>, other: &BTreeMap<&str, String>| {
+        let lines = of.iter().filter(|(name, text)| other.get(*name) != Some(text));
+        lines.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n")
+    };
+    (only(left, right), only(right, left))
+}
+
+/// The changes of all pairs of calls.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) found: Vec<PromptChange>,
+    places: HashMap<(&'static str, String, String), Option<usize>>,
+}
+
+impl Changes {
+    /// The places of the changes between two calls, and the words in which their new messages differ.
+    pub(super) fn between(&mut self, left: &Prompt<'_>, right: &Prompt<'_>, effort: &mut Effort<'_>) -> (Vec<usize>, Option<Vec<Piece>>) {
+        let tools = apart(&left.tools, &right.tools);
+        let parameters = apart(&left.parameters, &right.parameters);
+        let system = match left.system == right.system {
+            true => Default::default(),
+            false => (left.system.to_string(), right.system.to_string()),
+        };
+        let parts = [("system prompt", system), ("tools", tools), ("parameters", parameters)];
+        let places = parts
+            .into_iter()
+            .filter_map(|(of, (one, other))| self.place(of, one, other, effort));
+        (places.collect(), differences(&left.new, &right.new, effort))
+    }
+
+    fn place(&mut self, of: &'static str, one: String, other: String, effort: &mut Effort<'_>) -> Option<usize> {
+        let found = &mut self.found;
+        let place = self.places.entry((of, one, other)).or_insert_with_key(|(of, one, other)| {
+            let words = differences(one, other, effort)?;
+            found.push(PromptChange { of, words, calls: 0 });
+            Some(found.len() - 1)
+        });
+        if let Some(change) = place.and_then(|place| found.get_mut(place)) {
+            change.calls += 1;
+        }
+        *place
+    }
+}
