@@ -291,6 +291,17 @@ impl Source {
         Ok(found)
     }
 
+    /// The traces whose run is wanted. Each is read.
+    pub(super) fn ids_of_runs(&self, is_wanted: &dyn Fn(&Run) -> bool) -> Result<Vec<TraceId>, Failure> {
+        let mut found = Vec::new();
+        for id in self.ids(&Filter::default())? {
+            if self.run(id)?.is_some_and(|run| is_wanted(&run)) {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
     /// Whether there is a trace of this id.
     pub(super) fn has(&self, id: TraceId) -> Result<bool, Failure> {
         match &self.kind {
