@@ -20,6 +20,8 @@ use crate::operation::Kind;
 pub enum FileError {
     /// It is no YAML of the expected form.
     Yaml(Box<serde_saphyr::Error>),
+    /// A user's file has no rule.
+    NoRules,
     /// A rule has a word that nobody knows.
     Rule {
         /// The attribute's key, event's name or span's type.
@@ -33,6 +35,9 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Yaml(error) => write!(f, "not a registry file (file_format: definition/2): {error}"),
+            Self::NoRules => f.write_str(
+                "there is no rule in it: rules are in `annotations.spanbridge` of its attributes, events and spans (semconv/README.md has an example)",
+            ),
             Self::Rule { entry, problem } => write!(f, "{entry}: {problem}"),
         }
     }
@@ -42,7 +47,7 @@ impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Yaml(error) => Some(error),
-            Self::Rule { .. } => None,
+            Self::NoRules | Self::Rule { .. } => None,
         }
     }
 }
@@ -228,7 +233,7 @@ struct Source<'a> {
 /// The rules in the text of a user's registry file.
 ///
 /// # Errors
-/// When the text is no such file, or a rule has an unknown field, codec, rank, place or kind.
+/// When the text is no such file or has no rule, or a rule has an unknown field, codec, rank, place or kind.
 pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
     let source = Source {
         dialect,
@@ -236,12 +241,43 @@ pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
         manifest: None,
         text,
     };
+    source.refuse_what_has_no_effect()?;
     source.rules()
 }
+
+/// The keys at the top of a registry file. Rules are read from `attributes`, `events` and `spans`.
+const TOP_KEYS: &[&str] = &[
+    "file_format",
+    "spanbridge",
+    "attributes",
+    "events",
+    "spans",
+    "attribute_groups",
+    "entities",
+    "imports",
+    "metrics",
+];
 
 impl Source<'_> {
     fn rules(&self) -> Result<Vec<Rule>, FileError> {
         self.entries(|entry, text| self.rule(entry, text))
+    }
+
+    /// Refuses what a user's file says in vain.
+    fn refuse_what_has_no_effect(&self) -> Result<(), FileError> {
+        let file: BTreeMap<String, serde_json::Value> = yaml(self.text)?;
+        let unknown = file.keys().find(|key| !TOP_KEYS.contains(&key.as_str()));
+        if let Some(key) = unknown {
+            let problem = format!("no such key of a registry file, which has {}", TOP_KEYS.join(", "));
+            return Err(FileError::Rule {
+                entry: key.clone(),
+                problem,
+            });
+        }
+        if self.entries(|_, _| Ok(()))?.is_empty() {
+            return Err(FileError::NoRules);
+        }
+        Ok(())
     }
 
     fn inverse_rules(&self) -> Result<Vec<InverseRule>, FileError> {
@@ -330,6 +366,13 @@ impl Source<'_> {
             .iter()
             .map(|word| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}")))
             .collect::<Result<Vec<_>, _>>()?;
+        let values = pairs(text.values);
+        if let Some((_, word)) = values
+            .iter()
+            .find(|(_, word)| self.place.is_none() && field == Field::Kind && Kind::from_name(word).is_none())
+        {
+            return Err(format!("no such kind: {word}"));
+        }
         Ok(Rule {
             dialect: leak(self.dialect.to_owned()),
             key: leak(key),
@@ -347,7 +390,7 @@ impl Source<'_> {
                 attribute: pairs(text.when.attribute.unwrap_or_default()),
             },
             paths: texts(text.path),
-            values: pairs(text.values),
+            values,
         })
     }
 }
