@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Runs the agent once and prints its document in this format.
 pub fn run(format: &str) -> Result<(), Box<dyn Error>> {
-    let documents = Documents::to_callback(format, |document| println!("{}", document.text));
+    let documents = Documents::to_callback(format, |document| println!("{}", document.text))?;
     let mut setup = Setup::from_env().with_service_name("wardrobe").with_documents(documents);
     if std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_none() {
         setup = setup.without_otlp();

@@ -33,7 +33,7 @@ fn to_server(api: &str) -> Result<(), Box<dyn Error>> {
 
 /// The same run as spans: any format and any backend can have it.
 fn as_spans() -> Result<(), Box<dyn Error>> {
-    let documents = Documents::to_callback("openreward", |document| println!("{}", document.text));
+    let documents = Documents::to_callback("openreward", |document| println!("{}", document.text))?;
     let guard = Setup::from_env().without_otlp().with_documents(documents).build()?;
     tracing_subscriber::registry().with(guard.layer()).init();
     let mut log = BlockLog::new("forecaster");

@@ -115,9 +115,12 @@ fn documents_in_the_process_equal_those_of_a_receiver() {
 fn at_work(after: impl FnOnce(Guard)) {
     let guard = Setup::from_env()
         .without_otlp()
-        .with_documents(Documents::to_callback("contextforge", |document| {
-            println!("finished {} {}", document.finished, document.text);
-        }))
+        .with_documents(
+            Documents::to_callback("contextforge", |document| {
+                println!("finished {} {}", document.finished, document.text);
+            })
+            .unwrap(),
+        )
         .with_privacy(Privacy::default().with_hook(|_, value| match value {
             opentelemetry::Value::String(text) => Some(text.as_str().replace("secret", "[hidden]").into()),
             value => Some(value),
@@ -179,7 +182,7 @@ fn sigterm_gives_runs_that_never_end() {
 }
 
 fn with_a_short_bound() {
-    let documents = Documents::to_callback("contextforge", |document| println!("{}", document.text));
+    let documents = Documents::to_callback("contextforge", |document| println!("{}", document.text)).unwrap();
     let bound = Duration::from_millis(500);
     let guard = Setup::from_env().with_documents(documents).with_flush_bound(bound).build().unwrap();
     tracing_subscriber::registry().with(guard.layer()).init();
@@ -200,7 +203,8 @@ fn panics_in_the_function() {
         seen += 1;
         assert!(seen > 1, "the first one");
         println!("document {seen}");
-    });
+    })
+    .unwrap();
     let guard = Setup::from_env()
         .without_otlp()
         .with_documents(documents.with_quiet(Duration::ZERO));
@@ -216,6 +220,23 @@ fn a_function_that_panics_gets_the_next_document() {
     // A backtrace of a debug build from a cold disk takes longer than a flush may.
     let output = run("panics_in_the_function", &[("RUST_BACKTRACE", "0")]);
     assert_eq!(output.stdout, b"document 2\n");
+}
+
+fn an_unknown_format_is_an_error_whatever_the_sink() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = [
+        Documents::to_callback("contextfroge", |_| ()).err(),
+        Documents::to_directory("contextfroge", folder.path().join("runs")).err(),
+        Documents::to_file("contextfroge", folder.path().join("runs.jsonl")).err(),
+        Documents::to_callback("contextforge", |_| ())
+            .unwrap()
+            .and_format("contextfroge")
+            .err(),
+    ];
+    for error in refused {
+        assert!(error.unwrap().to_string().contains("contextfroge"));
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing is made");
 }
 
 /// A small seeded source of chance.
@@ -324,7 +345,8 @@ fn logged_blocks_are_those_of_the_document() {
     let (sender, documents) = mpsc::channel();
     let to_channel = Documents::to_callback("openreward", move |document: &RunDocument| {
         sender.send(document.text.clone()).unwrap()
-    });
+    })
+    .unwrap();
     let guard = Setup::from_env().without_otlp().with_documents(to_channel).build().unwrap();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(guard.layer()), || {
         let mut log = BlockLog::new("forecaster");
@@ -371,6 +393,7 @@ fn main() -> ExitCode {
             sigterm_gives_runs_that_never_end,
             a_backend_that_hangs_takes_no_document_away,
             a_function_that_panics_gets_the_next_document,
+            an_unknown_format_is_an_error_whatever_the_sink,
             what_the_code_records_is_what_a_receiver_gets,
             logged_blocks_are_those_of_the_document,
         ],

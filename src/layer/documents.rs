@@ -147,15 +147,12 @@ impl Documents {
         Ok(Self::start(vec![format], sink::lines(path, file)))
     }
 
-    /// Documents to a function. An unknown format produces no documents and logs an error. A document that the function panics
-    /// at is lost, the next ones are not.
-    #[must_use]
-    pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Self {
-        let format = known(format);
-        if let Err(error) = &format {
-            tracing::error!(target: "spanbridge", "{error}");
-        }
-        Self::start(format.into_iter().collect(), sink::callback(callback))
+    /// Documents to a function. A document that the function panics at is lost, the next ones are not.
+    ///
+    /// # Errors
+    /// When there is no such format.
+    pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Result<Self, DocumentsError> {
+        Ok(Self::start(vec![known(format)?], sink::callback(callback)))
     }
 
     /// Runs to a function, for a format of your own or anything else that needs no document. A run that the function panics at is

@@ -78,11 +78,11 @@ type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + S
 /// let guard = Setup::from_env()
 ///     .with_service_name("planner")
 ///     .without_otlp()
-///     .with_documents(Documents::to_callback("openreward", |document| println!("{}", document.text)))
+///     .with_documents(Documents::to_callback("openreward", |document| println!("{}", document.text))?)
 ///     .build()?;
 /// let subscriber = tracing_subscriber::registry().with(guard.layer());
 /// # drop(subscriber);
-/// # Ok::<(), spanbridge::layer::InitError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Setup {
     env: Env,

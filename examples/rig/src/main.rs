@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let format = std::env::args().nth(1).unwrap_or_else(|| "contextforge".to_owned());
     let mut setup = Setup::from_env()
         .with_service_name("travel")
-        .with_documents(Documents::to_callback(&format, |document| println!("{}", document.text)));
+        .with_documents(Documents::to_callback(&format, |document| println!("{}", document.text))?);
     if std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_none() {
         setup = setup.without_otlp();
     }
