@@ -477,6 +477,35 @@ fn a_file_with_an_unknown_word_is_refused_by_name() {
 }
 
 #[test]
+fn what_a_file_says_in_vain_is_refused_by_name() {
+    let attribute = |annotation: &str| format!("attributes:\n  - key: my.key\n    annotations:\n      {annotation}\n");
+    for (text, said) in [
+        (attribute("spanbrigde: {field: model.requested}"), "there is no rule in it"),
+        ("file_format: definition/2\n".to_owned(), "there is no rule in it"),
+        ("groups:\n  - id: my.group\n".to_owned(), "groups: no such key"),
+        (
+            attribute("spanbridge: {field: model.requested, codec: jason}"),
+            "my.key: no such codec: jason",
+        ),
+        (
+            attribute("spanbridge: {field: model.requested, codecs: json}"),
+            "my.key: unknown field `codecs`",
+        ),
+        (
+            attribute("spanbridge: {field: model.requested, when: {kind: [lllm]}}"),
+            "my.key: no such kind: lllm",
+        ),
+        (
+            attribute("spanbridge: {field: kind, values: {LLM: lllm}}"),
+            "my.key: no such kind: lllm",
+        ),
+    ] {
+        let error = file::rules("own", &text).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn conditions_of_a_file_hold_for_its_rules_unless_they_say_otherwise() {
     let text = "spanbridge: {when: {scope: [acme]}, fields: {tool.name: {kind: [tool]}}}\nattributes:\n  - key: acme.name\n    annotations:\n      spanbridge:\n        - {field: tool.name}\n        - {field: agent.name, rank: inside+1, when: {scope: [], kind: [agent]}}\n        - {field: input, rank: 20}\n";
     let rules = file::rules("own", text).unwrap();

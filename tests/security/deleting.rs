@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use super::serving::{Serving, files, holds, run, text, token, trace_id};
+use spanbridge::otlp::encode;
+
+use super::serving::{Serving, files, holds, run, span, text, token, trace_id};
 
 fn path(trace: u8) -> String {
     format!("/api/v1/traces/{}", trace_id(trace))
@@ -154,4 +156,65 @@ fn the_command_deletes_over_a_server_and_without_one() {
         "{}",
         text(&export.stderr)
     );
+}
+
+#[test]
+fn what_concerns_a_person_is_deleted_by_the_persons_name() {
+    let bridge = Serving::start("");
+    // Of trace 2 the outer span is for another user.
+    for (trace, users) in [(1, &["ada"][..]), (2, &["bob", "ada"]), (3, &["bob"]), (4, &[])] {
+        let spans: Vec<_> = users
+            .iter()
+            .chain((users.is_empty()).then_some(&""))
+            .enumerate()
+            .map(|(number, user)| {
+                let mut span = span(trace, &format!("call {number}"));
+                span.attributes.push("gen_ai.operation.name", "invoke_agent");
+                if !user.is_empty() {
+                    span.attributes.push("user.id", *user);
+                }
+                if number > 0 {
+                    span.parent = Some(span.span_id);
+                    span.span_id = spanbridge::span::SpanId::from_bytes(&[7; 8]).expect("an id");
+                }
+                span
+            })
+            .collect();
+        let answer = bridge.post("/v1/traces", &[("content-type", "application/x-protobuf")], &encode::traces(&spans));
+        assert_eq!(answer.status, 200);
+    }
+    let url = format!("http://{}", bridge.api);
+    let over = |arguments: &[&str]| deletes(&[arguments, &["--server", &url]].concat());
+    let left = || {
+        (1..=4)
+            .filter(|trace| bridge.get(&path(*trace), None).status == 200)
+            .collect::<Vec<_>>()
+    };
+    let (code, said) = over(&["--user", "ada", "--dry-run"]);
+    let named = |said: &str| {
+        (1..=4)
+            .filter(|trace| said.contains(&trace_id(*trace).to_string()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((code, named(&said), left()), (Some(0), vec![1, 2], vec![1, 2, 3, 4]), "{said}");
+    assert_eq!(over(&["--user", "ada"]).0, Some(2), "nobody is there to say yes");
+    let (code, said) = over(&["--user", "carl", "--yes"]);
+    assert!(code == Some(1) && said.contains("there is no trace of user carl"), "{said}");
+    assert_eq!(over(&["--where", "user is ada", "--yes"]).0, Some(2), "no expression");
+    // What one of them has is deleted; that the other has nothing is a failure.
+    let first = trace_id(1).to_string();
+    let (code, said) = over(&["--user", "ada", "--user", "carl", "--trace", &first, "--yes"]);
+    assert_eq!(
+        (code, said.matches("deleted trace").count(), left()),
+        (Some(1), 2, vec![3, 4]),
+        "{said}"
+    );
+    // Without a server, by an expression.
+    let (_, directory) = bridge.stop();
+    let data = directory.path().join("data");
+    let data = ["--data-dir", data.to_str().expect("text")];
+    let (code, said) = deletes(&[&["--where", "not has(user)", "--yes"], &data[..]].concat());
+    assert_eq!((code, named(&said)), (Some(0), vec![4]), "{said}");
+    let ls = run(&[&["ls", "--json"], &data[..]].concat(), &[]);
+    assert!(text(&ls.stdout).lines().count() == 1 && text(&ls.stdout).contains(&trace_id(3).to_string()));
 }
