@@ -144,7 +144,7 @@ fn conversations(out: &mut String, run: &Run) {
             }
             let input = of.operation.input_messages.as_deref().unwrap_or_default();
             let output = of.operation.output_messages.as_deref().unwrap_or_default();
-            turn.new(input).chain(output).for_each(|said| message(out, said));
+            turn.added(input).chain(output).for_each(|said| message(out, said));
         }
     }
 }

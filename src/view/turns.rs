@@ -32,7 +32,7 @@ impl Turn {
     }
 
     /// What is new in the call.
-    pub(crate) fn new<'m, M>(&self, input: &'m [M]) -> impl Iterator<Item = &'m M> {
+    pub(crate) fn added<'m, M>(&self, input: &'m [M]) -> impl Iterator<Item = &'m M> {
         let [_, instead, _, behind] = self.parts(input);
         instead.iter().chain(behind)
     }

@@ -39,7 +39,7 @@ pub(super) fn of_calls(run: &Run) -> HashMap<StepId, Prompt<'_>> {
     let prompts = calls.filter_map(|turn| {
         let operation = &run.steps.get(turn.step)?.operation;
         let input = operation.input_messages.as_deref().unwrap_or_default();
-        Some((turn.step, Prompt::of(operation, input, turn.new(input))))
+        Some((turn.step, Prompt::of(operation, input, turn.added(input))))
     });
     prompts.collect()
 }
