@@ -200,14 +200,8 @@ fn an_agent_that_takes_over_has_a_row_with_its_own_prompt() {
 
 #[test]
 fn what_no_message_holds() {
-    // An agent of which no model call was recorded has its tools and its answer, and the losses name the calls that are made up. Beside
-    // recorded calls, work that no model asked for is never taught as a call.
-    let (list, losses) = rows(&samples::only_agent(), &[]);
-    let messages = list[0]["messages"].as_array().unwrap();
-    let roles: Vec<&str> = messages.iter().filter_map(|message| message["role"].as_str()).collect();
-    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
-    let made_up = "the message with the calls of an agent without model calls";
-    assert!(has(&losses, made_up, LossReason::Synthesized), "{losses:?}");
+    // Work that no model asked for is never taught as a call.
+    assert_eq!(rows(&samples::only_agent(), &[]).0, Vec::<Value>::new());
     let (list, losses) = rows(&samples::searches(), &[]);
     assert_eq!(list[0]["messages"].as_array().unwrap().len(), 4);
     assert!(has(&losses, "retrieval: no model asked for it", LossReason::NoPlace), "{losses:?}");
