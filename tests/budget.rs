@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 412),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 13172),
+    ("cli", 13169),
     ("client", 580),
     ("dataset", 2374),
     ("dialect", 13066),
