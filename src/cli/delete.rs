@@ -96,8 +96,8 @@ impl Delete {
         Ok(exit_status(all_are_there))
     }
 
-    /// What is deleted, each once, and whether every user and expression has traces. Beginnings of ids, users and expressions are looked
-    /// for; that takes the right to read.
+    /// The traces and sessions to delete, without repetitions, and whether each user and each expression matches a trace. Looking them up,
+    /// and completing shortened ids, requires the right to read.
     fn wanted(&self) -> Result<(Vec<Unwanted>, bool), Failure> {
         let expressions = self.filters.iter().map(|text| expression("--where", text));
         let expressions = expressions.collect::<Result<Vec<_>, _>>()?;

@@ -18,8 +18,8 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The messages of the call: those of the common beginning, those that stand for what was left out behind it, those with which
-    /// it goes on as the call before it did, and those that follow. The second and the last are new.
+    /// Splits the messages of the call into four runs: the beginning that it shares with an earlier call, replacements for the messages
+    /// that were dropped, messages repeated from the previous call, and the rest. The second and fourth runs are new.
     pub(crate) fn parts<'m, M>(&self, input: &'m [M]) -> [&'m [M]; 4] {
         let (from, to) = match self.history {
             History::Trimmed { kept, .. } => kept,
@@ -43,11 +43,11 @@ impl Turn {
 pub(crate) enum History {
     /// The agent's first call, or one that goes on with what was said before.
     GoesOn,
-    /// Messages behind the beginning were left out, as agents do that keep a window of their history.
+    /// The agent keeps a window of its history and dropped messages behind the beginning.
     Trimmed {
-        /// How many of the call before it.
+        /// The number of messages that were dropped since the previous call.
         gone: usize,
-        /// From which of this call's messages up to which it goes on with what the call before it knew.
+        /// The range of this call's messages that repeats the previous call: the first index, and the index behind the last.
         kept: (usize, usize),
     },
     /// So many messages that the nearest earlier call knew are gone or changed.

@@ -1,9 +1,9 @@
 //! One law for every way out of a server and every shape of what came in: memory at most 8 times what came in and 64 MB, at most 3 times
 //! of it on the disk, work that grows no faster than n log n, and an end within a second after the client left.
 //!
-//! The ways are taken from the tables of routes and tools, so a new one is in this test. `SPANBRIDGE_FULL=1` takes 8 times the sizes;
-//! the short form takes a quarter of them and every third shape, and leaves out the shapes whose documents have as many messages as the square of the calls:
-//! these alone take minutes.
+//! The ways are taken from the tables of routes and tools, so a new one is in this test. `SPANBRIDGE_FULL=1` takes 8 times the sizes.
+//! The short form takes a quarter of the sizes and every third shape. It omits the shapes whose documents grow with the square of the
+//! number of calls: these alone take minutes.
 
 mod law;
 mod shapes;
