@@ -52,7 +52,8 @@ fn tokens_rules_and_levels_change_and_a_bad_file_changes_nothing() {
 fn the_vocabulary_is_read_once() {
     let directory = tempfile::tempdir().expect("a directory");
     let semconv = directory.path().join("own.yaml");
-    fs::write(&semconv, "file_format: definition/2\nattributes: []\n").expect("written");
+    let rules = "file_format: definition/2\nattributes:\n  - key: acme.model\n    annotations:\n      spanbridge:\n        field: model.requested\n";
+    fs::write(&semconv, rules).expect("written");
     let config = format!("semconv = {:?}\n", semconv.to_str().expect("text"));
     let bridge = Serving::start_in(directory, &config);
     // Whoever reads it again says that it is gone.
