@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::explain::explained;
+use crate::document::layout::Layout;
+use crate::documents::Document;
 use crate::store::Recovery;
 use crate::view::text::{columns, is_harmful};
 pub(super) use crate::view::text::{harmless, many, one_line as shown};
@@ -53,6 +55,16 @@ pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
         }
     }
     line(&shown)
+}
+
+/// A document for standard output, on one line. It is written piece by piece: the text may be many times what is in memory.
+pub(super) fn document(document: &Document<'_>) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        return json(document.text(Layout::Compact)?);
+    }
+    let mut out = io::stdout().lock();
+    document.write(Layout::Compact, &mut out)?;
+    out.write_all(b"\n")
 }
 
 /// Writes an error with its causes to standard error.

@@ -271,8 +271,7 @@ impl DocumentWriter {
             return set.row(side, &text.map_err(|source| Failure::Output { source })?);
         }
         let Some(directory) = &self.output else {
-            let text = document.text(Layout::Compact);
-            return text.and_then(out::json).map_err(|source| Failure::Output { source });
+            return out::document(document).map_err(|source| Failure::Output { source });
         };
         let container = self.format.container;
         let folder = self.set.as_ref().and_then(|set| set.folder(side));

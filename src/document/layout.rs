@@ -53,23 +53,48 @@ pub(crate) fn on_one_line(json: String) -> String {
     out
 }
 
-/// Writes JSON as [`on_one_line`] has it.
-#[derive(Debug)]
-pub(crate) struct OneLine;
+/// As much is written at once.
+const PIECE: usize = 64 << 10;
 
-impl serde_json::ser::Formatter for OneLine {
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        if !has_line_end(fragment) {
-            return writer.write_all(fragment.as_bytes());
+/// Writes JSON as [`on_one_line`] has it, piece by piece. What it is given ends with a letter, not within one.
+pub(crate) struct OneLine<'o> {
+    out: &'o mut dyn Write,
+    piece: Vec<u8>,
+}
+
+impl<'o> OneLine<'o> {
+    pub(crate) fn new(out: &'o mut dyn Write) -> Self {
+        Self {
+            out,
+            piece: Vec::with_capacity(PIECE),
         }
-        writer.write_all(on_one_line(fragment.to_owned()).as_bytes())
+    }
+}
+
+impl Write for OneLine<'_> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        if self.piece.len() + json.len() > PIECE {
+            self.flush()?;
+        }
+        self.piece.extend_from_slice(json);
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let piece = std::mem::take(&mut self.piece);
+        let mut piece = String::from_utf8(piece).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        if has_line_end(&piece) {
+            piece = on_one_line(piece);
+        }
+        self.out.write_all(piece.as_bytes())?;
+        self.piece = piece.into_bytes();
+        self.piece.clear();
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize as _;
-
     use super::*;
 
     #[test]
@@ -78,9 +103,7 @@ mod tests {
         let text = on_one_line(value.to_string());
         assert_eq!(text, "{\"a\\u2028\":\"b\\u2029c\\u0085d\\n\"}");
         let mut written = Vec::new();
-        value
-            .serialize(&mut serde_json::Serializer::with_formatter(&mut written, OneLine))
-            .expect("is written");
+        crate::document::text::stream(&value, &mut written).expect("is written");
         assert_eq!(written, text.as_bytes());
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
     }

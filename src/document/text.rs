@@ -1,5 +1,7 @@
 //! JSON values as text.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 #[cfg(not(feature = "server"))]
 use serde_json::to_writer;
@@ -7,9 +9,22 @@ use serde_json::to_writer;
 #[cfg(feature = "server")]
 use sonic_rs::to_writer;
 
+use crate::document::layout::OneLine;
+
 /// Appends a value's compact text.
 pub(crate) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
     to_writer(text, value).map_err(|error| error.to_string())
+}
+
+/// Writes a value's compact text piece by piece, on one line for every reader of lines.
+pub(crate) fn stream(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = OneLine::new(out);
+    #[cfg(feature = "server")]
+    let written = to_writer(sonic_rs::writer::BufferedWriter::new(&mut line), value);
+    #[cfg(not(feature = "server"))]
+    let written = to_writer(&mut line, value);
+    written.map_err(io::Error::other)?;
+    line.flush()
 }
 
 /// A value's text. Its keys are texts, and memory takes what is written.
@@ -45,6 +60,15 @@ mod tests {
                     .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn a_long_text_is_written_in_pieces() {
+        let value: Vec<String> = (0..9_000).map(|number| format!("{number} é\u{2028}")).collect();
+        let mut written = Vec::new();
+        stream(&value, &mut written).expect("written");
+        let text = crate::document::layout::on_one_line(compact(&value));
+        assert_eq!(String::from_utf8(written).expect("text"), text);
     }
 
     proptest! {

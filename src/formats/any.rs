@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::back::{Gather, Reader, Restored};
 use super::format::{Assembled, Container, Files, Format};
 use crate::document::choice::{Choice, Options};
-use crate::document::layout::{Layout, OneLine, on_one_line};
+use crate::document::layout::{Layout, on_one_line};
 use crate::document::loss::{Loss, LossReason};
+use crate::document::text;
 use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
@@ -225,8 +226,7 @@ fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -
 
 fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
     match layout {
-        Layout::Compact => document.serialize(&mut serde_json::Serializer::with_formatter(out, OneLine))?,
-        Layout::Indented => serde_json::to_writer_pretty(out, document)?,
+        Layout::Compact => text::stream(document, out),
+        Layout::Indented => Ok(serde_json::to_writer_pretty(out, document)?),
     }
-    Ok(())
 }

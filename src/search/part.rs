@@ -1,7 +1,8 @@
 //! One file of the index: the words of a stretch of the log.
 //!
 //! A document is what came of one trace in one batch. Its number is that of its trace in the file, and the batch's in the lower bits, so
-//! which traces have a word is known from the numbers alone. The table of words keeps no text and no places in it (`content=''`,
+//! which traces have a word is known from the numbers alone. A long document is several rows: SQLite gathers all words of a row in
+//! memory, at a hundred bytes a word. The table of words keeps no text and no places in it (`content=''`,
 //! `detail=none`).
 
 use std::path::{Path, PathBuf};
@@ -148,13 +149,14 @@ impl Part {
 
     /// Whether no more batches fit.
     pub(super) fn is_full(&self, most: u64) -> bool {
-        self.bytes >= most || self.batches >= BATCHES - 1
+        self.bytes >= most || self.batches >= BATCHES / 2
     }
 
     /// Adds what came up to a position.
     pub(super) fn add(&mut self, documents: &[(TraceId, Document)], bytes: u64, next: Position) -> Result<(), SearchError> {
         let failed = failure("write", &self.path);
         let transaction = self.connection.transaction().map_err(&failed)?;
+        let mut batches = self.batches + 1;
         let mut numbered = Vec::with_capacity(documents.len());
         {
             let mut insert = transaction
@@ -174,8 +176,12 @@ impl Part {
                 .prepare_cached("INSERT INTO words (rowid, text) VALUES (?, ?)")
                 .map_err(&failed)?;
             for (number, document) in numbered {
-                add.execute(params![(number << BATCH_BITS) | self.batches, document.text()])
-                    .map_err(&failed)?;
+                let mut batch = self.batches;
+                for row in document.rows() {
+                    add.execute(params![(number << BATCH_BITS) | batch, row]).map_err(&failed)?;
+                    batch += 1;
+                }
+                batches = batches.max(batch);
             }
         }
         transaction
@@ -185,14 +191,14 @@ impl Part {
                     next.segment.cast_signed(),
                     next.offset.cast_signed(),
                     (self.bytes + bytes).cast_signed(),
-                    self.batches + 1
+                    batches
                 ],
             )
             .map_err(&failed)?;
         transaction.commit().map_err(&failed)?;
         self.next = next;
         self.bytes += bytes;
-        self.batches += 1;
+        self.batches = batches;
         Ok(())
     }
 

@@ -12,6 +12,8 @@ use crate::span::{Signal, TraceId};
 const LONGEST: usize = 64;
 /// What is longer than this is no word at all.
 const NO_WORD: usize = 512;
+/// Bytes of words that are added at once.
+const ROW: usize = 1 << 20;
 /// Words of one query.
 const TERMS: usize = 16;
 
@@ -31,9 +33,18 @@ impl Document {
         document
     }
 
-    /// The words, with blanks between them.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    /// The words, with blanks between them, in rows of about [`ROW`] bytes.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &str> {
+        let mut rest = Some(&*self.text);
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let end = memchr::memchr(b' ', text.as_bytes().get(ROW..).unwrap_or_default());
+            let Some((row, behind)) = end.and_then(|end| text.split_at_checked(ROW + end)) else {
+                return rest.take();
+            };
+            rest = Some(behind);
+            Some(row)
+        })
     }
 
     /// Adds the words of a message.
@@ -145,7 +156,19 @@ mod tests {
     fn words(text: &str) -> String {
         let mut document = Document::default();
         document.add(text);
-        document.text().trim_end().to_owned()
+        document.text.trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_long_document_has_rows_that_begin_and_end_with_words() {
+        let text: String = (0..400_000).map(|number| format!("w{number} ")).collect();
+        let mut document = Document::default();
+        document.add(&text);
+        let rows: Vec<&str> = document.rows().collect();
+        assert_eq!(rows.concat(), text);
+        assert!(rows.len() > 2 && rows.iter().all(|row| row.len() <= ROW + LONGEST));
+        assert!(rows.iter().skip(1).all(|row| row.starts_with(' ')));
+        assert_eq!(Document::default().rows().count(), 1);
     }
 
     #[test]

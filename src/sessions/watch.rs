@@ -18,6 +18,9 @@ use crate::hash::HashMap;
 /// So many files are looked at each time.
 const AT_ONCE: usize = 1_000;
 
+/// So many files that are new are looked at each time.
+const NEW_AT_ONCE: usize = 10_000;
+
 /// So many files that were there before the watch began are looked into each time.
 const LOOKED_INTO: usize = 64;
 
@@ -179,18 +182,21 @@ impl Watch {
         }
     }
 
-    /// The files to look at: all, or the newest and some of the others.
+    /// The files to look at: all, or those that are new, the newest of the others and some of the rest.
     fn due(&mut self) -> Vec<usize> {
         let count = self.files.len();
         if count <= AT_ONCE {
             return (0..count).collect();
         }
         let mut by_time: Vec<usize> = (0..count).collect();
+        let is_new = |index: &usize| self.files.get(*index).is_some_and(|file| file.state == State::default());
+        let new: Vec<usize> = (0..count).rev().filter(is_new).take(NEW_AT_ONCE).collect();
         let time = |index: &usize| self.files.get(*index).map(|file| std::cmp::Reverse(file.state.changed));
         by_time.select_nth_unstable_by_key(AT_ONCE / 2, time);
         by_time.truncate(AT_ONCE / 2);
         by_time.extend((0..AT_ONCE / 2).map(|step| (self.turn + step) % count));
         self.turn = (self.turn + AT_ONCE / 2) % count;
+        by_time.extend(new);
         by_time
     }
 
@@ -261,4 +267,22 @@ impl Watch {
 fn of_database_beside(path: &Path) -> Option<Found> {
     let name = path.to_str()?.strip_suffix("-wal")?;
     recognised(Path::new(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_beside_very_many_is_seen_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..3 * AT_ONCE {
+            fs::write(folder.path().join(format!("{number}.txt")), "").expect("written");
+        }
+        let mut watch = Watch::new(vec![folder.path().to_owned()], false);
+        let line = r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-11-21T10:00:00Z","cwd":"/x","version":"2.1","message":{"role":"user","content":"q"}}"#;
+        assert_eq!(watch.look().changed.len(), 0);
+        fs::write(folder.path().join("new.jsonl"), format!("{line}\n")).expect("written");
+        assert_eq!(watch.look().changed.len(), 1);
+    }
 }

@@ -4,7 +4,10 @@
 //! The ways are taken from the tables of routes and tools, so a new one is in this test. `SPANBRIDGE_FULL=1` takes 8 times the sizes.
 //! The short form takes a quarter of the sizes and every third shape. It omits the shapes whose documents grow with the square of the
 //! number of calls: these alone take minutes.
+//!
+//! [`commands`] has the same law for the commands.
 
+mod commands;
 mod law;
 mod shapes;
 
@@ -12,6 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use law::{Guarded, Took, most};
+use shapes::Shape;
 use spanbridge::formats;
 use spanbridge::span::TraceId;
 
@@ -28,20 +32,30 @@ fn trace(number: u8) -> TraceId {
     TraceId::from_bytes(&[number; 16]).unwrap()
 }
 
+/// Of these a document with whole inputs has as many messages as the square; they are reserved and not part of the law.
+fn is_square(shape: &str) -> bool {
+    matches!(shape, "conversation that goes on" | "all go on with one call")
+}
+
+/// The shapes of a short or a long test, with the sizes to begin with.
+fn short_or_long(shapes: &'static [Shape]) -> impl Iterator<Item = Shape> {
+    let step = if is_long_form() { 1 } else { 3 };
+    shapes
+        .iter()
+        .step_by(step)
+        .filter_map(|&(shape, size, make)| match (is_square(shape), is_long_form()) {
+            (true, true) => Some((shape, size, make)),
+            (true, false) => None,
+            (false, true) => Some((shape, size * 8, make)),
+            (false, false) => Some((shape, size / TIMES, make)),
+        })
+}
+
 #[test]
 fn every_way_out_keeps_the_law() {
     let mut broken = Vec::new();
-    let step = if is_long_form() { 1 } else { 3 };
-    for (shape, size, make) in shapes::SHAPES.iter().step_by(step) {
-        // Of these a document with whole inputs has as many messages as the square; they are reserved and not part of the law.
-        let is_square = matches!(*shape, "conversation that goes on" | "all go on with one call");
-        let size = match (is_square, is_long_form()) {
-            (true, true) => *size,
-            (true, false) => continue,
-            (false, true) => size * 8,
-            (false, false) => size / TIMES,
-        };
-        let items = if is_square { TIMES * TIMES } else { TIMES };
+    for (shape, size, make) in short_or_long(shapes::SHAPES) {
+        let items = if is_square(shape) { TIMES * TIMES } else { TIMES };
         let mut before: BTreeMap<String, (Duration, u64)> = BTreeMap::new();
         for size in [size, size * TIMES] {
             let guarded = Guarded::start();

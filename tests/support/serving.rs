@@ -50,6 +50,58 @@ pub(crate) fn with_input(arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().expect("ends")
 }
 
+/// What a command took, and what it said on standard error.
+pub(crate) struct Measured {
+    /// Its largest memory in bytes, without its program.
+    pub(crate) memory: u64,
+    /// Time of the processor, but for its last millisecond.
+    pub(crate) processor: Duration,
+    pub(crate) code: Option<i32>,
+    pub(crate) said: String,
+}
+
+/// Runs the program until it ends. What it prints goes nowhere.
+pub(crate) fn measured(arguments: &[&str]) -> Measured {
+    let mut child = program()
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut errors = child.stderr.take().expect("piped");
+    let said = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        std::io::copy(&mut errors, &mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
+    });
+    let (mut memory, mut processor, begin) = (0, Duration::ZERO, Instant::now());
+    let code = loop {
+        let of_process = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", child.id())).unwrap_or_default();
+        let status = of_process("status");
+        let of = |name: &str| {
+            let mut values = status.lines().filter_map(|line| line.strip_prefix(name)?.split_whitespace().next());
+            values.next()?.parse::<u64>().ok()
+        };
+        let peak = of("VmHWM:").zip(of("RssFile:")).map(|(whole, program)| whole - program);
+        memory = memory.max(peak.unwrap_or_default() << 10);
+        let stat = of_process("stat");
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks: u64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        processor = processor.max(Duration::from_millis(ticks * 10));
+        if let Some(status) = child.try_wait().expect("asks") {
+            break status.code();
+        }
+        assert!(begin.elapsed() < Duration::from_secs(120), "{arguments:?} does not end");
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    Measured {
+        memory,
+        processor,
+        code,
+        said: said.join().expect("ends").expect("text"),
+    }
+}
+
 /// The program, serving. It is killed when this is dropped.
 pub(crate) struct Serving {
     pub(crate) child: Child,

@@ -1,14 +1,12 @@
 //! The memory of the real processes.
 
 use std::io::Write as _;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::documents::document;
-use crate::serving::{Serving, program};
+use crate::serving::{Serving, measured};
 use crate::support::Chance;
 
 const MB: usize = 1 << 20;
@@ -161,31 +159,8 @@ fn documents_made_at_random_hold_the_memory_of_the_server() {
 
 /// Runs a command: its largest memory without its program, and what it said.
 fn run(arguments: &[&str]) -> (usize, Option<i32>, String) {
-    let directory = TempDir::new().expect("a directory");
-    let said = directory.path().join("said");
-    let child = program()
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&said).expect("a file"))
-        .spawn();
-    let mut child = child.expect("starts");
-    let (mut most, begin) = (0, Instant::now());
-    let status = loop {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let of = |name: &str| {
-            let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.split_whitespace().next());
-            values.next()?.parse::<usize>().ok()
-        };
-        let peak = of("VmHWM:").zip(of("RssFile:")).map(|(whole, program)| whole - program);
-        most = most.max(peak.unwrap_or_default() << 10);
-        if let Some(status) = child.try_wait().expect("asks") {
-            break status;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(120), "{arguments:?} does not end");
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    (most, status.code(), std::fs::read_to_string(said).expect("text"))
+    let measured = measured(arguments);
+    (usize::try_from(measured.memory).expect("small"), measured.code, measured.said)
 }
 
 #[test]

@@ -1,36 +1,47 @@
 //! A log as the container that Inspect writes itself: a zip of the header, the sample and its summary.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
-use serde_json::{Map, Value, json};
+use serde_json::value::{RawValue, to_raw_value};
 
-/// The container of a log, which is JSON text.
+/// The members of an object, with their texts as they are: a log is long, and little of it is looked at.
+type Members<'t> = BTreeMap<String, &'t RawValue>;
+
+/// The container of a log, which is compact JSON text.
 pub(super) fn pack(text: &str) -> Result<Vec<u8>, String> {
-    let mut log: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let samples = match log.remove("samples") {
-        Some(Value::Array(samples)) => samples,
-        _ => Vec::new(),
+    packed(text).map_err(|error| error.to_string())
+}
+
+fn packed(text: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let mut log: Members<'_> = serde_json::from_str(text)?;
+    let samples: Vec<&RawValue> = match log.remove("samples") {
+        Some(samples) => serde_json::from_str(samples.get())?,
+        None => Vec::new(),
     };
-    let part = |name: &str| log.get(name).cloned().unwrap_or_default();
-    let start = json!({"version": part("version"), "eval": part("eval"), "plan": part("plan")});
-    let is_over = part("status") != "started";
-    let summaries: Vec<Value> = samples.iter().map(|sample| summary(sample, is_over)).collect();
-    let mut files = vec![("_journal/start.json".to_owned(), start)];
+    let is_over = log.get("status").map(|status| status.get()) != Some("\"started\"");
+    let start: BTreeMap<&str, Option<&&RawValue>> = ["version", "eval", "plan"].map(|name| (name, log.get(name))).into();
+    let mut files = vec![("_journal/start.json".to_owned(), serde_json::to_string(&start)?.into())];
+    let mut summaries = Vec::with_capacity(samples.len());
     for sample in samples {
-        let id = sample.get("id").and_then(Value::as_str).unwrap_or_default();
-        files.push((format!("samples/{id}_epoch_1.json"), sample));
+        let members: Members<'_> = serde_json::from_str(sample.get())?;
+        let id = members.get("id").and_then(|id| serde_json::from_str::<String>(id.get()).ok());
+        let id = id.unwrap_or_default();
+        files.push((format!("samples/{id}_epoch_1.json"), sample.get().into()));
+        summaries.push(summary(&members, is_over)?);
     }
-    files.push(("summaries.json".to_owned(), summaries.into()));
-    files.push(("header.json".to_owned(), log.into()));
-    zipped(&files).map_err(|error| error.to_string())
+    files.push(("summaries.json".to_owned(), serde_json::to_string(&summaries)?.into()));
+    files.push(("header.json".to_owned(), serde_json::to_string(&log)?.into()));
+    Ok(zipped(&files)?)
 }
 
 /// What readers list without opening the sample.
-fn summary(sample: &Value, is_over: bool) -> Value {
-    const TAKEN: [&str; 10] = [
+fn summary(sample: &Members<'_>, is_over: bool) -> serde_json::Result<BTreeMap<&'static str, Box<RawValue>>> {
+    const TAKEN: [&str; 11] = [
         "id",
         "epoch",
         "input",
@@ -41,31 +52,33 @@ fn summary(sample: &Value, is_over: bool) -> Value {
         "started_at",
         "completed_at",
         "total_time",
+        "uuid",
     ];
-    let taken = TAKEN
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), sample.get(*name)?.clone())));
-    let mut out: Map<String, Value> = taken.collect();
-    let messages = sample.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
-    let error = sample.get("error").and_then(|error| error.get("message"));
-    let more = [
-        ("uuid", sample.get("uuid").cloned()),
-        ("error", error.cloned()),
-        ("completed", Some(is_over.into())),
-        ("message_count", Some(messages.into())),
-    ];
-    out.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    out.into()
+    let taken = TAKEN.iter().filter_map(|name| Some((*name, (*sample.get(*name)?).to_owned())));
+    let mut out: BTreeMap<&str, Box<RawValue>> = taken.collect();
+    let messages = sample
+        .get("messages")
+        .map_or(Ok(Vec::new()), |messages| serde_json::from_str::<Vec<&RawValue>>(messages.get()));
+    let error = sample
+        .get("error")
+        .map(|error| serde_json::from_str::<Option<Members<'_>>>(error.get()))
+        .transpose()?;
+    if let Some(message) = error.flatten().and_then(|error| error.get("message").copied()) {
+        out.insert("error", message.to_owned());
+    }
+    out.insert("completed", to_raw_value(&is_over)?);
+    out.insert("message_count", to_raw_value(&messages?.len())?);
+    Ok(out)
 }
 
 /// Files without a time: one document is the same bytes whenever it is written.
-fn zipped(files: &[(String, Value)]) -> Result<Vec<u8>, rawzip::Error> {
+fn zipped(files: &[(String, Cow<'_, str>)]) -> Result<Vec<u8>, rawzip::Error> {
     let mut out = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut out);
-    for (name, value) in files {
+    for (name, text) in files {
         let (mut entry, config) = archive.new_file(name).compression_method(CompressionMethod::DEFLATE).start()?;
         let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::default()));
-        writer.write_all(value.to_string().as_bytes())?;
+        writer.write_all(text.as_bytes())?;
         let (encoder, descriptor) = writer.finish()?;
         encoder.finish()?;
         entry.finish(descriptor)?;
@@ -77,6 +90,8 @@ fn zipped(files: &[(String, Value)]) -> Result<Vec<u8>, rawzip::Error> {
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test")]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -94,7 +109,9 @@ mod tests {
             names,
             ["_journal/start.json", "samples/a1_epoch_1.json", "summaries.json", "header.json"]
         );
-        let short = summary(&log["samples"][0], true);
+        let sample = log["samples"][0].to_string();
+        let short = summary(&serde_json::from_str(&sample).expect("an object"), true).expect("JSON");
+        let short: Value = serde_json::to_value(short).expect("JSON");
         assert_eq!(
             (&short["error"], &short["message_count"], &short["completed"]),
             (&json!("no"), &json!(1), &json!(true))
