@@ -40,6 +40,7 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         same_answer::merge_all,
         searches::merge_all,
         tools_under_tools,
+        requests_in_tools,
         tools_twice,
         agents_under_agents,
     ] {
@@ -139,13 +140,15 @@ fn answered_later(readings: &mut Readings) {
                         && call.operation.input_messages == node.operation.input_messages
                 })
             });
-            let end = node.end;
+            let (end, failure) = (node.end, node.operation.failure.clone());
             if let Some(asked) = asked
                 && let Some(call) = silent.get_mut(&of).map(|open| open.remove(asked))
             {
                 merge(readings, index, call);
                 if let Some(call) = readings.get_mut(call) {
                     call.end = end;
+                    // The call was sent well: that its stream broke off is told where the stream ended.
+                    call.operation.failure = call.operation.failure.take().or(failure);
                 }
             }
         }
@@ -275,6 +278,21 @@ fn tools_under_tools(readings: &mut Readings) {
     }
 }
 
+/// The request by which a client runs a tool on a server, inside the tool's span. Its wrappers are one by now, with all that they have.
+fn requests_in_tools(readings: &mut Readings) {
+    let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Llm | Kind::Tool));
+    for index in readings.of_kind(Kind::Tool) {
+        let around = around.known(index).map(|up| readings.standing(up));
+        let around = around.filter(|up| readings.kind(*up) == Kind::Tool && *up != index);
+        let pair = around.and_then(|outer| Some((readings.get(index)?, readings.get(outer)?)));
+        if let (Some(outer), Some((inner, node))) = (around, pair)
+            && is_passed_on(inner, node)
+        {
+            merge(readings, index, outer);
+        }
+    }
+}
+
 /// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
 fn tools_twice(readings: &mut Readings) {
     let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
@@ -335,6 +353,23 @@ fn same_tool(inner: &Node, outer: &Node) -> bool {
         (Some(x), Some(y)) => x == y,
         _ => names == Some(true),
     }
+}
+
+/// Whether a tool is run by passing the same arguments to a server, which knows it without the server's name before it
+/// (`stock_get_price`, `get_price`): the request inside is the same call.
+fn is_passed_on(inner: &Node, outer: &Node) -> bool {
+    let (Some(asked), Some(around)) = (&inner.operation.tool, &outer.operation.tool) else {
+        return false;
+    };
+    let has_prefix = |long: &str, short: &str| {
+        let before = long.strip_suffix(short).filter(|_| !short.is_empty());
+        before.is_some_and(|before| before.len() > 1 && before.ends_with(['_', '-']))
+    };
+    let is_named = asked.name.as_deref().zip(around.name.as_deref());
+    let is_named = is_named.is_some_and(|(short, long)| has_prefix(long, short));
+    let are_apart = matches!((&asked.call_id, &around.call_id), (Some(one), Some(other)) if one != other);
+    let are_same = arguments::fit(asked.arguments.as_ref(), around.arguments.as_ref()) == Fit::Same;
+    is_named && !are_apart && are_same && inner.within(outer)
 }
 
 /// Whether two runs of a tool may have had the same arguments: a model may give one id to two calls.

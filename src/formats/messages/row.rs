@@ -38,6 +38,10 @@ pub(super) struct RowBuilder<'a> {
     /// Short ids that are used.
     taken: HashSet<String>,
     pub(super) losses: Vec<Loss>,
+    /// The answer that broke off, where it is the last message, with its call.
+    broken: Option<Option<SpanId>>,
+    /// Whether the last words of the assistant are a message of their own.
+    is_own: bool,
     /// The span of the agent that it begins with, where that agent has one; `None` before it has begun.
     pub(super) origin: Option<Option<SpanId>>,
 }
@@ -94,6 +98,7 @@ impl<'a> RowBuilder<'a> {
             }
         }
         while self.messages.pop_if(|last| last.role != "assistant").is_some() {}
+        next.broken = self.broken;
         next
     }
 
@@ -122,6 +127,10 @@ impl<'a> RowBuilder<'a> {
     /// A message; one of the same role before it takes its words.
     pub(super) fn say(&mut self, role: &'static str, content: Text<'a>, span: Option<SpanId>) {
         self.answer(span);
+        if role == "assistant" {
+            self.leave_out_broken();
+        }
+        self.broken = None;
         if let Some(last) = self.messages.last_mut().filter(|last| last.role == role) {
             join(&mut last.content, content);
             self.lose(span, format!("two {role} messages in a row became one"), LossReason::Coerced);
@@ -153,6 +162,7 @@ impl<'a> RowBuilder<'a> {
         let count = self.messages.len();
         self.say("assistant", content, span);
         let is_new = self.messages.len() > count;
+        self.is_own = is_new;
         let Some(last) = self.messages.last_mut() else { return };
         if !is_target && (is_new || last.is_marked()) {
             last.mark(self.mark);
@@ -161,6 +171,19 @@ impl<'a> RowBuilder<'a> {
         }
         if let Some(thoughts) = thoughts {
             join(last.reasoning_content.get_or_insert_default(), thoughts);
+        }
+    }
+
+    /// The message that was written last is the piece of an answer: nobody is taught to stop there. It stays only where a person
+    /// answers it.
+    pub(super) fn breaks_off(&mut self, span: Option<SpanId>) {
+        self.broken = self.is_own.then_some(span);
+    }
+
+    fn leave_out_broken(&mut self) {
+        if let Some(span) = self.broken.take() {
+            let _ = self.messages.pop();
+            self.lose(span, "the piece of an answer that broke off", LossReason::NoPlace);
         }
     }
 
@@ -254,6 +277,7 @@ impl<'a> RowBuilder<'a> {
                 LossReason::NoPlace,
             );
         }
+        self.leave_out_broken();
         while let Some(last) = self.messages.pop_if(|last| last.role != "assistant") {
             let what = format!("a {} message after the last assistant message", last.role);
             self.lose(None, what, LossReason::NoPlace);
