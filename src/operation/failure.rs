@@ -36,6 +36,7 @@ impl Failure {
                     || message
                         .rsplit_once(':')
                         .is_some_and(|(_, reason)| is_one_of(MESSAGES, reason.trim()))
+                    || is_printed(message)
             }
         };
         let has_timed_out = || {
@@ -44,6 +45,14 @@ impl Failure {
         };
         is_known && !has_timed_out()
     }
+}
+
+/// Whether a message is what a language prints of such an error: `CancelledError()`, `AbortError: This operation was aborted`.
+fn is_printed(message: &str) -> bool {
+    let class = message.split(['(', ':']).next().unwrap_or_default();
+    let class = class.rsplit('.').next().unwrap_or_default().trim();
+    let is_class = class.ends_with("Error") || class.ends_with("Exception") || class.ends_with("Interrupt");
+    is_class && CLASSES.iter().any(|known| known.eq_ignore_ascii_case(class))
 }
 
 #[cfg(test)]
@@ -63,6 +72,7 @@ mod tests {
         assert!(is(Some("asyncio.exceptions.CancelledError"), "Cancelled via cancel scope"));
         assert!(is(Some("System.OperationCanceledException"), "") && is(Some("AbortError"), "stopped"));
         assert!(is(None, "context canceled") && is(None, "This operation was aborted"));
+        assert!(is(None, "CancelledError('by the scope')") && is(None, "AbortError: This operation was aborted"));
         let of_go = "Post \"https://models.example/v1\": context canceled";
         assert!(is(Some("*url.Error"), of_go) && is(Some("*errors.errorString"), "context canceled"));
         let of_dotnet = "The request was canceled due to the configured HttpClient.Timeout of 100 seconds elapsing.";

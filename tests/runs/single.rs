@@ -63,7 +63,10 @@ fn text(value: &Value) -> String {
 fn steps(run: &Run) -> HashMap<SpanId, &Step> {
     let of_step = |step| {
         let step: &Step = step;
-        step.span_id.into_iter().chain(step.evidence.iter().copied()).map(move |span| (span, step))
+        step.span_id
+            .into_iter()
+            .chain(step.evidence.iter().copied())
+            .map(move |span| (span, step))
     };
     run.steps.iter().flat_map(of_step).collect()
 }
@@ -95,7 +98,9 @@ fn what_models_said_is_in_the_rows_and_as_often_as_spans_say_it() {
         let messages = |row: &Value| -> Vec<String> {
             let messages = row["messages"].as_array().into_iter().flatten();
             let of_model = messages.filter(|message| message["role"] == "assistant");
-            of_model.map(|message| squeezed(message["content"].as_str().unwrap_or_default())).collect()
+            of_model
+                .map(|message| squeezed(message["content"].as_str().unwrap_or_default()))
+                .collect()
         };
         let written: Vec<Vec<String>> = rows.iter().map(messages).collect();
         let mut found = Vec::new();
@@ -178,7 +183,10 @@ fn parameters_of_a_model_call_stay_with_it() {
             let Some(step) = steps.get(&span.span_id).filter(|step| step.operation.kind == Kind::Llm) else {
                 continue;
             };
-            let lost = alone.parameters.iter().filter(|name| !step.operation.parameters.contains_key(*name));
+            let lost = alone
+                .parameters
+                .iter()
+                .filter(|name| !step.operation.parameters.contains_key(*name));
             found.extend(lost.map(|name| format!("{}: {name}", span.span_id)));
         }
         found

@@ -1,8 +1,7 @@
 //! The row of a conversation: of one agent, or of several that hand it on.
 
 use super::document::{Mark, Origin, Row};
-use super::row::{Call, RowBuilder};
-use super::unrecorded::Caller;
+use super::row::{Call, Caller, RowBuilder};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Text};
 use crate::document::loss::{Loss, LossReason};

@@ -7,10 +7,20 @@ use crate::document::json::{Json, Object, Text, trimmed};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::text::compact;
 use crate::hash::HashSet;
-use crate::span::SpanId;
+use crate::run::StepId;
+use crate::span::{SpanId, UnixNanos};
 use crate::transcript::ids::Ids;
 
 pub(super) const NO_RESULT: &str = "[no result recorded]";
+
+/// Who ran calls that no recorded words ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// A model call without recorded words.
+    Model(StepId),
+    /// An agent without recorded model calls. Calls that began before this were asked for together.
+    Agent(StepId, UnixNanos),
+}
 
 /// A call whose result is not written yet.
 pub(super) struct Call<'a> {

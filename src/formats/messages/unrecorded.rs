@@ -2,21 +2,13 @@
 //! recorded model calls. The tools' spans show what was asked for.
 
 use super::conversation::ConversationRow;
+use super::row::Caller;
 use crate::document::json::Text;
 use crate::document::loss::LossReason;
 use crate::operation::{Kind, Message};
 use crate::run::{Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::{Exchange, ExchangeKind};
-
-/// Who ran calls that no recorded words ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// A model call without recorded words.
-    Model(StepId),
-    /// An agent without recorded model calls. Calls that began before this were asked for together.
-    Agent(StepId, UnixNanos),
-}
 
 impl<'a> ConversationRow<'a, '_> {
     /// Who ran this tool, where its calls are not recorded.

@@ -340,6 +340,10 @@ mod tests {
         };
         assert_eq!(unrelated("Depth of a well", "How deep is it?"), [NodeId::new(0)]);
         let used = "How deep is it?\nTitle: Depth of a well";
-        assert_eq!(unrelated("Depth of a well", used), [NodeId::new(1)], "a headline that the next call was given");
+        assert_eq!(
+            unrelated("Depth of a well", used),
+            [NodeId::new(1)],
+            "a headline that the next call was given"
+        );
     }
 }
