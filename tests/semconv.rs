@@ -427,13 +427,22 @@ struct Named {
     nameless: Vec<String>,
 }
 
-/// The Rust tables of a module of `dialect`: name, type of an item and the items of each.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancellations {
+    classes: Vec<String>,
+    plain: Vec<String>,
+    messages: Vec<String>,
+    timeouts: Vec<String>,
+}
+
+/// The Rust tables of a module: name, type of an item and the items of each.
 fn lists(module: &str, tables: &[(&str, &str, String)]) {
     let mut out = String::from("// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.\n\n");
     for (name, item, items) in tables {
         writeln!(out, "pub(super) static {name}: &[{item}] = &{items};").unwrap();
     }
-    check(&root().join("src/dialect").join(module).join("table.rs"), &out);
+    check(&root().join("src").join(module).join("table.rs"), &out);
 }
 
 #[test]
@@ -445,7 +454,7 @@ fn the_tables_of_providers_and_span_names_are_fresh() {
         .flat_map(|(one, others)| others.iter().map(move |other| (other, one)))
         .collect();
     lists(
-        "providers",
+        "dialect/providers",
         &[
             ("NONE", "&str", format!("{:?}", providers.none)),
             ("SPELLINGS", "(&str, &str)", format!("{spellings:?}")),
@@ -466,7 +475,21 @@ fn the_tables_of_providers_and_span_names_are_fresh() {
         .iter()
         .map(|(name, item, items)| (name.as_str(), *item, items.clone()))
         .collect();
-    lists("span_names", &tables);
+    lists("dialect/span_names", &tables);
+}
+
+#[test]
+fn the_table_of_cancellations_is_fresh() {
+    let text = std::fs::read_to_string(root().join("semconv/cancellations.yaml")).unwrap();
+    let words: Cancellations = serde_saphyr::from_str(&text).unwrap();
+    let tables = [
+        ("CLASSES", words.classes),
+        ("PLAIN", words.plain),
+        ("MESSAGES", words.messages),
+        ("TIMEOUTS", words.timeouts),
+    ];
+    let tables = tables.map(|(name, list)| (name, "&str", format!("{list:?}")));
+    lists("operation/failure", &tables);
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct OperationBuilder<'a> {
     passes: bool,
     interrupts: bool,
     cancelled: bool,
+    /// How many reasons to stop the client counts: one a choice.
+    reasons: usize,
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
@@ -53,6 +55,7 @@ impl<'a> OperationBuilder<'a> {
             passes: false,
             interrupts: false,
             cancelled: false,
+            reasons: 0,
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,

@@ -1,5 +1,10 @@
 //! Failures.
 
+#[rustfmt::skip]
+mod table;
+
+use table::{CLASSES, MESSAGES, PLAIN, TIMEOUTS};
+
 /// Why an operation failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
@@ -18,52 +23,37 @@ impl Failure {
         self.message.as_deref().or(self.error_type.as_deref()).unwrap_or("error")
     }
 
-    /// Whether the operation was stopped from outside: nothing went wrong in it.
+    /// Whether the operation was stopped from outside: nothing went wrong in it. By the table of `semconv/cancellations.yaml`.
     #[must_use]
     pub fn is_cancellation(&self) -> bool {
-        let is_known = |words: &[&str], said: &str| words.iter().any(|word| word.eq_ignore_ascii_case(said));
-        match &self.error_type {
-            Some(class) if class != "_OTHER" => {
-                let class = class.rsplit(['.', ':', '$']).next().unwrap_or(class);
-                is_known(&CANCELLATIONS, class.trim())
+        let is_one_of = |words: &[&str], said: &str| words.iter().any(|word| word.eq_ignore_ascii_case(said));
+        let message = self.message.as_deref().unwrap_or_default().trim().trim_end_matches('.');
+        let class = self.error_type.as_deref().map(str::trim);
+        let is_known = match class.filter(|class| !is_one_of(PLAIN, class)) {
+            Some(class) => is_one_of(CLASSES, class.rsplit(['.', ':', '$']).next().unwrap_or(class).trim()),
+            None => {
+                is_one_of(MESSAGES, message)
+                    || message
+                        .rsplit_once(':')
+                        .is_some_and(|(_, reason)| is_one_of(MESSAGES, reason.trim()))
+                    || is_printed(message)
             }
-            _ => {
-                let message = self.message.as_deref().unwrap_or_default();
-                is_known(&CANCELLED, message.trim().trim_end_matches('.'))
-            }
-        }
+        };
+        let has_timed_out = || {
+            let message = message.to_lowercase();
+            TIMEOUTS.iter().any(|words| message.contains(words))
+        };
+        is_known && !has_timed_out()
     }
 }
 
-/// Classes and codes of errors by which languages and clients stop work: Python's asyncio, JavaScript's `AbortController`, .NET, Kotlin,
-/// gRPC and Go, the OpenAI client.
-const CANCELLATIONS: [&str; 12] = [
-    "CancelledError",
-    "Cancelled",
-    "Canceled",
-    "KeyboardInterrupt",
-    "AbortError",
-    "APIUserAbortError",
-    "ResponseAborted",
-    "OperationCanceledException",
-    "TaskCanceledException",
-    "CancellationException",
-    "JobCancellationException",
-    "WorkflowCancelledByUser",
-];
-
-/// Messages of errors without a class that say the same.
-const CANCELLED: [&str; 9] = [
-    "cancelled",
-    "canceled",
-    "context canceled",
-    "aborted",
-    "operation was aborted",
-    "the operation was aborted",
-    "this operation was aborted",
-    "request was aborted",
-    "interrupted by the user",
-];
+/// Whether a message is what a language prints of such an error: `CancelledError()`, `AbortError: This operation was aborted`.
+fn is_printed(message: &str) -> bool {
+    let class = message.split(['(', ':']).next().unwrap_or_default();
+    let class = class.rsplit('.').next().unwrap_or_default().trim();
+    let is_class = class.ends_with("Error") || class.ends_with("Exception") || class.ends_with("Interrupt");
+    is_class && CLASSES.iter().any(|known| known.eq_ignore_ascii_case(class))
+}
 
 #[cfg(test)]
 mod tests {
@@ -82,6 +72,11 @@ mod tests {
         assert!(is(Some("asyncio.exceptions.CancelledError"), "Cancelled via cancel scope"));
         assert!(is(Some("System.OperationCanceledException"), "") && is(Some("AbortError"), "stopped"));
         assert!(is(None, "context canceled") && is(None, "This operation was aborted"));
+        assert!(is(None, "CancelledError('by the scope')") && is(None, "AbortError: This operation was aborted"));
+        let of_go = "Post \"https://models.example/v1\": context canceled";
+        assert!(is(Some("*url.Error"), of_go) && is(Some("*errors.errorString"), "context canceled"));
+        let of_dotnet = "The request was canceled due to the configured HttpClient.Timeout of 100 seconds elapsing.";
+        assert!(!is(Some("System.Threading.Tasks.TaskCanceledException"), of_dotnet));
         assert!(!is(Some("ValueError"), "cancelled") && !is(None, "the order was cancelled") && !is(None, ""));
     }
 }

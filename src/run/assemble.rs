@@ -85,6 +85,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let DraftSteps {
         list: mut steps, findings, ..
     } = steps;
+    question::set_aside(&mut scopes);
     let root = root::find(&steps, &scopes);
     let failed = failure::settle(&mut steps, &scopes, root);
     let question = question::question(&steps, &scopes, root);

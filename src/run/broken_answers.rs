@@ -14,14 +14,19 @@ const LOOKED_AT: usize = 16;
 
 pub(super) fn take_from_calls(nodes: &mut Nodes) {
     let calls = nodes.of_kind(Kind::Llm);
+    if !calls.iter().any(|call| nodes.get(*call).is_some_and(has_piece)) {
+        return;
+    }
+    let owners = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
     for (place, call) in calls.iter().enumerate() {
         let Some(failed) = nodes.get(*call).filter(|node| has_piece(node)) else {
             continue;
         };
-        let parent = nodes.parent(*call);
+        // A framework may put a workflow around each attempt.
+        let owner = owners.known(*call);
         let is_again = |id: &&NodeId| {
             let next = nodes.get(**id).filter(|next| next.start >= failed.end_or_start());
-            nodes.parent(**id) == parent && next.is_some_and(|next| next.operation.input_messages == failed.operation.input_messages)
+            owners.known(**id) == owner && next.is_some_and(|next| next.operation.input_messages == failed.operation.input_messages)
         };
         let later = calls.get(place + 1..).unwrap_or_default();
         if !later.iter().take(LOOKED_AT).any(|id| is_again(&id)) {

@@ -14,17 +14,16 @@ mod merge;
 mod nested_calls;
 mod same_answer;
 mod searches;
+mod tools;
 
 use merge::merge;
-use serde_json::Value;
 
-use super::arguments::{self, Fit};
 use super::call_record::{self, CallRecord};
 use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, is_counter};
+use crate::operation::Kind;
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     for step in [
@@ -39,8 +38,9 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         enclosed_siblings,
         same_answer::merge_all,
         searches::merge_all,
-        tools_under_tools,
-        tools_twice,
+        tools::tools_under_tools,
+        tools::requests_in_tools,
+        tools::tools_twice,
         agents_under_agents,
     ] {
         step(&mut readings);
@@ -139,13 +139,15 @@ fn answered_later(readings: &mut Readings) {
                         && call.operation.input_messages == node.operation.input_messages
                 })
             });
-            let end = node.end;
+            let (end, failure) = (node.end, node.operation.failure.clone());
             if let Some(asked) = asked
                 && let Some(call) = silent.get_mut(&of).map(|open| open.remove(asked))
             {
                 merge(readings, index, call);
                 if let Some(call) = readings.get_mut(call) {
                     call.end = end;
+                    // The call was sent well: that its stream broke off is told where the stream ended.
+                    call.operation.failure = call.operation.failure.take().or(failure);
                 }
             }
         }
@@ -233,147 +235,6 @@ fn same_client_call(readings: &Readings, first: ReadingId, second: ReadingId) ->
         (false, false) => Some(if a.within(b) { (first, second) } else { (second, first) }),
         (true, true) => None,
     }
-}
-
-/// A tool span inside a tool span of the same tool: MCP client and server, framework and runner.
-fn tools_under_tools(readings: &mut Readings) {
-    let mut tools = readings.of_kind(Kind::Tool);
-    tools.reverse();
-    let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Llm | Kind::Tool));
-    for index in tools {
-        let around = around.known(index).map(|up| readings.standing(up));
-        let around = around.filter(|up| readings.kind(*up) == Kind::Tool && *up != index);
-        let Some(outer) = around else { continue };
-        let (Some(inner), Some(node)) = (readings.get(index), readings.get(outer)) else {
-            continue;
-        };
-        // A context that was left open: the tool began when the one around it was over.
-        let follows = node.end.is_some_and(|end| inner.start > end) && inner.instrumentation() == node.instrumentation();
-        if follows || !same_tool(inner, node) || is_another_run(inner, node) {
-            continue;
-        }
-        let server = inner
-            .is_server
-            .then(|| inner.service())
-            .flatten()
-            .filter(|service| node.service() != Some(service))
-            .map(str::to_owned);
-        let failure = inner.operation.failure.clone();
-        merge(readings, index, outer);
-        if let Some(node) = readings.get_mut(outer)
-            && node.operation.tool.as_ref().is_none_or(|tool| {
-                let words = failure.as_ref().and_then(|failure| failure.message.as_deref());
-                let recorded = tool.result.as_ref().map(super::results::result_text);
-                recorded.is_none_or(|recorded| words.is_some_and(|words| !words.is_empty() && recorded.contains(words)))
-            })
-        {
-            node.operation.failure = node.operation.failure.take().or(failure);
-        }
-        if let Some(tool) = readings.get_mut(outer).and_then(|node| node.operation.tool.as_mut()) {
-            tool.mcp_server = tool.mcp_server.take().or(server);
-        }
-    }
-}
-
-/// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
-fn tools_twice(readings: &mut Readings) {
-    let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
-    for index in readings.of_kind(Kind::Tool) {
-        let id = readings.get(index).and_then(|node| node.operation.tool.as_ref()?.call_id.clone());
-        if let Some(id) = id {
-            by_id.entry(id).or_default().push(index);
-        }
-    }
-    let mut groups: Vec<Vec<ReadingId>> = by_id.into_values().filter(|group| group.len() > 1).collect();
-    groups.sort();
-    for group in groups {
-        for pair in group.windows(2) {
-            let [first, second] = pair else { continue };
-            let (Some(a), Some(b)) = (readings.get(*first), readings.get(*second)) else {
-                continue;
-            };
-            if are_halves(a, b) {
-                let (end, failure) = (b.end, b.operation.failure.clone());
-                merge(readings, *second, *first);
-                if let Some(node) = readings.get_mut(*first) {
-                    node.operation.failure = failure;
-                    node.end = node.end.max(end);
-                }
-                continue;
-            }
-            if a.instrumentation() == b.instrumentation() || !same_tool(a, b) || !same_arguments(a, b) {
-                continue;
-            }
-            if b.within(a) {
-                merge(readings, *second, *first);
-            } else if a.within(b) {
-                merge(readings, *first, *second);
-            }
-        }
-    }
-}
-
-/// Whether a tool's call and its result are an event each (Pipecat's realtime services): one has the arguments, the other, which comes
-/// later, has the result.
-fn are_halves(call: &Node, result: &Node) -> bool {
-    let (Some(asked), Some(got)) = (&call.operation.tool, &result.operation.tool) else {
-        return false;
-    };
-    let is_asked = asked.arguments.is_some() && asked.result.is_none() && call.operation.failure.is_none();
-    let is_got = got.arguments.is_none() && got.result.is_some();
-    is_asked && is_got && asked.name == got.name && call.start <= result.start
-}
-
-fn same_tool(inner: &Node, outer: &Node) -> bool {
-    let (Some(a), Some(b)) = (&inner.operation.tool, &outer.operation.tool) else {
-        return false;
-    };
-    let names = a.name.as_ref().zip(b.name.as_ref()).map(|(x, y)| super::names::same_tool(x, y));
-    match (&a.call_id, &b.call_id) {
-        // A sub-agent's model may number its calls as that of the agent around it does.
-        (Some(x), Some(y)) if is_counter(x) => x == y && names != Some(false),
-        (Some(x), Some(y)) => x == y,
-        _ => names == Some(true),
-    }
-}
-
-/// Whether two runs of a tool may have had the same arguments: a model may give one id to two calls.
-fn same_arguments(one: &Node, other: &Node) -> bool {
-    let (Some(one), Some(other)) = (&one.operation.tool, &other.operation.tool) else {
-        return true;
-    };
-    match (&one.arguments, &other.arguments) {
-        (Some(one @ Value::Object(_)), Some(other @ Value::Object(_))) => arguments::fit(Some(one), Some(other)) != Fit::Other,
-        _ => true,
-    }
-}
-
-/// Whether a tool's span below another one of the same tool is a run of its own: its arguments are others, and so is its result. A context
-/// was left open, or the tool calls itself. Ids are a stronger sign, and arguments may be wrapped once more.
-fn is_another_run(inner: &Node, outer: &Node) -> bool {
-    let (Some(inner), Some(outer)) = (&inner.operation.tool, &outer.operation.tool) else {
-        return false;
-    };
-    let (Some(own), Some(around)) = (&inner.arguments, &outer.arguments) else {
-        return false;
-    };
-    let is_inside = |whole: &Value, part: &Value| {
-        whole
-            .as_object()
-            .is_some_and(|map| map.values().any(|value| arguments::same_value(value, part)))
-    };
-    let is_same_result = match (&inner.result, &outer.result) {
-        (Some(own), Some(around)) => arguments::same_value(own, around),
-        _ => true,
-    };
-    let is_known = inner.call_id.is_some() && inner.call_id == outer.call_id;
-    let are_alike = own.is_object() == around.is_object();
-    are_alike
-        && !is_known
-        && !is_same_result
-        && arguments::fit(Some(own), Some(around)) == Fit::Other
-        && !is_inside(own, around)
-        && !is_inside(around, own)
 }
 
 /// The only operation right inside each agent, beside workflows and what has no kind; `None` where there are several.

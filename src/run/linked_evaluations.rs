@@ -42,6 +42,9 @@ pub(super) fn give(runs: &mut [Run], links: &[Judged]) {
             .flat_map(move |(id, step)| spans(step).into_iter().map(move |span| ((of.trace_id, span), (run, id))))
     });
     let places: HashMap<(TraceId, SpanId), (usize, StepId)> = steps.collect();
+    let roots = runs.iter().enumerate();
+    let roots = roots.filter_map(|(run, of)| Some((of.trace_id, (run, of.root.or_else(|| of.steps.ids().next())?))));
+    let roots: HashMap<TraceId, (usize, StepId)> = roots.collect();
     for judged in links {
         let Some((run, step)) = places.get(&judged.by).copied() else {
             continue;
@@ -52,7 +55,9 @@ pub(super) fn give(runs: &mut [Run], links: &[Judged]) {
         if evaluator.operation.kind != Kind::Evaluator || evaluator.operation.evaluations.is_empty() {
             continue;
         }
-        let target = places.get(&judged.span).filter(|target| **target != (run, step)).copied();
+        // A span that is no step, as that of a web framework inside the run: the run is judged.
+        let target = places.get(&judged.span).or_else(|| roots.get(&judged.span.0));
+        let target = target.filter(|target| **target != (run, step)).copied();
         let is_here = judged.by.0 == judged.span.0;
         let evaluations = match target {
             Some(_) if is_here => std::mem::take(&mut evaluator.operation.evaluations),

@@ -47,6 +47,7 @@ mod inputs;
 mod interrupts;
 mod joined_interrupts;
 mod joined_prompts;
+mod labels;
 mod leaked_answers;
 mod linked_evaluations;
 mod log_records;

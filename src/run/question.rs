@@ -39,6 +39,15 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     list
 }
 
+/// Makes conversations about the conversation auxiliary: a title, possible next questions, a summary for later.
+///
+/// It comes before all facts of the run as one: a title that is made first is neither its question nor its root.
+pub(super) fn set_aside(scopes: &mut IdVec<ScopeId, Scope>) {
+    for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
+        scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
+    }
+}
+
 /// Whether it has calls of the agent around it that continue nothing.
 fn is_unrelated(scopes: &IdVec<ScopeId, Scope>, scope: &Scope) -> bool {
     let around = scope.parent.and_then(|parent| scopes.get(parent));
@@ -149,9 +158,6 @@ pub(super) fn ending(
     };
     if interrupts::waits(steps, scopes) {
         return (None, None);
-    }
-    for id in about_talk::find(scopes, top(scopes), |scope| is_unrelated(scopes, scope)) {
-        scopes.get_mut(id).into_iter().for_each(|scope| scope.is_auxiliary = true);
     }
     let is_within = |step: StepId, around: StepId| std::iter::successors(Some(step), |at| steps.get(*at)?.parent).any(|at| at == around);
     // What was stopped after it had answered did not fail.

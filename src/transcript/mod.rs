@@ -15,6 +15,7 @@ pub(crate) mod facts;
 mod handoffs;
 mod history;
 pub(crate) mod ids;
+mod inner_agents;
 pub(crate) mod losses;
 pub(crate) mod order;
 mod repeated;

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Form, Kind, Recorded, ToolDefinition};
-use crate::run::{Run, Step, Utterance};
+use crate::run::{IdVec, Run, ScopeId, Step, Utterance};
 use crate::transcript::calls;
 use crate::transcript::conversation_words::ConversationWords;
 
@@ -17,6 +17,8 @@ pub(crate) struct TurnFacts<'a> {
     pub(crate) run: &'a Run,
     words: OnceCell<ConversationWords<'a>>,
     of_model_calls: OnceCell<ModelCalls<'a>>,
+    /// For each scope whether it has a model call.
+    speaks: OnceCell<IdVec<ScopeId, bool>>,
 }
 
 /// The facts of a run's model calls.
@@ -33,7 +35,20 @@ impl<'a> TurnFacts<'a> {
             run,
             words: OnceCell::new(),
             of_model_calls: OnceCell::new(),
+            speaks: OnceCell::new(),
         }
+    }
+
+    /// Whether a model call of this scope is recorded, or only told.
+    pub(crate) fn speaks(&self, scope: ScopeId) -> bool {
+        let of_scopes = self.speaks.get_or_init(|| {
+            let mut speaks = IdVec::filled(false, self.run.scopes.len());
+            for step in self.run.steps.iter().filter(|step| crate::transcript::is_model_call(step)) {
+                speaks.set(step.scope, true);
+            }
+            speaks
+        });
+        of_scopes.is_set(scope)
     }
 
     /// Whether a model call of the run has this fact of an operation too, by its name in

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 mod rows;
+mod single;
 mod tree;
 mod words;
 

@@ -10,7 +10,7 @@ use spanbridge::run::Run;
 use crate::support::{Case, cases};
 
 /// The rows of a run, and all that they lost.
-fn rows(run: &Run) -> (Vec<Value>, String) {
+pub(super) fn rows(run: &Run) -> (Vec<Value>, String) {
     let format = by_id("messages").unwrap();
     let assembled = format.assemble(std::slice::from_ref(run), &Options::default(), Layout::Indented);
     let losses: Vec<String> = assembled
@@ -41,12 +41,12 @@ fn words(message: &Value) -> String {
     squeezed(message["content"].as_str().unwrap_or_default())
 }
 
-fn squeezed(text: &str) -> String {
+pub(super) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// As a result is compared: JSON by its value, without the object that Gemini's API wants around any result, blocks by their texts.
-fn result(text: &str) -> String {
+pub(super) fn result(text: &str) -> String {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(map)) if map.len() == 1 && map.keys().all(|key| key == "result" || key == "output") => {
             let inside = map.into_iter().next().unwrap().1;

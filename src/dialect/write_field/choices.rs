@@ -29,12 +29,16 @@ pub(super) fn are_asked_for(parameters: &Map<String, Value>) -> bool {
     asked_for(parameters).is_some_and(|count| count > 1)
 }
 
-/// Whether each of a model's messages is an answer for itself: there are as many as were asked for, or texts that ended each in its
-/// own way. Pieces of one answer have its one reason.
-pub(super) fn are_apart(list: &[Message], parameters: &Map<String, Value>) -> bool {
+/// Whether each of a model's messages is an answer for itself: there are as many as were asked for, or as reasons to stop (`reasons`), or
+/// as choices in the response's body, or they are texts that ended each in its own way. Pieces of one answer have its one reason.
+pub(super) fn are_apart(list: &[Message], parameters: &Map<String, Value>, reasons: usize, body: Option<&Value>) -> bool {
     let is_answer = |message: &Message| message.role == Role::Assistant && (message.has_words() || !message.tool_calls.is_empty());
     if list.len() < 2 || !list.iter().all(is_answer) {
         return false;
+    }
+    let in_body = || body?.get("choices")?.as_array().map(Vec::len);
+    if reasons == list.len() || in_body() == Some(list.len()) {
+        return true;
     }
     let is_as_asked = are_asked_for(parameters) && asked_for(parameters) == u64::try_from(list.len()).ok();
     let mut reasons = list.iter().map(|message| message.finish_reason.as_deref());
@@ -60,8 +64,12 @@ mod tests {
     #[test]
     fn choices_are_as_many_as_asked_for_or_end_differently() {
         let none = Map::new();
+        let are_apart = |list: &[Message], parameters: &Map<String, Value>| are_apart(list, parameters, 1, None);
         assert!(are_apart(&[said("A", "stop"), said("B", "length")], &none));
         assert!(!are_apart(&[said("A", "stop"), said("B", "stop")], &none), "may be pieces of one");
+        let alike = [said("A", "stop"), said("B", "stop")];
+        assert!(super::are_apart(&alike, &none, 2, None));
+        assert!(super::are_apart(&alike, &none, 0, Some(&json!({"choices": [{}, {}]}))));
         let two = json!({"n": "2"}).as_object().cloned().unwrap_or_default();
         assert!(are_apart(&[said("A", "stop"), said("B", "stop")], &two));
         assert!(!are_apart(&[said("A", "stop")], &two));

@@ -107,7 +107,8 @@ impl OperationBuilder<'_> {
             && let Some(list) = self.operation.output_messages.take()
         {
             let parameters = &self.operation.parameters;
-            if choices::are_apart(&list, parameters) {
+            let body = self.operation.raw_response.as_ref();
+            if choices::are_apart(&list, parameters, self.reasons, body) {
                 let first = list.first().and_then(|message| message.finish_reason.as_deref());
                 // The list of all reasons has those of the other choices.
                 self.operation.finish_reason = first.and_then(normalize::finish_reason).or(self.operation.finish_reason.take());

@@ -71,6 +71,7 @@ impl OperationBuilder<'_> {
             Field::ToolAskedBy => text(&mut self.beside.asked_by, value),
             Field::Parameter => self.parameter(rule, raw, value),
             Field::FinishReason => {
+                self.reasons = value.as_array().map_or(1, Vec::len);
                 operation.finish_reason = finish_reason(value);
                 operation.finish_reason.is_some()
             }

@@ -78,8 +78,7 @@ pub(super) struct Assembly<'a, 'o> {
 
 impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
-        for scope in scopes {
-            let exchanges = self.transcript.exchanges(*scope);
+        for exchanges in self.transcript.exchanges_of(scopes) {
             for exchange in &exchanges.list {
                 self.exchange(draft, exchange, depth);
             }

@@ -8,7 +8,7 @@ use super::threads::{PooledThread, Threads};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::operation::Kind;
-use crate::run::{IdVec, Run, Step};
+use crate::run::{IdVec, Run, Step, Utterance};
 use crate::span::UnixNanos;
 use crate::transcript::ids::Ids;
 use crate::transcript::thread::Item;
@@ -26,8 +26,10 @@ pub(super) struct Events<'a, 't> {
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) list: Vec<Object<'a>>,
     pub(super) losses: Vec<Loss>,
-    /// The output of the last model call of an outermost agent.
+    /// The output of the model call that gave the run's answer, else of the last one of an outermost agent.
     pub(super) output: Object<'a>,
+    /// Whether it is that of the answer.
+    has_answer: bool,
     /// The spans that are open.
     open: Vec<Text<'a>>,
     /// The span of each scope.
@@ -64,6 +66,7 @@ impl<'a, 't> Events<'a, 't> {
             list: Vec::new(),
             losses: Vec::new(),
             output: Object::new(),
+            has_answer: false,
             open: Vec::new(),
         }
     }
@@ -227,8 +230,12 @@ impl<'a, 't> Events<'a, 't> {
         output.add("choices", Json::List(choices));
         output.add_filled("usage", Usage::of(operation).object());
         output.add_filled("time", step.ended_at.map(|end| seconds(step.started_at, end)));
-        if depth == 0 {
+        // Side calls may follow the one that gave the run's answer.
+        let is_answer = |answer: &Utterance| answer.in_conversation && item.exchange.step == Some(answer.step);
+        let answers = self.run.answer.as_ref().is_some_and(is_answer);
+        if answers || depth == 0 && !self.has_answer {
             self.output = output.clone();
+            self.has_answer |= answers;
         }
         event.add("output", output);
         if let Some(failure) = &operation.failure {

@@ -162,7 +162,7 @@ pub(super) fn tool_error(failure: &Failure) -> Object<'_> {
     let kind = kinds
         .iter()
         .find(|(part, _)| name.contains(part))
-        .map_or("unknown", |(_, kind)| kind);
+        .map_or(if failure.is_cancellation() { "cancelled" } else { "unknown" }, |(_, kind)| kind);
     Object::from([("type", kind.into()), ("message", calls::error_text(failure).into())])
 }
 

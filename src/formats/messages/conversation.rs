@@ -1,7 +1,7 @@
 //! The row of a conversation: of one agent, or of several that hand it on.
 
 use super::document::{Mark, Origin, Row};
-use super::row::{Call, RowBuilder};
+use super::row::{Call, Caller, RowBuilder};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Text};
 use crate::document::loss::{Loss, LossReason};
@@ -49,11 +49,11 @@ impl<'a> RowTools<'a> {
 
 /// A conversation that becomes a row.
 pub(super) struct ConversationRow<'a, 'o> {
-    run: &'a Run,
-    turns: &'o TurnFacts<'a>,
+    pub(super) run: &'a Run,
+    pub(super) turns: &'o TurnFacts<'a>,
     results: &'o Results<'a>,
     options: &'o Options,
-    row: RowBuilder<'a>,
+    pub(super) row: RowBuilder<'a>,
     tools: RowTools<'a>,
     /// The rows of agents that handed the conversation on, with their tools: one an agent.
     before: Vec<(Option<&'a str>, RowBuilder<'a>, RowTools<'a>)>,
@@ -67,10 +67,10 @@ pub(super) struct ConversationRow<'a, 'o> {
     takeovers: usize,
     /// What a row has no place for, beside what its builder lost.
     pub(super) losses: Losses,
-    /// The model call without recorded words whose calls the last message has.
-    caller: Option<StepId>,
+    /// Who ran the calls of the last message that no recorded words ask for.
+    pub(super) caller: Option<Caller>,
     /// The model call whose words are the last message.
-    spoke: Option<StepId>,
+    pub(super) spoke: Option<StepId>,
 }
 
 impl<'a, 'o> ConversationRow<'a, 'o> {
@@ -136,7 +136,8 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let mut has_question = false;
         for exchange in &exchanges.list {
             has_question |= matches!(exchange.kind, ExchangeKind::Message(message) if message.role == Role::User);
-            if matches!(exchange.kind, ExchangeKind::Turn(_))
+            let begins = matches!(exchange.kind, ExchangeKind::Turn(_)) || self.is_of_silent_agent(exchange);
+            if begins
                 && !has_question
                 && let Some(words) = asked.take()
             {
@@ -236,29 +237,6 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             },
             _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
         }
-    }
-
-    /// The model call that ran this tool, where its calls are not recorded.
-    fn silent_caller(&self, tool: &Step) -> Option<StepId> {
-        let caller = tool.dispatched_by?;
-        let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref().unwrap_or_default();
-        // Where it spoke, only what ran inside of it.
-        let is_inside = || tool.parent == Some(caller) && messages.iter().all(|message| message.tool_calls.is_empty());
-        (messages.is_empty() || self.spoke == Some(caller) && is_inside()).then_some(caller)
-    }
-
-    /// Calls of a model call that recorded none: the tools' spans show what it asked for.
-    fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
-        if self.caller != Some(caller) {
-            if self.spoke != Some(caller) {
-                self.row.assistant(Text::default(), None, !self.has_failed(exchange), span);
-            }
-            self.caller = Some(caller);
-            let of_caller = self.run.steps.get(caller).and_then(|step| step.span_id);
-            self.row
-                .lose(of_caller, "the message with the calls of a model call", LossReason::Synthesized);
-        }
-        self.calls(exchange, span);
     }
 
     /// The run's answer, where the row does not end with words of the assistant.
@@ -366,7 +344,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     }
 
     /// Whether a call of the message failed, where such messages are no targets.
-    fn has_failed(&self, exchange: &Exchange<'a>) -> bool {
+    pub(super) fn has_failed(&self, exchange: &Exchange<'a>) -> bool {
         let failed = |asked: &ExchangeCall<'a>| {
             let last = asked.results.last();
             last.is_some_and(|given| chat::result_value(self.run, self.results, *given).1.is_some())
@@ -401,6 +379,9 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         };
         self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
         self.row.spoken_by(self.agent.filter(|_| is_target));
+        if is_turn && exchange.calls.is_empty() && exchange.step.is_some_and(|step| self.broke_off(step, message)) {
+            self.row.breaks_off(span);
+        }
         self.calls(exchange, span);
         if let Some(answer) = answer {
             self.row
@@ -417,7 +398,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     }
 
     /// The calls of the message that was written last.
-    fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
+    pub(super) fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
         for asked in &exchange.calls {
             self.is_passed_on |= matches!(exchange.kind, ExchangeKind::Turn(_)) && handoff_target(chat::name(self.run, asked)).is_some();
             let (arguments, wrapped) = chat::arguments(self.run, asked);

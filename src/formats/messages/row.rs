@@ -7,10 +7,20 @@ use crate::document::json::{Json, Object, Text, trimmed};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::text::compact;
 use crate::hash::HashSet;
-use crate::span::SpanId;
+use crate::run::StepId;
+use crate::span::{SpanId, UnixNanos};
 use crate::transcript::ids::Ids;
 
 pub(super) const NO_RESULT: &str = "[no result recorded]";
+
+/// Who ran calls that no recorded words ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// A model call without recorded words.
+    Model(StepId),
+    /// An agent without recorded model calls. Calls that began before this were asked for together.
+    Agent(StepId, UnixNanos),
+}
 
 /// A call whose result is not written yet.
 pub(super) struct Call<'a> {
@@ -38,6 +48,10 @@ pub(super) struct RowBuilder<'a> {
     /// Short ids that are used.
     taken: HashSet<String>,
     pub(super) losses: Vec<Loss>,
+    /// The answer that broke off, where it is the last message, with its call.
+    broken: Option<Option<SpanId>>,
+    /// Whether the last words of the assistant are a message of their own.
+    is_own: bool,
     /// The span of the agent that it begins with, where that agent has one; `None` before it has begun.
     pub(super) origin: Option<Option<SpanId>>,
 }
@@ -94,6 +108,7 @@ impl<'a> RowBuilder<'a> {
             }
         }
         while self.messages.pop_if(|last| last.role != "assistant").is_some() {}
+        next.broken = self.broken;
         next
     }
 
@@ -122,6 +137,10 @@ impl<'a> RowBuilder<'a> {
     /// A message; one of the same role before it takes its words.
     pub(super) fn say(&mut self, role: &'static str, content: Text<'a>, span: Option<SpanId>) {
         self.answer(span);
+        if role == "assistant" {
+            self.leave_out_broken();
+        }
+        self.broken = None;
         if let Some(last) = self.messages.last_mut().filter(|last| last.role == role) {
             join(&mut last.content, content);
             self.lose(span, format!("two {role} messages in a row became one"), LossReason::Coerced);
@@ -153,6 +172,7 @@ impl<'a> RowBuilder<'a> {
         let count = self.messages.len();
         self.say("assistant", content, span);
         let is_new = self.messages.len() > count;
+        self.is_own = is_new;
         let Some(last) = self.messages.last_mut() else { return };
         if !is_target && (is_new || last.is_marked()) {
             last.mark(self.mark);
@@ -161,6 +181,19 @@ impl<'a> RowBuilder<'a> {
         }
         if let Some(thoughts) = thoughts {
             join(last.reasoning_content.get_or_insert_default(), thoughts);
+        }
+    }
+
+    /// The message that was written last is the piece of an answer: nobody is taught to stop there. It stays only where a person
+    /// answers it.
+    pub(super) fn breaks_off(&mut self, span: Option<SpanId>) {
+        self.broken = self.is_own.then_some(span);
+    }
+
+    fn leave_out_broken(&mut self) {
+        if let Some(span) = self.broken.take() {
+            let _ = self.messages.pop();
+            self.lose(span, "the piece of an answer that broke off", LossReason::NoPlace);
         }
     }
 
@@ -254,6 +287,7 @@ impl<'a> RowBuilder<'a> {
                 LossReason::NoPlace,
             );
         }
+        self.leave_out_broken();
         while let Some(last) = self.messages.pop_if(|last| last.role != "assistant") {
             let what = format!("a {} message after the last assistant message", last.role);
             self.lose(None, what, LossReason::NoPlace);

@@ -200,8 +200,12 @@ fn an_agent_that_takes_over_has_a_row_with_its_own_prompt() {
 
 #[test]
 fn what_no_message_holds() {
-    // Work that no model asked for is never taught as a call.
-    assert_eq!(rows(&samples::only_agent(), &[]).0, Vec::<Value>::new());
+    // What an agent without recorded model calls ran stands in a message that is made.
+    let (list, losses) = rows(&samples::only_agent(), &[]);
+    let roles: Vec<String> = written(&list[0]).into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+    let what = "the message with the calls of an agent without model calls";
+    assert!(has(&losses, what, LossReason::Synthesized), "{losses:?}");
     let (list, losses) = rows(&samples::searches(), &[]);
     assert_eq!(list[0]["messages"].as_array().unwrap().len(), 4);
     assert!(has(&losses, "retrieval: no model asked for it", LossReason::NoPlace), "{losses:?}");

@@ -177,7 +177,7 @@ fn outcome(step: &Step) -> Option<&'static str> {
     let word = failure.error_type.as_deref().unwrap_or_default().to_lowercase();
     Some(if word.contains("timeout") {
         "timeout"
-    } else if word.contains("cancel") {
+    } else if word.contains("cancel") || failure.is_cancellation() {
         "cancelled"
     } else {
         "error"

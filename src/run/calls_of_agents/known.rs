@@ -2,7 +2,7 @@
 
 use super::messages::{describes_calls, has_described_messages, may_describe_calls};
 use crate::dialect::span_names;
-use crate::operation::{Agent, Kind};
+use crate::operation::{Agent, Kind, Operation};
 use crate::run::id::{IdVec, NodeId};
 use crate::run::node::Nodes;
 use crate::span::UnixNanos;
@@ -22,6 +22,8 @@ pub(super) struct Described {
     pub(super) around: IdVec<NodeId, bool>,
     /// Whether a tool with a call's id is below, which only a model gives, and no tool between.
     asks: IdVec<NodeId, bool>,
+    /// Whether a step below ended the run by itself: what was answered is not a model's.
+    ended: IdVec<NodeId, bool>,
     /// When model calls without an agent above began.
     outside: Vec<UnixNanos>,
     has_calls: bool,
@@ -37,6 +39,7 @@ impl Described {
             within: IdVec::filled(false, nodes.list.len()),
             around: IdVec::filled(false, nodes.list.len()),
             asks: IdVec::filled(false, nodes.list.len()),
+            ended: IdVec::filled(false, nodes.list.len()),
             outside: Vec::new(),
             has_calls: false,
         };
@@ -62,6 +65,9 @@ impl Described {
             if let Some(tools) = owners.known(tool).and_then(|owner| this.tools.get_mut(owner)) {
                 tools.push(tool);
             }
+        }
+        for (step, _) in nodes.list.enumerate().filter(|(_, node)| ends_the_run(&node.operation)) {
+            Self::mark(&mut this.ended, nodes, step, Kind::Tool);
         }
         let speaking: Vec<NodeId> = nodes
             .of_kind(Kind::Agent)
@@ -115,7 +121,8 @@ impl Described {
 
     /// Whether this one describes a call. A workflow describes calls only if nothing else does.
     pub(super) fn describes(&self, nodes: &Nodes, owner: NodeId) -> bool {
-        let Some(node) = nodes.get(owner).filter(|_| !self.covered.is_set(owner)) else {
+        let is_open = !self.covered.is_set(owner) && !self.ended.is_set(owner);
+        let Some(node) = nodes.get(owner).filter(|_| is_open) else {
             return false;
         };
         let beside = || {
@@ -131,4 +138,14 @@ impl Described {
             }
         }
     }
+}
+
+/// Whether a step of a workflow says that the run ends with it: a guard of LangChain's middleware (`jump_to`), which answers in a model's
+/// place.
+fn ends_the_run(operation: &Operation) -> bool {
+    let is_step = matches!(operation.kind, Kind::Chain | Kind::Guardrail);
+    let output = operation.output.get().filter(|_| is_step);
+    // OpenLLMetry's envelope.
+    let target = output.and_then(|output| output.get("outputs").unwrap_or(output).get("jump_to")?.as_str());
+    matches!(target, Some("end" | "__end__"))
 }

@@ -10,6 +10,7 @@ use std::hash::BuildHasher as _;
 use crate::hash::HashMap;
 use crate::operation::{Message, Messages, Role};
 use crate::run::id::NodeId;
+use crate::run::labels::{Makes, makes};
 use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
@@ -32,6 +33,8 @@ struct Thread<'a> {
     prompt: Option<Cow<'a, str>>,
     /// The words of users in its first input.
     asked: Vec<Cow<'a, str>>,
+    /// What its only call answered, if it has one call and that asked for no tools.
+    answer: Option<Cow<'a, str>>,
     /// Whether the latest call asked for tools, or has no words: the agent has more to do.
     is_open: bool,
     has_tools: bool,
@@ -62,6 +65,7 @@ impl<'a> Threads<'a> {
                 first: call,
                 prompt,
                 asked,
+                answer: None,
                 is_open: true,
                 has_tools: false,
                 grew: false,
@@ -76,6 +80,8 @@ impl<'a> Threads<'a> {
         if let Some(thread) = self.list.get_mut(place) {
             thread.is_open = said.is_none_or(|said| said.asks_for_tools() || !said.has_words());
             thread.has_tools |= said.is_some_and(Message::asks_for_tools);
+            let only = said.filter(|said| thread.first == call && !said.asks_for_tools());
+            thread.answer = only.map(Message::joined_text);
             thread.ends = thread.ends.max(node.end_or_start());
             // What a call shares with others was looked at there.
             if !thread.asked.is_empty() {
@@ -177,13 +183,40 @@ impl<'a> Threads<'a> {
         }))
     }
 
+    /// The thread behind those that only name it.
+    fn behind_titles(&self) -> Option<usize> {
+        let place = self.list.iter().position(|thread| !thread.is_title())?;
+        let (titles, rest) = self.list.split_at_checked(place)?;
+        let thread = rest.first()?;
+        titles.iter().all(|title| title.names(thread)).then_some(place)
+    }
+
     /// The calls that are not of the agent's own thread, each with the first call of its thread. The agent's own is the one that
-    /// asks for tools, else the first.
+    /// asks for tools, else the first that is no title of the one after it.
     pub(super) fn unrelated(self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        let own = self.list.iter().position(|thread| thread.has_tools).unwrap_or(0);
+        let own = self.list.iter().position(|thread| thread.has_tools);
+        let own = own.or_else(|| self.behind_titles()).unwrap_or(0);
         let firsts: Vec<NodeId> = self.list.iter().map(|thread| thread.first).collect();
         let others = self.of_call.into_iter().filter(move |(_, place)| *place != own);
         others.filter_map(move |(call, place)| Some((call, *firsts.get(place)?)))
+    }
+}
+
+impl Thread<'_> {
+    /// Whether its only call was asked for a title.
+    fn is_title(&self) -> bool {
+        let prompt = self.prompt.as_ref().or(self.asked.first());
+        self.answer.is_some() && prompt.is_some_and(|prompt| makes(prompt) == Some(Makes::Label))
+    }
+
+    /// Whether its only call was given the question of another thread, which makes no use of its answer.
+    fn names(&self, other: &Thread<'_>) -> bool {
+        let (Some(question), Some(title)) = (other.asked.first(), &self.answer) else {
+            return false;
+        };
+        let (question, title) = (question.trim(), title.trim());
+        let is_used = || other.asked.iter().chain(&other.prompt).any(|words| words.contains(title));
+        !question.is_empty() && self.asked.iter().any(|asked| asked.contains(question)) && !title.is_empty() && !is_used()
     }
 }
 
@@ -290,5 +323,27 @@ mod tests {
         calls.iter().for_each(|call| threads.add(&nodes, *call));
         let unrelated: Vec<_> = threads.unrelated().collect();
         assert_eq!(unrelated, [(calls[1], calls[1]), (calls[2], calls[1])]);
+    }
+
+    #[test]
+    fn a_title_that_is_made_first_is_not_the_agents_own_thread() {
+        use Role::{System, User};
+        let unrelated = |title: &str, article: &str| {
+            let nodes = nodes([
+                call(1, 10, &[(System, "Write a title for the chat."), (User, "How deep is it?")], title),
+                call(2, 20, &[(System, "You know wells."), (User, article)], "Nine fathoms."),
+            ]);
+            let mut threads = Threads::default();
+            let calls = [0, 1].map(NodeId::new);
+            calls.iter().for_each(|call| threads.add(&nodes, *call));
+            threads.unrelated().map(|(call, _)| call).collect::<Vec<_>>()
+        };
+        assert_eq!(unrelated("Depth of a well", "How deep is it?"), [NodeId::new(0)]);
+        let used = "How deep is it?\nTitle: Depth of a well";
+        assert_eq!(
+            unrelated("Depth of a well", used),
+            [NodeId::new(1)],
+            "a headline that the next call was given"
+        );
     }
 }

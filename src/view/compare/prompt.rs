@@ -55,7 +55,9 @@ impl<'a> Prompt<'a> {
             let parameters = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
             (tool.name.as_str(), format!("{}: {description} {parameters}", tool.name))
         });
-        let parameters = operation.parameters.iter();
+        // Clients record the tools among the parameters, too.
+        let is_tools = |name: &str| !operation.tool_definitions.is_empty() && matches!(name, "tools" | "functions");
+        let parameters = operation.parameters.iter().filter(|(name, _)| !is_tools(name));
         Self {
             system,
             tools: tools.collect(),
