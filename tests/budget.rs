@@ -8,17 +8,18 @@ use std::path::Path;
 
 /// The most lines of each room. `.` are the files beside `lib.rs`.
 const BUDGET: &[(&str, usize)] = &[
-    (".", 412),
+    (".", 414),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 13169),
+    ("cli", 13210),
     ("client", 580),
     ("dataset", 2374),
     ("dialect", 13066),
     ("document", 3084),
     ("documents", 325),
     ("events", 1534),
-    ("formats", 32916),
+    ("forms", 1900),
+    ("formats", 33091),
     ("forward", 6350),
     ("layer", 9390),
     ("operation", 2090),
@@ -29,13 +30,13 @@ const BUDGET: &[(&str, usize)] = &[
     ("run", 14590),
     ("search", 958),
     ("server", 3516),
-    ("sessions", 9306),
+    ("sessions", 9364),
     ("span", 5552),
     ("store", 16387),
     ("trace", 818),
     ("transcript", 2871),
     ("view", 2517),
-    ("web", 5217),
+    ("web", 5221),
 ];
 
 /// A budget that is further above its room than this is lowered.
