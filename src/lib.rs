@@ -75,6 +75,8 @@ pub mod documents;
 mod events;
 pub mod formats;
 #[cfg(feature = "server")]
+mod forms;
+#[cfg(feature = "server")]
 pub mod forward;
 mod hash;
 #[cfg(feature = "layer")]

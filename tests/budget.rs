@@ -8,17 +8,18 @@ use std::path::Path;
 
 /// The most lines of each room. `.` are the files beside `lib.rs`.
 const BUDGET: &[(&str, usize)] = &[
-    (".", 412),
+    (".", 414),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 13169),
+    ("cli", 13210),
     ("client", 580),
     ("dataset", 2374),
     ("dialect", 13092),
     ("document", 3084),
     ("documents", 325),
     ("events", 1534),
-    ("formats", 33030),
+    ("forms", 1900),
+    ("formats", 33190),
     ("forward", 6350),
     ("layer", 9390),
     ("operation", 2095),
@@ -27,15 +28,15 @@ const BUDGET: &[(&str, usize)] = &[
     ("receiver", 2991),
     ("redact", 888),
     ("run", 14765),
-    ("search", 958),
+    ("search", 990),
     ("server", 3516),
-    ("sessions", 9306),
+    ("sessions", 9364),
     ("span", 5552),
     ("store", 16387),
     ("trace", 818),
     ("transcript", 2966),
     ("view", 2519),
-    ("web", 5217),
+    ("web", 5221),
 ];
 
 /// A budget that is further above its room than this is lowered.

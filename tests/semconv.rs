@@ -13,11 +13,12 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The folders of dialects. Forms are no attributes.
 fn dialects() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(root().join("semconv"))
         .unwrap()
         .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().is_dir())
+        .filter(|entry| entry.path().is_dir() && entry.file_name() != "forms")
         .map(|entry| entry.file_name().into_string().unwrap())
         .collect();
     names.sort();

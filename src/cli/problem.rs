@@ -55,10 +55,15 @@ pub(super) enum Problem {
     NoSessions { folder: String },
     #[error(
         "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, and \
-         session files of {clients}",
+         session files of {clients}{near}",
         clients = Client::names()
     )]
-    Foreign { file: String, what: Cow<'static, str> },
+    Foreign {
+        file: String,
+        what: Cow<'static, str>,
+        /// Which form comes nearest, as a second line.
+        near: String,
+    },
     #[error("{file}: this is {what}; check reads documents of the formats that `spanbridge formats` lists, which --format names")]
     NoDocument { file: String, what: String },
     #[error("{file}: {objects} that a console exporter printed are cut off or broken, and left out; export the spans as OTLP to have them")]

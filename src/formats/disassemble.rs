@@ -10,7 +10,11 @@ use serde_json::Value;
 use super::any::AnyFormat;
 use super::back::remainder::Remainder;
 use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, TraceBuilder};
+#[cfg(feature = "server")]
+use super::in_forms;
 use super::recognise::{RUNS, documents, format_of, is_about_rows, is_message, list_of_lines};
+#[cfg(feature = "server")]
+use super::registry::by_id;
 use crate::dialect::Registry;
 use crate::document::choice::Options;
 use crate::document::repeated_keys::RepeatedKeys;
@@ -68,35 +72,68 @@ pub fn disassemble_each(
     take: &mut dyn FnMut(&'static str, Disassembled),
     refused: &mut dyn FnMut(DisassembleError) -> Result<(), DisassembleError>,
 ) -> Result<(), DisassembleError> {
-    let registry = Registry::built_in();
     let mut before = HashMap::new();
     // One value at a time is in memory.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
-    let mut about: Vec<Note> = Vec::new();
+    // What the next document that is read reports.
+    let mut lost: Vec<Note> = Vec::new();
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
+        let end = values.byte_offset();
+        let own_text = text.get(begin..end).unwrap_or_default();
+        let alone = line == 0 && text.get(end..).is_none_or(|rest| rest.trim_ascii_start().is_empty());
+        let path = if alone {
+            "$".to_owned()
+        } else {
+            format!("document {}: $", line + 1)
+        };
+        #[cfg(feature = "server")]
+        if format.is_none_or(|format| format.id == "messages")
+            && let Some(rows) = in_forms::rows(&value, &path, line == 0, &mut values)
+        {
+            drop(value);
+            (line, begin) = (line + 1, values.byte_offset());
+            lost.append(&mut lost_by_json(own_text, &path));
+            for row in rows? {
+                let read = row.and_then(|(path, row, notes)| Ok((Whole::read(by_id("messages"), &row, &path, beside)?, path, row, notes)));
+                let (read, path, row, mut notes) = match read {
+                    Ok(read) => read,
+                    Err(error) => {
+                        refused(error)?;
+                        continue;
+                    }
+                };
+                notes.extend(read.notes);
+                let none = Numbers::default();
+                let mut out = finished(
+                    (read.format, &path, ""),
+                    read.builders,
+                    (&Source::Value(&row), &none),
+                    notes,
+                    &mut before,
+                );
+                out.notes.append(&mut lost);
+                take(read.format.id, out);
+            }
+            continue;
+        }
         if line == 0 && format.is_none_or(|format| format.id == "messages") && is_message(&value) {
             drop(value);
             let list = list_of_lines(text).map_err(|source| DisassembleError::Json { source })?;
             return disassemble_each(format, &list, beside, take, refused);
         }
-        let end = values.byte_offset();
-        let own_text = text.get(begin..end).unwrap_or_default();
         let numbers = Numbers::in_text(own_text, &value);
-        let alone = line == 0 && text.get(end..).is_none_or(|rest| rest.trim_ascii_start().is_empty());
         (line, begin) = (line + 1, end);
-        let path = if alone { "$".to_owned() } else { format!("document {line}: $") };
-        let mut lost = lost_by_json(own_text, &path);
+        lost.append(&mut lost_by_json(own_text, &path));
         if line == 1 && !alone && format.is_none_or(|format| format.id == "invariant") && is_about_rows(&value) {
-            about.push(Note {
+            lost.push(Note {
                 path,
                 kind: NoteKind::Beside,
                 detail: "the metadata of the data set are of no trace, and left out".to_owned(),
             });
             continue;
         }
-        lost.append(&mut about);
         let list = documents(&value, path.clone());
         let within = if value.is_object() { format!("/{RUNS}") } else { String::new() };
         let is_list = list.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
@@ -108,18 +145,7 @@ pub fn disassemble_each(
             });
         }
         let mut finish_all = |(format, path, place): (&AnyFormat, &str, &str), builders: TraceBuilders, source: &Source<'_>, notes| {
-            let mut out = Disassembled {
-                documents: 1,
-                notes,
-                ..Disassembled::default()
-            };
-            for builder in builders.list {
-                out.notes.extend(same_id(&mut before, &builder, builders.digest, path));
-                finish(format, builder, source, (&numbers, place), registry, &mut out);
-            }
-            for note in &mut out.notes {
-                note.path = placed(&note.path, path);
-            }
+            let mut out = finished((format, path, place), builders, (source, &numbers), notes, &mut before);
             out.notes.append(&mut lost);
             take(format.id, out);
         };
@@ -161,6 +187,30 @@ pub fn disassemble_each(
         }
     }
     Ok(())
+}
+
+/// The spans of a document's traces. `at`: its format, its place, and its place in the value with these numbers.
+fn finished(
+    at: (&AnyFormat, &str, &str),
+    builders: TraceBuilders,
+    (source, numbers): (&Source<'_>, &Numbers),
+    notes: Vec<Note>,
+    before: &mut HashMap<TraceId, (String, Digest)>,
+) -> Disassembled {
+    let (format, path, place) = at;
+    let mut out = Disassembled {
+        documents: 1,
+        notes,
+        ..Disassembled::default()
+    };
+    for builder in builders.list {
+        out.notes.extend(same_id(before, &builder, builders.digest, path));
+        finish(format, builder, source, (numbers, place), Registry::built_in(), &mut out);
+    }
+    for note in &mut out.notes {
+        note.path = placed(&note.path, path);
+    }
+    out
 }
 
 /// A document that was read.

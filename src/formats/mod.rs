@@ -25,6 +25,8 @@ pub mod contextforge;
 pub mod deepeval;
 mod disassemble;
 mod format;
+#[cfg(feature = "server")]
+mod in_forms;
 pub mod inspect;
 pub mod invariant;
 pub mod messages;
@@ -57,6 +59,8 @@ pub(crate) use begin::begin_at;
 pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format, UnpackError};
+#[cfg(feature = "server")]
+pub(crate) use in_forms::nearest_form;
 #[cfg(feature = "parquet")]
 pub(crate) use messages::rows_have_origin;
 pub(crate) use openreward::written::as_conversations;

@@ -154,6 +154,10 @@ pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
 pub fn recognised(text: &[u8]) -> Option<&'static AnyFormat> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
     let mut value = values.next()?.ok()?;
+    #[cfg(feature = "server")]
+    if super::in_forms::is_of_one(&value) {
+        return by_id("messages");
+    }
     if is_about_rows(&value) {
         value = values.next()?.ok()?;
         if of_object(&value) != Some("invariant") && !value.is_array() {

@@ -75,6 +75,10 @@ fn refused(error: DisassembleError) -> Problem {
             let message = format!("the format of the document is not clear: {detail}; send it to /api/v1/import/FORMAT");
             Problem::validation(message, Map::new())
         }
+        DisassembleError::Form { path, .. } => {
+            let details = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);
+            Problem::validation(error.to_string(), details)
+        }
         DisassembleError::NoReader { .. } => Problem::validation(error.to_string(), Map::new()),
     }
 }

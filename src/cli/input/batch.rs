@@ -125,6 +125,17 @@ impl Batch<'_> {
             }
             return self.sessions.add(path, found);
         }
+        if matches!(self.from, From::Auto)
+            && path.as_os_str() != "-"
+            && let Some(lines) = sessions::lines_of_database(path, self.limit)
+        {
+            let file = path.display().to_string();
+            match lines {
+                Ok(lines) => self.add_json(&file, lines.as_bytes(), 0, lines.as_bytes()),
+                Err(source) => self.problems.push(Problem::Session { source }),
+            }
+            return;
+        }
         match read_plain(path, self.limit) {
             (file, Ok(bytes)) => self.add_plain(&file, path, &bytes),
             (_, Err(problem)) => self.problems.push(problem),

@@ -13,6 +13,25 @@ pub(super) fn is_protobuf(bytes: &[u8]) -> bool {
 
 /// Export requests one after the other, each with its length before it; `None` where the bytes are anything else.
 pub(super) fn delimited(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    by_varint(bytes).or_else(|| by_four_bytes(bytes))
+}
+
+/// The same with lengths of four bytes, the highest first: what the Collector's file exporter writes with `format: proto`.
+fn by_four_bytes(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut rest, mut messages) = (bytes, Vec::new());
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let message = after.get(..length)?;
+        if message.first() != Some(&0x0a) {
+            return None;
+        }
+        messages.push(message);
+        rest = after.get(length..)?;
+    }
+    Some(messages).filter(|messages| rest.is_empty() && !messages.is_empty())
+}
+
+fn by_varint(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let (mut rest, mut messages) = (bytes, Vec::new());
     while !rest.is_empty() {
         let (mut length, mut shift) = (0_usize, 0_u32);

@@ -67,8 +67,13 @@ impl Batch<'_> {
     }
 
     fn foreign(&mut self, file: &str, what: impl Into<Cow<'static, str>>) {
+        self.foreign_near(file, what, String::new());
+    }
+
+    /// The same, with the form that comes nearest.
+    fn foreign_near(&mut self, file: &str, what: impl Into<Cow<'static, str>>, near: String) {
         let (file, what) = (file.to_owned(), what.into());
-        self.problems.push(Problem::Foreign { file, what });
+        self.problems.push(Problem::Foreign { file, what, near });
     }
 
     /// Adds the items of a request that can be read, where others cannot.
@@ -139,7 +144,8 @@ impl Batch<'_> {
             && let Some(what) = foreign::json(text)
         {
             self.problems.truncate(problems);
-            self.foreign(file, what);
+            let near = formats::nearest_form(text).map_or_else(String::new, |near| format!("\n{near}"));
+            self.foreign_near(file, what, near);
         }
     }
 

@@ -25,6 +25,17 @@ pub enum DisassembleError {
         /// The format's name.
         format: String,
     },
+    /// It looks like a form of `semconv/forms/`, whose table makes nothing of it.
+    Form {
+        /// The place as a JSON path.
+        path: String,
+        /// The form's name.
+        form: String,
+        /// What the form reads.
+        reads: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// It breaks a rule of its format.
     Refused {
         /// The format's name.
@@ -42,6 +53,15 @@ impl fmt::Display for DisassembleError {
             Self::Json { .. } => f.write_str("the text is not JSON"),
             Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}; name the format"),
             Self::NoReader { format } => write!(f, "documents of the format {format} cannot be converted to spans yet"),
+            Self::Form {
+                path,
+                form,
+                reads,
+                problem,
+            } => write!(
+                f,
+                "{path}: it looks like {reads}\nthe form {form} reads nothing of it: {problem}; `--form FILE` reads a form of your own"
+            ),
             Self::Refused { format, path, reason } => write!(f, "{format}: {path}: {reason}"),
         }
     }

@@ -35,6 +35,8 @@ pub enum NoteKind {
     KeyRepeated,
     /// Another document before it has the same id: where both have a value for one place, only one is kept.
     SameId,
+    /// The form by which it is read has no place for it, or does not know it.
+    LeftOut,
     /// Spans cannot represent it: it is in the root's `spanbridge.<format>` attribute and no other format shows it.
     Beside,
 }

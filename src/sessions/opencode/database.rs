@@ -4,54 +4,16 @@
 //! over has both, the older ones as they were: a session is read from the newer ones where those have its messages.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::Path;
 
-use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::messages::Session;
 use super::second;
 use crate::sessions::budget::Budget;
 use crate::sessions::error::SessionError;
-
-/// Steps of `SQLite`'s machine that reading may take: a few a row, and a row takes some bytes of the file. A damaged or forged file can
-/// have more rows than it has room for.
-const STEPS: u64 = 10_000_000;
-const STEPS_A_BYTE: u64 = 8;
-/// They are counted in so many.
-const COUNTED: i32 = 10_000;
-
-/// Opens a database in which no value takes more than `longest` bytes of the file.
-fn open(path: &Path, longest: usize) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    let bytes = size(path);
-    // A text in UTF-16 is longer in UTF-8, and so is a row with what it is sorted by.
-    let value = bytes.min(longest).saturating_mul(2).saturating_add(SCHEMA);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(value).unwrap_or(i32::MAX))?;
-    let mut left = (bytes as u64).saturating_mul(STEPS_A_BYTE).saturating_add(STEPS);
-    let is_spent = move || {
-        left = left.saturating_sub(COUNTED.unsigned_abs().into());
-        left == 0
-    };
-    connection.progress_handler(COUNTED, Some(is_spent))?;
-    Ok(connection)
-}
-
-/// No table of `OpenCode` has a longer definition.
-const SCHEMA: usize = 64 << 10;
-
-/// Bytes of a database and of its journal, where what is new is first.
-fn size(path: &Path) -> usize {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    let bytes = [path, Path::new(&journal)].map(|path| fs::metadata(path).map_or(0, |about| about.len()));
-    usize::try_from(bytes.into_iter().fold(0, u64::saturating_add)).unwrap_or(usize::MAX)
-}
+use crate::sessions::sqlite::open;
 
 /// The tables of a database that `OpenCode` has, too, and whether what they have is computed: such a table has any number of values of
 /// any length in a small file.

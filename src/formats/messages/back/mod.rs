@@ -26,8 +26,9 @@ mod other_rows;
 
 use serde_json::{Value, json};
 
+use crate::events::Draft;
 use crate::formats::back::{At, Result, TraceBuilder, tool_definitions, trace_id};
-use crate::operation::ToolDefinition;
+use crate::operation::{Operation, ToolDefinition};
 pub(in crate::formats) use openhands::is_event;
 pub(in crate::formats) use other_rows::key_of;
 
@@ -63,10 +64,28 @@ fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
     let reward = ["/reward", "/reward_info/reward"]
         .iter()
         .find_map(|place| at.value.pointer(place)?.as_f64());
-    if let Some(root) = builder.operation(0).filter(|_| reward.is_some()) {
-        root.training.reward = reward;
+    let has_own = |draft: &Draft| draft.operation.cost.total.is_some() || draft.operation.usage.input.is_some();
+    let calls_have_own = builder.drafts.iter().any(has_own);
+    if let Some(root) = builder.operation(0) {
+        root.training.reward = reward.or(root.training.reward);
+        if !calls_have_own {
+            add_totals(at.value, root);
+        }
     }
     Ok(vec![builder])
+}
+
+/// Where a row says what the whole run took: SWE-agent's trajectories.
+const TOTAL_INPUT: &str = "/info/model_stats/tokens_sent";
+const TOTAL_OUTPUT: &str = "/info/model_stats/tokens_received";
+const TOTAL_COST: &str = "/info/model_stats/instance_cost";
+
+/// Adds what the whole run took to its agent.
+fn add_totals(row: &Value, root: &mut Operation) {
+    let count = |place: &str| row.pointer(place).and_then(Value::as_u64);
+    root.usage.input = root.usage.input.or_else(|| count(TOTAL_INPUT));
+    root.usage.output = root.usage.output.or_else(|| count(TOTAL_OUTPUT));
+    root.cost.total = root.cost.total.or_else(|| row.pointer(TOTAL_COST)?.as_f64());
 }
 
 /// The trace of a list of messages alone: that of the row which has it.

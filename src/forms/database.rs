@@ -1,0 +1,45 @@
+//! Forms of SQLite databases: by which tables they are recognised, and the query whose rows are read as lines of JSON.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// A database that a client keeps.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DatabaseForm {
+    /// What it reads, in a line.
+    pub(crate) reads: String,
+    /// Where the producer describes it.
+    #[serde(default)]
+    #[expect(dead_code, reason = "for people")]
+    see: Vec<String>,
+    /// The tables by which it is recognised, with columns that they have.
+    pub(crate) tables: BTreeMap<String, Vec<String>>,
+    /// Each of its rows is a text, a line of JSON.
+    pub(crate) query: String,
+}
+
+const TABLES: &[(&str, &str)] = &[("vscode_traces", include_str!("../../semconv/forms/vscode_traces.sqlite.yaml"))];
+
+/// The databases that are known.
+pub(crate) fn databases() -> &'static [DatabaseForm] {
+    static FORMS: LazyLock<Vec<DatabaseForm>> =
+        LazyLock::new(|| TABLES.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect());
+    &FORMS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_table_is_right() {
+        for (name, text) in TABLES {
+            if let Err(error) = serde_saphyr::from_str::<DatabaseForm>(text) {
+                panic!("{name}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A message of the chat API while it is put together.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+/// The chat API's roles, with the words that others have for them.
+const ROLES: &[(&str, &[&str])] = &[
+    ("user", &["user", "human", "USER", "HumanMessage"]),
+    (
+        "assistant",
+        &["assistant", "ai", "model", "bot", "agent", "ASSISTANT", "AIMessage", "gpt"],
+    ),
+    ("system", &["system", "SYSTEM", "SystemMessage"]),
+    ("developer", &["developer"]),
+    ("tool", &["tool", "function", "TOOL", "tool_result", "ToolMessage"]),
+];
+
+/// The chat API's role for a word.
+pub(super) fn role_of(word: &str, own: &BTreeMap<String, String>) -> Option<&'static str> {
+    let word = own.get(word).map_or(word, String::as_str);
+    let found = ROLES.iter().find(|(_, words)| words.contains(&word));
+    found.map(|(role, _)| *role)
+}
+
+/// A message that more may be said in.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) role: &'static str,
+    pub(super) parts: Vec<Value>,
+    pub(super) thoughts: Vec<String>,
+    pub(super) facts: Map<String, Value>,
+    calls: Vec<Call>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    id: Option<Value>,
+    name: String,
+    arguments: Option<Value>,
+    /// Arguments that came in pieces.
+    text: String,
+}
+
+/// What more of the same message has of its facts: the others are counted once.
+const LASTING: [&str; 2] = ["model", "timestamp"];
+
+impl Open {
+    pub(super) fn new(role: &'static str) -> Self {
+        Self {
+            role,
+            parts: Vec::new(),
+            thoughts: Vec::new(),
+            facts: Map::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    /// One that goes on where this one ended.
+    pub(super) fn like(&self) -> Self {
+        let facts = self.facts.iter().filter(|(name, _)| LASTING.contains(&name.as_str()));
+        Self {
+            facts: facts.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ..Self::new(self.role)
+        }
+    }
+
+    pub(super) fn say_more(&mut self, more: &str) {
+        if let Some(Value::String(text)) = self.parts.last_mut().and_then(|part| part.get_mut("text")) {
+            return text.push_str(more);
+        }
+        self.parts.push(json!({"type": "text", "text": more}));
+    }
+
+    pub(super) fn think_more(&mut self, more: &str) {
+        match self.thoughts.last_mut() {
+            Some(thought) => thought.push_str(more),
+            None => self.thoughts.push(more.to_owned()),
+        }
+    }
+
+    /// Adds a call, or completes the one that has this id.
+    pub(super) fn call(&mut self, id: Option<Value>, name: Option<Value>, arguments: Option<Value>, more: Option<Value>) {
+        // The last calls are those that come in pieces.
+        const BACK: usize = 64;
+        let known = self.calls.iter().rposition(|call| id.is_some() && call.id == id);
+        let known = known.filter(|place| self.calls.len() - place <= BACK);
+        let place = known.unwrap_or_else(|| {
+            self.calls.push(Call { id, ..Call::default() });
+            self.calls.len() - 1
+        });
+        let Some(call) = self.calls.get_mut(place) else { return };
+        if let Some(Value::String(name)) = name {
+            call.name = name;
+        }
+        call.arguments = arguments.or(call.arguments.take());
+        call.text.push_str(more.as_ref().and_then(Value::as_str).unwrap_or_default());
+    }
+
+    /// The message, if it says anything.
+    pub(super) fn message(self) -> Option<Value> {
+        let says = !self.parts.is_empty() || !self.thoughts.is_empty() || !self.calls.is_empty();
+        if !says {
+            return None;
+        }
+        let mut out = Map::from_iter([("role".to_owned(), self.role.into())]);
+        out.insert("content".to_owned(), content(self.parts));
+        if !self.thoughts.is_empty() {
+            out.insert("reasoning_content".to_owned(), self.thoughts.join("\n\n").into());
+        }
+        if !self.calls.is_empty() {
+            out.insert("tool_calls".to_owned(), self.calls.into_iter().map(Call::written).collect());
+        }
+        for (name, value) in self.facts {
+            out.entry(name).or_insert(value);
+        }
+        Some(out.into())
+    }
+}
+
+impl Call {
+    fn written(self) -> Value {
+        let arguments = match self.arguments {
+            Some(arguments @ (Value::Object(_) | Value::String(_))) => arguments,
+            Some(Value::Null) | None => self.text.into(),
+            Some(other) => json!({"value": other}),
+        };
+        // No arguments are an empty object.
+        let arguments = match arguments {
+            Value::String(text) => match serde_json::from_str::<Value>(&text) {
+                Ok(opened @ Value::Object(_)) => opened,
+                _ if text.trim().is_empty() => json!({}),
+                // Anything else as JSON is no object, and what is no JSON stays.
+                Ok(Value::Null) => json!({}),
+                Ok(other) => json!({"value": other}),
+                Err(_) => text.into(),
+            },
+            other => other,
+        };
+        let mut out = Map::new();
+        out.extend(self.id.filter(|id| !id.is_null()).map(|id| {
+            let id = if id.is_string() { id } else { id.to_string().into() };
+            ("id".to_owned(), id)
+        }));
+        out.insert("type".to_owned(), "function".into());
+        out.insert("function".to_owned(), json!({"name": self.name, "arguments": arguments}));
+        out.into()
+    }
+}
+
+/// Content as the chat API has it: one text is a text.
+fn content(mut parts: Vec<Value>) -> Value {
+    let is_text = |part: &Value| part.get("type").is_some_and(|kind| kind == "text");
+    let is_empty = |part: &Value| is_text(part) && part.get("text").is_some_and(|text| text == "");
+    if parts.len() > 1 {
+        parts.retain(|part| !is_empty(part));
+    }
+    match parts.as_mut_slice() {
+        [] => "".into(),
+        [only] if is_text(only) => only.get_mut("text").map(Value::take).unwrap_or_default(),
+        _ => parts.into(),
+    }
+}
+
+/// The content of a tool's message: of a list of blocks with words the words, of a list with others the list, of anything else its JSON.
+pub(super) fn content_of(value: &Value) -> Value {
+    let has_words =
+        |block: &Value| block.is_string() || ["text", "content"].iter().any(|key| block.get(*key).is_some_and(Value::is_string));
+    let is_block = |block: &Value| block.get("type").is_some_and(Value::is_string);
+    match value {
+        Value::Array(list) if !list.iter().all(has_words) && list.iter().all(is_block) => value.clone(),
+        other => super::source::text_of(other).into(),
+    }
+}
+
+/// Where tools have their name, description and parameters, by JSON pointer.
+const NAMES: [&str; 4] = ["/name", "/function/name", "/toolSpec/name", "/tool_name"];
+const DESCRIPTIONS: [&str; 3] = ["/description", "/function/description", "/toolSpec/description"];
+const PARAMETERS: [&str; 9] = [
+    "/parameters",
+    "/function/parameters",
+    "/input_schema",
+    "/inputSchema/jsonSchema",
+    "/inputSchema/json",
+    "/inputSchema",
+    "/parametersJsonSchema",
+    "/toolSpec/inputSchema/json",
+    "/schema",
+];
+
+/// Tools as OpenAI's API has them: from a list, a list of declarations, or an object by name.
+pub(super) fn functions(tools: &Value) -> Value {
+    let opened = tools.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let mut out = Vec::new();
+    add_functions(opened.as_ref().unwrap_or(tools), None, &mut out);
+    out.into()
+}
+
+fn add_functions(value: &Value, name: Option<&str>, out: &mut Vec<Value>) {
+    let at = |places: &[&str]| {
+        places
+            .iter()
+            .find_map(|place| value.pointer(place).filter(|value| !value.is_null()))
+            .cloned()
+    };
+    let declared = ["functionDeclarations", "function_declarations", "tools"]
+        .iter()
+        .find_map(|key| value.get(*key)?.as_array());
+    match (value, declared) {
+        (_, Some(list)) => list.iter().for_each(|tool| add_functions(tool, None, out)),
+        (Value::Array(list), _) => list.iter().for_each(|tool| add_functions(tool, None, out)),
+        (Value::String(name), _) => out.push(json!({"type": "function", "function": {"name": name}})),
+        (Value::Object(map), _) => {
+            let Some(name) = at(&NAMES).or_else(|| name.map(Value::from)) else {
+                // Tools by name.
+                return map.iter().filter(|(_, tool)| tool.is_object()).for_each(|(name, tool)| {
+                    if name != "toolChoice" {
+                        add_functions(tool, Some(name), out);
+                    }
+                });
+            };
+            let mut function = Map::from_iter([("name".to_owned(), name)]);
+            function.extend(at(&DESCRIPTIONS).map(|words| ("description".to_owned(), words)));
+            function.extend(at(&PARAMETERS).map(|schema| ("parameters".to_owned(), schema)));
+            out.push(json!({"type": "function", "function": function}));
+        }
+        _ => {}
+    }
+}

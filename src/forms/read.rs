@@ -1,0 +1,436 @@
+//! Goes through a value by a form's table, and makes a row of chat messages of it.
+
+mod facts;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::message::{Open, role_of};
+use super::source::{Kept, Source, is_short, text_of};
+use super::table::{Form, ResultRule, Rule, START};
+use facts::{media, missed, usage};
+
+/// So many sets of rules are read one below the other.
+pub(super) const DEPTH: usize = 16;
+
+/// How often each value may be read, on average.
+const AGAIN: usize = 4;
+
+/// What was read by a form.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The form's name.
+    pub(crate) form: String,
+    /// A row of chat messages.
+    pub(crate) row: Value,
+    /// What in it was not understood, and what has no place in a row.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Why a value that looks like a form was not read by it.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) form: String,
+    pub(crate) reads: String,
+    pub(crate) problem: String,
+}
+
+/// Reads a list of messages in any form that is known.
+pub(super) type Nested = fn(&Value) -> Option<Vec<Value>>;
+
+/// Reads items one after the other.
+#[derive(Debug)]
+pub(super) struct Reader<'f> {
+    form: &'f Form,
+    nested: Nested,
+    row: Map<String, Value>,
+    system: Vec<Value>,
+    messages: Vec<Value>,
+    open: Option<Open>,
+    /// The role and facts of the message that was open last: more may be said after a result.
+    last: Option<Open>,
+    /// Results of calls of the open message that are told with the calls.
+    results: Vec<Value>,
+    kept: Kept,
+    /// What no rule understands, with how often it came.
+    missed: BTreeMap<String, usize>,
+    /// Members that no rule reads, with how often they came.
+    unread: BTreeMap<String, usize>,
+    /// How many values may still be read.
+    steps: usize,
+    items: usize,
+}
+
+impl<'f> Reader<'f> {
+    pub(super) fn new(form: &'f Form, nested: Nested) -> Self {
+        Self {
+            form,
+            nested,
+            row: Map::new(),
+            system: Vec::new(),
+            messages: Vec::new(),
+            open: None,
+            last: None,
+            results: Vec::new(),
+            kept: Kept::new(),
+            missed: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            steps: 64,
+            items: 0,
+        }
+    }
+
+    /// Values of so many members are given next.
+    pub(super) fn may_read(&mut self, values: usize) {
+        self.steps = self.steps.saturating_add(values.saturating_mul(AGAIN));
+    }
+
+    /// The object around the items; `items` is its member that has them.
+    pub(super) fn around(&mut self, value: &Value, items: Option<&str>) {
+        let Some(map) = value.as_object() else { return };
+        let form = self.form;
+        let rule = &form.table.row;
+        self.say(rule, &[value], 0);
+        let of_items = form.whole_rules().flat_map(|rule| form.members(rule));
+        let known: Vec<&str> = form.members(rule).chain(items).chain(of_items).collect();
+        for (key, value) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+            self.row.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// An item, with the values around it.
+    pub(super) fn item(&mut self, around: &[&Value]) {
+        self.items += 1;
+        self.by_set(START, around, 0);
+    }
+
+    fn by_set(&mut self, set: &str, around: &[&Value], depth: usize) {
+        let Some(value) = around.last() else { return };
+        let Some(steps) = self.steps.checked_sub(1).filter(|_| depth < DEPTH) else {
+            *self
+                .missed
+                .entry("what is nested too deep, or read again and again".to_owned())
+                .or_default() += 1;
+            return;
+        };
+        self.steps = steps;
+        if value.is_string() {
+            return self.words(text_of(value));
+        }
+        let form = self.form;
+        let rules = form.table.rules.get(set).map(Vec::as_slice).unwrap_or_default();
+        match rules.iter().find(|rule| rule.when.hold(around)) {
+            Some(rule) => {
+                self.say(rule, around, depth);
+                // What is beside the parts of one object stays in the row.
+                let is_around = form.table.whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
+                if !is_around {
+                    self.unread_of(set, rule, value);
+                }
+            }
+            None => *self.missed.entry(missed(set, value)).or_default() += 1,
+        }
+    }
+
+    /// Counts what the rule leaves.
+    fn unread_of(&mut self, set: &str, rule: &Rule, value: &Value) {
+        let Some(map) = value.as_object().filter(|_| !rule.ignored) else {
+            return;
+        };
+        let is_whole = rule.sources().any(Source::is_whole);
+        let is_empty = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::Array(list) => list.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::String(text) => text.is_empty(),
+            _ => false,
+        };
+        for (key, _) in map.iter().filter(|(_, value)| !is_whole && !is_empty(value)) {
+            if !self.form.members(rule).any(|member| member == key) {
+                *self.unread.entry(format!("{set}/{key}")).or_default() += 1;
+            }
+        }
+    }
+
+    fn say(&mut self, rule: &Rule, around: &[&Value], depth: usize) {
+        for (name, source) in &rule.keep {
+            if let Some(value) = source.of(around, &self.kept).filter(|value| is_short(value)) {
+                let value = value.into_owned();
+                self.kept.insert(name.clone(), value);
+            }
+        }
+        for (name, source) in &rule.row {
+            if let Some(value) = source.of(around, &self.kept) {
+                self.row.insert(name.clone(), value.into_owned());
+            }
+        }
+        if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty()) {
+            let prompt = json!({"role": "system", "content": prompt});
+            if self.messages.is_empty() && self.open.is_none() && !self.system.contains(&prompt) {
+                self.system.push(prompt);
+            }
+        }
+        if let Some(tools) = rule.tools.as_ref().and_then(|tools| tools.of(around, &self.kept)) {
+            let tools = super::message::functions(&tools);
+            self.row.insert("tools".to_owned(), tools);
+        }
+        if rule.ends {
+            self.close();
+        }
+        if !self.begin(rule, around) {
+            return;
+        }
+        for (name, source) in &rule.facts {
+            if let Some(value) = source.of(around, &self.kept) {
+                let value = value.into_owned();
+                self.fact(name, value);
+            }
+        }
+        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
+            self.fact("usage", usage);
+        }
+        self.words_of(rule, around);
+        if let Some(rule) = &rule.media
+            && let Some(part) = media(rule, around, &self.kept)
+        {
+            self.open_message().parts.push(part);
+        }
+        if let Some(block) = rule.block.as_ref().and_then(|block| block.of(around, &self.kept)) {
+            let block = block.into_owned();
+            self.open_message().parts.push(block);
+        }
+        if let Some(call) = &rule.call {
+            let of = |source: &Option<Source>| source.as_ref()?.of(around, &self.kept).map(std::borrow::Cow::into_owned);
+            let (id, name) = (of(&call.id), of(&call.name));
+            let (mut arguments, more) = (of(&call.arguments), of(&call.arguments_more));
+            if !call.arguments_of.is_empty() {
+                let named = |(name, source): (&String, &Source)| Some((name.clone(), source.of(around, &self.kept)?.into_owned()));
+                arguments = Some(call.arguments_of.iter().filter_map(named).collect::<Map<String, Value>>().into());
+            }
+            // Calls that are told with their results are of one answer until something else is said.
+            if rule.result.is_none() {
+                self.after_results();
+            }
+            self.open_message().call(id, name, arguments, more);
+        }
+        if let Some(result) = &rule.result {
+            self.result(result, around, rule.call.is_some());
+        }
+        if let Some(message) = rule.message.as_ref().and_then(|message| message.of(around, &self.kept)) {
+            let message = message.into_owned();
+            self.as_it_is(message, rule, around);
+        }
+        if let Some(list) = rule.read.as_ref().and_then(|list| list.place(around)) {
+            self.close();
+            self.read_list(list);
+        }
+        for (source, set) in &rule.below {
+            let Some(below) = source.place(around) else { continue };
+            let items = match below {
+                Value::Array(list) if !source.is_whole() => list.as_slice(),
+                one => std::slice::from_ref(one),
+            };
+            for item in items {
+                let around: Vec<&Value> = around.iter().copied().chain([item]).collect();
+                self.by_set(set, &around, depth + 1);
+            }
+        }
+    }
+
+    /// Begins a message, where the rule says so. Whether its role is known.
+    fn begin(&mut self, rule: &Rule, around: &[&Value]) -> bool {
+        let Some(source) = &rule.role else { return true };
+        let Some(word) = source.of(around, &self.kept) else { return true };
+        let word = word.as_str().unwrap_or_default().to_owned();
+        let Some(role) = role_of(&word, &self.form.table.roles) else {
+            *self.missed.entry(format!("a message of the role `{word}`")).or_default() += 1;
+            return false;
+        };
+        let goes_on = rule.joins && self.results.is_empty() && self.open.as_ref().is_some_and(|open| open.role == role);
+        if !goes_on {
+            self.close();
+            self.open = Some(Open::new(role));
+        }
+        true
+    }
+
+    fn words_of(&mut self, rule: &Rule, around: &[&Value]) {
+        if let Some(text) = self.text_at(rule.thought.as_ref(), around).filter(|text| !text.is_empty()) {
+            self.after_results();
+            self.open_message().thoughts.push(text);
+        }
+        if let Some(text) = self.text_at(rule.thought_more.as_ref(), around) {
+            self.after_results();
+            self.open_message().think_more(&text);
+        }
+        if let Some(text) = self.text_at(rule.text.as_ref(), around) {
+            self.words(text);
+        }
+        if let Some(text) = self.text_at(rule.text_more.as_ref(), around) {
+            self.after_results();
+            self.open_message().say_more(&text);
+        }
+    }
+
+    fn words(&mut self, text: String) {
+        self.after_results();
+        self.open_message().parts.push(json!({"type": "text", "text": text}));
+    }
+
+    fn text_at(&self, source: Option<&Source>, around: &[&Value]) -> Option<String> {
+        source?.of(around, &self.kept).map(|value| text_of(&value))
+    }
+
+    /// Where results were told, what is said now is another message.
+    fn after_results(&mut self) {
+        if !self.results.is_empty() {
+            self.close();
+        }
+    }
+
+    /// The message that is open; else one like the last, or of the model.
+    fn open_message(&mut self) -> &mut Open {
+        let last = &self.last;
+        self.open
+            .get_or_insert_with(|| last.as_ref().map_or_else(|| Open::new("assistant"), Open::like))
+    }
+
+    fn fact(&mut self, name: &str, value: Value) {
+        if let Some(open) = &mut self.open {
+            open.facts.insert(name.to_owned(), value);
+            return;
+        }
+        let is_said = |message: &&mut Value| message.get("role").is_some_and(|role| role == "assistant");
+        if let Some(Value::Object(message)) = self.messages.iter_mut().rev().find(is_said) {
+            message.entry(name).or_insert(value);
+        }
+    }
+
+    fn result(&mut self, rule: &ResultRule, around: &[&Value], is_with_call: bool) {
+        if !rule.when.hold(around) {
+            return;
+        }
+        let mut message = Map::from_iter([("role".to_owned(), "tool".into())]);
+        let of = |source: &Option<Source>| source.as_ref()?.of(around, &self.kept).map(std::borrow::Cow::into_owned);
+        message.extend(of(&rule.id).map(|id| ("tool_call_id".to_owned(), id)));
+        message.extend(of(&rule.name).map(|name| ("name".to_owned(), name)));
+        let content = rule.content.of(around, &self.kept);
+        let content = content.map_or_else(|| "".into(), |content| super::message::content_of(&content));
+        message.insert("content".to_owned(), content);
+        if !rule.failed.is_empty() && rule.failed.hold(around) {
+            message.insert("is_error".to_owned(), true.into());
+        }
+        message.extend(of(&rule.time).map(|time| ("timestamp".to_owned(), time)));
+        match is_with_call {
+            true => self.results.push(message.into()),
+            false => {
+                self.close();
+                self.messages.push(message.into());
+            }
+        }
+    }
+
+    fn as_it_is(&mut self, message: Value, rule: &Rule, around: &[&Value]) {
+        self.close();
+        let list = match message {
+            Value::Array(list) => list,
+            one => vec![one],
+        };
+        for message in list {
+            if message.get("role").and_then(Value::as_str).is_none() {
+                *self.missed.entry("a message without a role".to_owned()).or_default() += 1;
+                continue;
+            }
+            self.messages.push(message);
+        }
+        for (name, source) in &rule.facts {
+            if let Some(value) = source.of(around, &self.kept) {
+                let value = value.into_owned();
+                self.fact(name, value);
+            }
+        }
+        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
+            self.fact("usage", usage);
+        }
+    }
+
+    /// Messages in whatever form: those of the chat API stay as they are.
+    fn read_list(&mut self, list: &Value) {
+        if let Value::String(text) = list {
+            return self.messages.push(json!({"role": "user", "content": text}));
+        }
+        match (self.nested)(list) {
+            Some(read) => self.messages.extend(read),
+            None => {
+                // Items of the Responses API, which stand between messages, are read with the row.
+                let is_item = |item: &Value| item.get("call_id").is_some() || item.get("type").is_some_and(|kind| kind == "reasoning");
+                let said = list.as_array().into_iter().flatten();
+                let (said, others): (Vec<&Value>, Vec<&Value>) = said.partition(|said| said.get("role").is_some() || is_item(said));
+                self.messages.extend(said.into_iter().cloned());
+                for other in others {
+                    *self.missed.entry(missed("message", other)).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    /// Gives the open message, and the results that came with its calls.
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.last = Some(open.like());
+            self.messages.extend(open.message());
+        }
+        self.messages.append(&mut self.results);
+    }
+
+    pub(super) fn messages(mut self) -> Vec<Value> {
+        self.close();
+        self.messages
+    }
+
+    pub(super) fn finish(mut self) -> Result<Read, Unread> {
+        self.close();
+        let form = self.form.name.clone();
+        if self.messages.is_empty() {
+            let missed: Vec<String> = self.missed.into_keys().take(3).collect();
+            let problem = match (missed.as_slice(), self.items) {
+                ([], 0) => "it has no items".to_owned(),
+                ([], _) => "nothing in it is a message".to_owned(),
+                (missed, _) => format!("not understood: {}", missed.join(", ")),
+            };
+            let reads = self.form.reads().to_owned();
+            return Err(Unread { form, reads, problem });
+        }
+        let is_told = |first: &Value| self.messages.first() == Some(first);
+        let system = self.system.iter().filter(|prompt| !is_told(prompt)).cloned();
+        let messages: Vec<Value> = system.chain(self.messages.iter().cloned()).collect();
+        let mut row = Map::from_iter([("messages".to_owned(), messages.into())]);
+        row.extend(self.row.into_iter().filter(|(key, _)| key != "messages"));
+        let counted = |(what, times): (&String, &usize)| {
+            if *times == 1 {
+                what.clone()
+            } else {
+                format!("{what} ({times} times)")
+            }
+        };
+        let mut notes: Vec<String> = self
+            .missed
+            .iter()
+            .map(counted)
+            .map(|what| format!("not understood, and left out: {what}"))
+            .collect();
+        if !self.unread.is_empty() {
+            let members: Vec<String> = self.unread.iter().map(counted).collect();
+            notes.push(format!(
+                "no row has a place for these members, which are left out: {}",
+                members.join(", ")
+            ));
+        }
+        Ok(Read {
+            form,
+            row: row.into(),
+            notes,
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! What rules say beside words, calls and results: tokens, pictures, and what is not understood.
+
+use serde_json::{Map, Value, json};
+
+use crate::forms::source::{Kept, Source, text_of};
+use crate::forms::table::{MediaRule, Usage};
+
+/// The tokens that a rule finds, as the chat API has them.
+pub(super) fn usage(usage: &Usage, around: &[&Value], kept: &Kept) -> Option<Value> {
+    let counts = usage.at.place(around).filter(|counts| counts.is_object())?;
+    let count = |source: &Source| source.of(&[counts], kept)?.as_u64();
+    let option = |source: &Option<Source>| source.as_ref().and_then(count);
+    let (read, write) = (option(&usage.cache_read), option(&usage.cache_write));
+    let beside = if usage.cache_beside {
+        read.unwrap_or(0).saturating_add(write.unwrap_or(0))
+    } else {
+        0
+    };
+    let mut out = Map::new();
+    let mut put = |name: &str, value: Option<Value>| out.extend(value.map(|value| (name.to_owned(), value)));
+    put(
+        "prompt_tokens",
+        count(&usage.input).map(|input| input.saturating_add(beside).into()),
+    );
+    put("completion_tokens", count(&usage.output).map(Value::from));
+    put("total_tokens", option(&usage.total).map(Value::from));
+    put("cache_creation_input_tokens", write.map(Value::from));
+    put("prompt_tokens_details", read.map(|read| json!({"cached_tokens": read})));
+    let reasoning = option(&usage.reasoning);
+    put(
+        "completion_tokens_details",
+        reasoning.map(|reasoning| json!({"reasoning_tokens": reasoning})),
+    );
+    Some(out.into()).filter(|out: &Value| out.as_object().is_some_and(|out| !out.is_empty()))
+}
+
+/// A picture or another file, as the chat API has it.
+pub(super) fn media(rule: &MediaRule, around: &[&Value], kept: &Kept) -> Option<Value> {
+    let text = |source: &Option<Source>| Some(text_of(&*source.as_ref()?.of(around, kept)?));
+    let media_type = text(&rule.media_type);
+    let data = text(&rule.data).map(|data| match &media_type {
+        Some(media_type) if !data.contains(':') => format!("data:{media_type};base64,{data}"),
+        _ => data,
+    });
+    let url = text(&rule.url).or(data)?;
+    let of_type = || media_type.as_deref()?.split('/').next().map(str::to_owned);
+    let kind = text(&rule.kind).or_else(of_type).unwrap_or_else(|| "image".to_owned());
+    Some(match kind.as_str() {
+        "image" => json!({"type": "image_url", "image_url": {"url": url}}),
+        kind => json!({"type": kind, "url": url}),
+    })
+}
+
+/// What an item is that no rule understands, in the words by which most items tell themselves apart.
+pub(super) fn missed(set: &str, value: &Value) -> String {
+    let by = ["type", "kind", "role", "event", "part_kind"];
+    let told = by.into_iter().find_map(|key| Some((key, value.get(key)?.as_str()?)));
+    match (told, value.as_object()) {
+        (Some((key, word)), _) => format!("{set} whose {key} is `{}`", short(word)),
+        (None, Some(map)) => {
+            let keys: Vec<&str> = map.keys().take(6).map(String::as_str).collect();
+            format!("{set} with the members {}", keys.join(", "))
+        }
+        (None, None) => format!("{set} that is no object"),
+    }
+}
+
+fn short(word: &str) -> String {
+    word.chars().take(40).collect()
+}

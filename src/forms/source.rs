@@ -1,0 +1,417 @@
+//! Where a value is taken from, and the conditions on values: the two small languages of tables.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list, `..` for the value around.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Path {
+    /// How many values up it begins.
+    pub(super) up: usize,
+    pub(super) steps: Vec<String>,
+}
+
+impl TryFrom<String> for Path {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("a path is wanted; `.` is the value itself".to_owned());
+        }
+        let mut path = Self { up: 0, steps: Vec::new() };
+        for step in text.split('/') {
+            match step {
+                "" => return Err(format!("`{text}`: a path is names with `/` between them")),
+                "." => {}
+                ".." if path.steps.is_empty() => path.up += 1,
+                ".." => return Err(format!("`{text}`: `..` stands at the beginning")),
+                "*" if path.up > 0 => return Err(format!("`{text}`: no `*` after `..`: each item would read the whole list")),
+                step => path.steps.push(step.replace("~1", "/").replace("~0", "~")),
+            }
+        }
+        Ok(path)
+    }
+}
+
+impl Path {
+    /// The name of the member of the value itself with which it begins.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.steps.first().filter(|_| self.up == 0).map(String::as_str)
+    }
+
+    /// The value there; of a `*` the first that there is.
+    pub(super) fn find<'v>(&self, around: &[&'v Value]) -> Option<&'v Value> {
+        let mut found = None;
+        let from = around.len().checked_sub(self.up + 1).and_then(|place| around.get(place))?;
+        walk(&self.steps, Some(from), &mut |value| {
+            found = value.filter(|value| !value.is_null());
+            found.is_some()
+        });
+        found
+    }
+
+    /// Whether a value there passes, where a `*` is any of the list.
+    pub(super) fn any<'v>(&self, around: &[&'v Value], test: &mut dyn FnMut(Option<&'v Value>) -> bool) -> bool {
+        let from = around.len().checked_sub(self.up + 1).and_then(|place| around.get(place));
+        walk(&self.steps, from.copied(), test)
+    }
+}
+
+fn walk<'v>(steps: &[String], value: Option<&'v Value>, test: &mut dyn FnMut(Option<&'v Value>) -> bool) -> bool {
+    let Some((step, rest)) = steps.split_first() else {
+        return test(value);
+    };
+    match (step.as_str(), value) {
+        ("*", Some(Value::Array(list))) => list.iter().any(|item| walk(rest, Some(item), test)),
+        ("*", _) => test(None),
+        (name, Some(Value::Object(map))) => walk(rest, map.get(name), test),
+        (index, Some(Value::Array(list))) => walk(rest, at(list, index), test),
+        _ => test(None),
+    }
+}
+
+fn at<'v>(list: &'v [Value], index: &str) -> Option<&'v Value> {
+    match index.strip_prefix('-') {
+        Some(back) => list.get(list.len().checked_sub(back.parse().ok()?)?),
+        None => list.get(index.parse::<usize>().ok()?),
+    }
+}
+
+/// What a value is turned into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Codec {
+    /// Text: of a list of blocks their texts, of anything else its JSON.
+    Text,
+    /// What a text is as JSON; a text that is none stays.
+    Json,
+    /// What is after these words, where they are.
+    After(String),
+    /// What is before these words, where they are.
+    Before(String),
+    /// What is between this tag and its end, where they are.
+    Tag(String),
+    /// The name of the only member of an object, as tagged unions have it.
+    Key,
+}
+
+/// The codecs with what they do, for people.
+pub(super) const CODECS: &[(&str, &str)] = &[
+    (
+        "text",
+        "text as it is; of a list of blocks their texts, a line each; of anything else its JSON",
+    ),
+    ("json", "the value that a text is as JSON; a text that is none stays as it is"),
+    ("after(WORDS)", "what comes after the words, in a text that has them"),
+    ("before(WORDS)", "what comes before the words, in a text that has them"),
+    ("tag(NAME)", "what stands between <NAME> and </NAME>, in a text that has them"),
+    ("key", "the name of an object's only member"),
+];
+
+impl Codec {
+    fn of(word: &str) -> Result<Self, String> {
+        let (name, given) = match word.split_once('(') {
+            Some((name, rest)) => (name, rest.strip_suffix(')').map(str::to_owned)),
+            None => (word, None),
+        };
+        match (name, given) {
+            ("text", None) => Ok(Self::Text),
+            ("json", None) => Ok(Self::Json),
+            ("key", None) => Ok(Self::Key),
+            ("after", Some(words)) => Ok(Self::After(words)),
+            ("before", Some(words)) => Ok(Self::Before(words)),
+            ("tag", Some(name)) => Ok(Self::Tag(name)),
+            _ => {
+                let known = CODECS.iter().map(|(name, _)| *name);
+                Err(super::unknown::unknown("codec", word, known))
+            }
+        }
+    }
+
+    fn apply<'v>(&self, value: Cow<'v, Value>) -> Cow<'v, Value> {
+        let cut = |text: &str, from: usize, to: usize| text.get(from..to).map(|part| Cow::Owned(Value::from(part.trim())));
+        let Some(text) = value.as_str() else {
+            return match self {
+                Self::Text => Cow::Owned(text_of(&value).into()),
+                Self::Key => match value.as_object().and_then(|map| map.keys().next()) {
+                    Some(key) => Cow::Owned(key.as_str().into()),
+                    None => value,
+                },
+                _ => value,
+            };
+        };
+        let found = match self {
+            Self::Text | Self::Key => None,
+            Self::Json => serde_json::from_str(text).ok().map(Cow::Owned),
+            Self::After(words) => text.find(words).and_then(|at| cut(text, at + words.len(), text.len())),
+            Self::Before(words) => text.find(words).and_then(|at| cut(text, 0, at)),
+            Self::Tag(name) => {
+                let begin = text.find(&format!("<{name}>")).map(|at| at + name.len() + 2);
+                begin.and_then(|begin| {
+                    let end = text.get(begin..)?.find(&format!("</{name}>"))?;
+                    cut(text, begin, begin + end)
+                })
+            }
+        };
+        found.unwrap_or(value)
+    }
+}
+
+/// Text that a value is: of a list of blocks with words the words, a line each; of anything else its JSON.
+pub(super) fn text_of(value: &Value) -> String {
+    let words = |block: &Value| {
+        let text = block.as_str().or_else(|| block.get("text")?.as_str());
+        text.or_else(|| block.get("content")?.as_str()).map(str::to_owned)
+    };
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let lines: Option<Vec<String>> = list.iter().map(words).collect();
+            lines.map_or_else(|| value.to_string(), |lines| lines.join("\n"))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Path(Path),
+    /// `=text`
+    Said(Value),
+    /// `$name`
+    Kept(String),
+}
+
+/// Where a value is taken from: `a/b | c`, the first that is there; `=text` is this text, `$name` what a rule kept, and `… as CODEC` turns
+/// it into something else.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Source {
+    places: Vec<Place>,
+    codec: Option<Codec>,
+}
+
+impl TryFrom<String> for Source {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let (places, codec) = match text.rsplit_once(" as ") {
+            Some((places, codec)) => (places, Some(Codec::of(codec.trim())?)),
+            None => (text.as_str(), None),
+        };
+        let place = |text: &str| {
+            let text = text.trim();
+            match (text.strip_prefix('='), text.strip_prefix('$')) {
+                (Some(said), _) => Ok(Place::Said(said.into())),
+                (_, Some(name)) => Ok(Place::Kept(name.to_owned())),
+                _ => Path::try_from(text.to_owned()).map(Place::Path),
+            }
+        };
+        Ok(Self {
+            places: places.split(" | ").map(place).collect::<Result<_, _>>()?,
+            codec,
+        })
+    }
+}
+
+/// What rules keep for later items.
+pub(super) type Kept = serde_json::Map<String, Value>;
+
+/// What lies around an item, or is kept, is taken only where it is no longer than this: each of many items may ask for it.
+const SHORT: usize = 1 << 10;
+
+/// Whether a value is short.
+pub(super) fn is_short(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() <= SHORT,
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    }
+}
+
+impl Source {
+    /// The value, if there is one.
+    pub(super) fn of<'v>(&self, around: &[&'v Value], kept: &Kept) -> Option<Cow<'v, Value>> {
+        let found = self.places.iter().find_map(|place| match place {
+            Place::Path(path) => path.find(around).filter(|value| path.up == 0 || is_short(value)).map(Cow::Borrowed),
+            Place::Said(value) => Some(Cow::Owned(value.clone())),
+            Place::Kept(name) => kept.get(name).cloned().map(Cow::Owned),
+        })?;
+        Some(match &self.codec {
+            Some(codec) => codec.apply(found),
+            None => found,
+        })
+    }
+
+    /// The value itself, where it is in the file as it is.
+    pub(super) fn place<'v>(&self, around: &[&'v Value]) -> Option<&'v Value> {
+        self.places.iter().find_map(|place| match place {
+            Place::Path(path) => path.find(around),
+            _ => None,
+        })
+    }
+
+    /// The members of the value itself that it reads.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Path(path) => path.first(),
+            _ => None,
+        })
+    }
+
+    /// Whether it leaves the value, or makes one.
+    pub(super) fn is_within(&self) -> bool {
+        let is_within = |place: &Place| matches!(place, Place::Path(path) if path.up == 0 && !path.steps.is_empty());
+        self.codec.is_none() && self.places.iter().all(is_within)
+    }
+
+    /// Whether it can be the value itself.
+    pub(super) fn is_whole(&self) -> bool {
+        self.places
+            .iter()
+            .any(|place| matches!(place, Place::Path(path) if path.up == 0 && path.steps.is_empty()))
+    }
+
+    /// The names that it takes of what rules keep.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Kept(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// What a value has to be.
+#[derive(Debug, Clone, PartialEq)]
+enum Test {
+    /// `<any>`: it is there.
+    Any,
+    /// `<none>`: it is not there, or null.
+    None,
+    Text,
+    List,
+    Object,
+    /// `word*`
+    Begins(String),
+    /// Conditions on what is there.
+    All(Conditions),
+    Is(Value),
+}
+
+/// The tests with what they ask, for people.
+pub(super) const TESTS: &[(&str, &str)] = &[
+    ("<any>", "it is there, and not null"),
+    ("<none>", "it is not there, or null"),
+    ("<text>", "it is a text"),
+    ("<list>", "it is a list"),
+    ("<object>", "it is an object"),
+    ("words*", "it is a text that begins so"),
+    ("a map", "these conditions hold for it, all of one value where the path has `*`"),
+    ("anything else", "it is just this"),
+];
+
+impl Test {
+    fn of(value: Value) -> Result<Self, String> {
+        if let Value::Object(map) = value {
+            return Conditions::try_from(map).map(Self::All);
+        }
+        let Some(word) = value.as_str() else { return Ok(Self::Is(value)) };
+        Ok(match word {
+            "<any>" => Self::Any,
+            "<none>" => Self::None,
+            "<text>" => Self::Text,
+            "<list>" => Self::List,
+            "<object>" => Self::Object,
+            word if word.starts_with('<') && word.ends_with('>') => {
+                let known = TESTS.iter().map(|(name, _)| *name);
+                return Err(super::unknown::unknown("test", word, known));
+            }
+            word => match word.strip_suffix('*') {
+                Some(begin) => Self::Begins(begin.to_owned()),
+                None => Self::Is(value),
+            },
+        })
+    }
+
+    fn passes(&self, value: Option<&Value>) -> bool {
+        let value = value.filter(|value| !value.is_null());
+        match self {
+            Self::None => value.is_none(),
+            Self::Any => value.is_some(),
+            Self::Text => value.is_some_and(Value::is_string),
+            Self::List => value.is_some_and(Value::is_array),
+            Self::Object => value.is_some_and(Value::is_object),
+            Self::Begins(begin) => value.and_then(Value::as_str).is_some_and(|text| text.starts_with(begin)),
+            Self::All(conditions) => value.is_some_and(|value| conditions.hold(&[value])),
+            Self::Is(wanted) => value == Some(wanted),
+        }
+    }
+}
+
+/// Conditions on a value: all have to hold. Of a list of tests one has to.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(try_from = "serde_json::Map<String, Value>")]
+pub(super) struct Conditions(Vec<(Path, Vec<Test>)>);
+
+impl TryFrom<serde_json::Map<String, Value>> for Conditions {
+    type Error = String;
+
+    fn try_from(map: serde_json::Map<String, Value>) -> Result<Self, String> {
+        let one = |(path, tests): (String, Value)| {
+            let tests = match tests {
+                Value::Array(list) => list.into_iter().map(Test::of).collect::<Result<_, _>>()?,
+                one => vec![Test::of(one)?],
+            };
+            Ok((Path::try_from(path)?, tests))
+        };
+        map.into_iter().map(one).collect::<Result<_, String>>().map(Self)
+    }
+}
+
+impl Conditions {
+    pub(super) fn hold(&self, around: &[&Value]) -> bool {
+        self.0
+            .iter()
+            .all(|(path, tests)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))))
+    }
+
+    /// The first that does not hold, for people.
+    pub(super) fn failing(&self, around: &[&Value]) -> Option<String> {
+        let failing = self
+            .0
+            .iter()
+            .find(|(path, tests)| !path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))));
+        failing.map(|(path, _)| path.steps.join("/"))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many of a hundred hold, of those that ask for something.
+    pub(super) fn holding(&self, around: &[&Value]) -> usize {
+        let asking = || self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None));
+        let holds = |(path, tests): &&(Path, Vec<Test>)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value)));
+        asking().filter(holds).count() * 100 / asking().count().max(1)
+    }
+
+    /// Calls back with the names without which they cannot hold.
+    pub(super) fn names(&self, name: &mut dyn FnMut(&str)) {
+        for (path, tests) in self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None)) {
+            let is_name = |step: &&String| *step != "*" && step.parse::<i64>().is_err();
+            path.steps.iter().filter(is_name).for_each(|step| name(step));
+            if let [Test::All(conditions)] = tests.as_slice() {
+                conditions.names(name);
+            }
+        }
+    }
+
+    /// The members of the value itself that they ask for.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|(path, _)| path.first())
+    }
+}
