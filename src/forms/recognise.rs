@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::read::{Read, Reader, Unread};
+use super::source::Conditions;
 use super::table::Form;
 
 /// Forms, by which values are recognised.
@@ -172,7 +173,7 @@ impl Forms {
 }
 
 /// A form is near where so many of a hundred conditions hold.
-const NEAR: usize = 50;
+const NEAR: usize = 60;
 
 /// The messages of a list in any form that is known.
 pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
@@ -185,8 +186,8 @@ const ROWS: usize = 8;
 impl Form {
     /// Whether a value is of this form, where its items are not looked for.
     fn is_of(&self, value: &Value) -> bool {
-        let is_other = || !self.table.is_not.is_empty() && self.table.is_not.hold(&[value]);
-        self.table.is.iter().any(|conditions| conditions.hold(&[value])) && !is_other()
+        let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&[value]));
+        any(&self.table.is) && !any(&self.table.is_not)
     }
 
     /// Where a value has its items, with the member that has them.

@@ -45,8 +45,8 @@ pub(super) struct Table {
     #[serde(deserialize_with = "one_or_many")]
     pub(super) is: Vec<Conditions>,
     /// By what it is known not to be of this form.
-    #[serde(default)]
-    pub(super) is_not: Conditions,
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(super) is_not: Vec<Conditions>,
     /// Where a value may have its items: the first place where `is` holds.
     #[serde(default = "itself")]
     pub(super) at: Vec<Path>,
