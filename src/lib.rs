@@ -127,6 +127,8 @@ pub mod docs {
     pub mod adding_a_format {}
     #[doc = include_str!("docs/adding_a_dialect.md")]
     pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/reading_your_own_format.md")]
+    pub mod reading_your_own_format {}
     #[doc = include_str!("docs/security.md")]
     pub mod security {}
     #[doc = include_str!("docs/blocks.md")]

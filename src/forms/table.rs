@@ -216,6 +216,16 @@ impl Form {
         })
     }
 
+    /// Whether a file of it is one conversation.
+    pub(crate) fn is_log(&self) -> bool {
+        self.table.log
+    }
+
+    /// Whether an object is one item.
+    pub(super) fn is_whole(&self) -> bool {
+        self.table.whole
+    }
+
     /// What it reads, in a line.
     pub(crate) fn reads(&self) -> &str {
         &self.table.reads
