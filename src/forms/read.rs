@@ -2,7 +2,7 @@
 
 mod facts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,12 @@ pub(super) struct Reader<'f> {
     nested: Nested,
     row: Map<String, Value>,
     system: Vec<Value>,
+    /// The texts of `system`.
+    prompts: HashSet<String>,
     messages: Vec<Value>,
+    /// The last message of the assistant among the first `looked_at` messages.
+    said: Option<usize>,
+    looked_at: usize,
     open: Option<Open>,
     /// The role and facts of the message that was open last: more may be said after a result.
     last: Option<Open>,
@@ -69,7 +74,10 @@ impl<'f> Reader<'f> {
             nested,
             row: Map::new(),
             system: Vec::new(),
+            prompts: HashSet::default(),
             messages: Vec::new(),
+            said: None,
+            looked_at: 0,
             open: None,
             last: None,
             results: Vec::new(),
@@ -166,9 +174,8 @@ impl<'f> Reader<'f> {
             }
         }
         if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty()) {
-            let prompt = json!({"role": "system", "content": prompt});
-            if self.messages.is_empty() && self.open.is_none() && !self.system.contains(&prompt) {
-                self.system.push(prompt);
+            if self.messages.is_empty() && self.open.is_none() && self.prompts.insert(prompt.clone()) {
+                self.system.push(json!({"role": "system", "content": prompt}));
             }
         }
         if let Some(tools) = rule.tools.as_ref().and_then(|tools| tools.of(around, &self.kept)) {
@@ -301,8 +308,12 @@ impl<'f> Reader<'f> {
             open.facts.insert(name.to_owned(), value);
             return;
         }
-        let is_said = |message: &&mut Value| message.get("role").is_some_and(|role| role == "assistant");
-        if let Some(Value::Object(message)) = self.messages.iter_mut().rev().find(is_said) {
+        let is_said = |message: &Value| message.get("role").is_some_and(|role| role == "assistant");
+        let new = self.messages.get(self.looked_at..).unwrap_or_default();
+        self.said = new.iter().rposition(is_said).map(|at| self.looked_at + at).or(self.said);
+        self.looked_at = self.messages.len();
+        let said = self.said.and_then(|at| self.messages.get_mut(at));
+        if let Some(message) = said.and_then(Value::as_object_mut) {
             message.entry(name).or_insert(value);
         }
     }
