@@ -1,5 +1,5 @@
 //! A hand-written agent loop under the Layer: documents on standard output, no server
-//! (`cargo run --no-default-features --features layer --example agent_loop -- openreward`).
+//! (`cargo run --no-default-features --features layer-documents --example agent_loop -- openreward`).
 //!
 //! The model is a script, so that the run is the same each time. With `OTEL_EXPORTER_OTLP_ENDPOINT` set, the same spans go
 //! there too.

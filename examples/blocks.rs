@@ -1,5 +1,5 @@
 //! OpenReward blocks from Rust: over HTTP to the server that `SPANBRIDGE_API` names, else as spans, with the blocks on standard
-//! output (`cargo run --no-default-features --features layer --example blocks`).
+//! output (`cargo run --no-default-features --features layer-documents --example blocks`).
 #![allow(clippy::print_stdout, reason = "an example")]
 
 use std::error::Error;

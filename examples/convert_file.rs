@@ -1,4 +1,4 @@
-//! Spans of a file in, documents out: no server, no features (`cargo run --no-default-features --example convert_file`).
+//! Spans of a file in, documents out: no server (`cargo run --no-default-features --features documents --example convert_file`).
 //!
 //! Takes files of OTLP/JSON; without any, a recorded run of a LangChain agent.
 #![expect(clippy::print_stdout, reason = "an example")]

@@ -36,11 +36,13 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `server` | yes | the program, receiver and store, forwarding |
+//! | `documents` | with `server` | runs of spans, and their documents |
 //! | `layer` | yes | the `tracing` layer; OTLP over HTTP, no async runtime |
+//! | `layer-documents` | no | documents in the process of the agent |
 //! | `layer-grpc` | no | OTLP over gRPC for the layer; needs tokio |
 //! | `protobuf` | with each of the others | OTLP protobuf |
 //!
-//! Without features the crate reads OTLP/JSON and writes documents.
+//! Without features the crate reads OTLP/JSON, and the operations of spans.
 //!
 //! # Modules
 //!
@@ -59,9 +61,12 @@
 //!
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Runs and formats use more of the lower floors than the Layer does.
+#![cfg_attr(not(feature = "documents"), allow(dead_code, unused_imports))]
 
 #[cfg(feature = "server")]
 pub mod access;
+#[cfg(feature = "documents")]
 pub mod blocks;
 #[cfg(feature = "server")]
 pub mod cli;
@@ -70,9 +75,13 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod dataset;
 pub mod dialect;
+#[cfg(feature = "documents")]
 mod document;
+#[cfg(feature = "documents")]
 pub mod documents;
+#[cfg(feature = "documents")]
 mod events;
+#[cfg(feature = "documents")]
 pub mod formats;
 #[cfg(feature = "server")]
 mod forms;
@@ -90,6 +99,7 @@ pub mod pages;
 pub mod receiver;
 #[cfg(feature = "server")]
 pub mod redact;
+#[cfg(feature = "documents")]
 pub mod run;
 #[cfg(feature = "server")]
 mod search;
@@ -101,6 +111,7 @@ pub mod span;
 #[cfg(feature = "server")]
 pub mod store;
 pub mod trace;
+#[cfg(feature = "documents")]
 mod transcript;
 #[cfg(feature = "server")]
 mod view;
@@ -127,6 +138,8 @@ pub mod docs {
     pub mod adding_a_format {}
     #[doc = include_str!("docs/adding_a_dialect.md")]
     pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/reading_your_own_format.md")]
+    pub mod reading_your_own_format {}
     #[doc = include_str!("docs/security.md")]
     pub mod security {}
     #[doc = include_str!("docs/blocks.md")]

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::decompress::{affordable, read_plain};
 use super::failure::{Failure, exit_status};
 use super::format_options::{format_of, option_of, options_of_environment};
+use super::forms::OwnForm;
 use super::input::DEFAULT_LIMIT;
 use super::problem::Problem;
 use super::{foreign, out};
@@ -41,6 +42,8 @@ pub(super) struct Check {
     /// Print one JSON object per violation.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    form: OwnForm,
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
@@ -71,7 +74,16 @@ impl Check {
                     formats::memory_of_check(self.format, text.as_bytes()),
                     self.max_memory,
                 )?;
-                formats::check(self.format, text, &options).map_err(|source| problem(self.format, (path, &file), text, source))
+                let rows = self.form.get().map(|form| formats::rows_by(form, text)).transpose();
+                let rows = rows.map_err(|source| Problem::Document {
+                    file: file.clone(),
+                    source,
+                })?;
+                let (format, text) = match &rows {
+                    Some((rows, _)) => (self.format.or_else(|| formats::by_id("messages")), rows.as_str()),
+                    None => (self.format, text),
+                };
+                formats::check(format, text, &options).map_err(|source| problem(self.format, (path, &file), text, source))
             });
             match checked {
                 Ok(checked) => {

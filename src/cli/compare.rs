@@ -9,6 +9,7 @@ use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
 use super::file_runs::{FileRuns, is_input, missing_file};
+use super::forms::OwnForm;
 use super::out::{self, Style, Table, shown, styled};
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
@@ -55,6 +56,8 @@ pub(super) struct Compare {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    form: OwnForm,
+    #[command(flatten)]
     from: Where,
 }
 
@@ -93,7 +96,7 @@ impl Compare {
 
     /// The runs of a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
-        let (read, clean) = FileRuns::read(&[path.to_owned()], self.from.semconv(), None)?;
+        let (read, clean) = FileRuns::read(&[path.to_owned()], self.from.semconv(), &self.form, None)?;
         if !clean {
             return Err(Failure::missing(format!(
                 "{} cannot be compared, because not all of it could be read",

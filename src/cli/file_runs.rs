@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::begin::Begin;
 use super::failure::Failure;
+use super::forms::OwnForm;
 use super::input::Files;
 use super::redaction::redacted;
 use crate::documents::Vocabulary;
@@ -28,8 +29,8 @@ pub(super) struct FileRuns {
 impl FileRuns {
     /// Reads files as one set, recognised by their content; `-` is standard input. `false`: not all of it could be read, which was reported on
     /// standard error.
-    pub(super) fn read(files: &[PathBuf], semconv: Option<&Path>, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
-        let files = Files::of(files, semconv);
+    pub(super) fn read(files: &[PathBuf], semconv: Option<&Path>, form: &OwnForm, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
+        let files = Files::of(files, semconv, form);
         let vocabulary = files.vocabulary()?;
         let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();

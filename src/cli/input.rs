@@ -16,6 +16,7 @@ use clap::Args;
 
 use super::begin::Begin;
 use super::failure::Failure;
+use super::forms::OwnForm;
 use super::parts;
 use super::vocabulary::vocabulary;
 use crate::documents::Vocabulary;
@@ -36,6 +37,8 @@ pub(super) struct Files {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
+    #[command(flatten)]
+    form: OwnForm,
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
@@ -53,10 +56,11 @@ pub(super) struct Files {
 
 impl Files {
     /// These files, recognised by their content.
-    pub(super) fn of(files: &[PathBuf], semconv: Option<&Path>) -> Self {
+    pub(super) fn of(files: &[PathBuf], semconv: Option<&Path>, form: &OwnForm) -> Self {
         Self {
             from: From::Auto,
             semconv: semconv.map(Path::to_owned),
+            form: form.clone(),
             max_bytes: DEFAULT_LIMIT,
             max_memory: None,
             content_from: Vec::new(),
@@ -122,6 +126,7 @@ impl Files {
 
     fn read_into(&self, batch: &mut Batch<'_>, but: &HashSet<PathBuf>) {
         batch.from = self.from;
+        batch.form = self.form.get().cloned();
         let parts = if self.files.len() > 1 {
             parts::of(&self.files)
         } else {

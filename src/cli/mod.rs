@@ -18,6 +18,7 @@ mod file_runs;
 mod foreign;
 mod format_options;
 mod formats;
+mod forms;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -96,6 +97,7 @@ enum Command {
     Delete(delete::Delete),
     Send(send::Send),
     Formats(formats::Formats),
+    Forms(forms::FormsOf),
     Forward(forward::Forward),
     Reindex(reindex::Reindex),
     Store(store::Stores),
@@ -155,6 +157,7 @@ pub fn main() -> ExitCode {
         Command::Delete(delete) => delete.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
+        Command::Forms(forms) => forms.run(),
         Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Store(store) => store.run(),

@@ -96,8 +96,8 @@ pub fn disassemble_each(
             (line, begin) = (line + 1, values.byte_offset());
             lost.append(&mut lost_by_json(own_text, &path));
             for row in rows? {
-                let read = row.and_then(|(path, row, notes)| Ok((Whole::read(by_id("messages"), &row, &path, beside)?, path, row, notes)));
-                let (read, path, row, mut notes) = match read {
+                let read = row.and_then(|(row, notes)| Ok((Whole::read(by_id("messages"), &row.value, &row.path, beside)?, row, notes)));
+                let (read, row, mut notes) = match read {
                     Ok(read) => read,
                     Err(error) => {
                         refused(error)?;
@@ -107,9 +107,9 @@ pub fn disassemble_each(
                 notes.extend(read.notes);
                 let none = Numbers::default();
                 let mut out = finished(
-                    (read.format, &path, ""),
+                    (read.format, &row.path, ""),
                     read.builders,
-                    (&Source::Value(&row), &none),
+                    (&Source::Value(&row.value), &none),
                     notes,
                     &mut before,
                 );

@@ -3,10 +3,36 @@
 use serde_json::Value;
 
 use super::back::{DisassembleError, Note, NoteKind};
-use crate::forms::{Forms, Found, Log, Read, Unread};
+use crate::forms::{Form, Forms, Found, Log, Read, Unread};
 
 /// What a form made of a value: its rows, with their places and what is to be said of them.
-pub(super) type Rows = Vec<Result<(String, Value, Vec<Note>), DisassembleError>>;
+pub(super) type Rows = Vec<Result<(Row, Vec<Note>), DisassembleError>>;
+
+/// A row with its place.
+pub(super) struct Row {
+    pub(super) path: String,
+    pub(super) value: Value,
+}
+
+fn one(read: Result<Read, Unread>, path: String) -> Result<(Row, Vec<Note>), DisassembleError> {
+    match read {
+        Ok(read) => {
+            let note = |detail: String| Note {
+                path: "$".to_owned(),
+                kind: NoteKind::LeftOut,
+                detail: format!("read as {}: {detail}", read.form),
+            };
+            let notes = read.notes.into_iter().map(note).collect();
+            Ok((Row { path, value: read.row }, notes))
+        }
+        Err(unread) => Err(DisassembleError::Form {
+            path,
+            form: unread.form,
+            reads: unread.reads,
+            problem: unread.problem,
+        }),
+    }
+}
 
 /// Reads a value by the form that it is of; `None` where it is of none. `is_first`: of a file, which may be a log; `others` are the values
 /// after it, of which a log takes all.
@@ -16,23 +42,6 @@ pub(super) fn rows(
     is_first: bool,
     others: &mut dyn Iterator<Item = serde_json::Result<Value>>,
 ) -> Option<Result<Rows, DisassembleError>> {
-    let one = |read: Result<Read, Unread>, path: String| match read {
-        Ok(read) => {
-            let note = |detail: String| Note {
-                path: "$".to_owned(),
-                kind: NoteKind::LeftOut,
-                detail: format!("read as {}: {detail}", read.form),
-            };
-            let notes = read.notes.into_iter().map(note).collect();
-            Ok((path, read.row, notes))
-        }
-        Err(unread) => Err(DisassembleError::Form {
-            path,
-            form: unread.form,
-            reads: unread.reads,
-            problem: unread.problem,
-        }),
-    };
     Some(Ok(match Forms::built_in().read(value, is_first)? {
         Found::One(read) => vec![one(read, path.to_owned())],
         Found::Several(list) => {
@@ -62,6 +71,31 @@ pub(super) fn rows(
     }))
 }
 
+/// The rows that a form makes of a text, a line each, with what is to be said of them.
+///
+/// # Errors
+///
+/// The form makes nothing of one of its values.
+pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), DisassembleError> {
+    let read = form.read_text(text);
+    let (mut rows, mut notes) = (String::new(), Vec::new());
+    let note = |path: String, detail: String| Note {
+        path,
+        kind: NoteKind::LeftOut,
+        detail,
+    };
+    if read.others > 0 {
+        notes.push(note("$".to_owned(), format!("{} lines are no JSON, and left out", read.others)));
+    }
+    for (path, read) in read.rows {
+        let (row, mut of_row) = one(read, path)?;
+        rows.push_str(&row.value.to_string());
+        rows.push('\n');
+        notes.append(&mut of_row);
+    }
+    Ok((rows, notes))
+}
+
 /// Whether a value, the first of a file, is of a form.
 pub(super) fn is_of_one(value: &Value) -> bool {
     Forms::built_in().read(value, true).is_some()
@@ -72,5 +106,7 @@ pub(crate) fn nearest_form(text: &[u8]) -> Option<String> {
     let value: Value = serde_json::Deserializer::from_slice(text).into_iter().next()?.ok()?;
     let (form, failing) = Forms::built_in().nearest(&value)?;
     let (name, reads) = (&form.name, form.reads());
-    Some(format!("nearest is the form {name} ({reads}), but nothing fits at `{failing}`"))
+    Some(format!(
+        "nearest is the form {name} ({reads}), but nothing fits at `{failing}`; `--form FILE` reads a form of your own"
+    ))
 }

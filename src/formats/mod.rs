@@ -60,7 +60,7 @@ pub use check::{Violation, check, memory_of_check};
 pub use disassemble::{Disassembled, alone, disassemble, disassemble_each};
 pub use format::{Assembled, Container, Files, Format, UnpackError};
 #[cfg(feature = "server")]
-pub(crate) use in_forms::nearest_form;
+pub(crate) use in_forms::{nearest_form, rows_by};
 #[cfg(feature = "parquet")]
 pub(crate) use messages::rows_have_origin;
 pub(crate) use openreward::written::as_conversations;

@@ -39,6 +39,11 @@ tables![
     "ag_ui",
 ];
 
+/// The table of a form, as it is written.
+pub(crate) fn table_of(name: &str) -> Option<&'static str> {
+    TABLES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 impl Forms {
     /// The forms of `semconv/forms/`, made once.
     pub(crate) fn built_in() -> &'static Self {

@@ -3,7 +3,7 @@
 //! A table names no Rust. It says by which members a value is recognised, where its items are, and, by rules, what each item says: a role,
 //! words, thoughts, calls, results, facts. What comes out is a row of chat messages, which the format `messages` reads as it reads any other.
 //!
-//! * [`Form`](table::Form) is a table, checked when it is read: a name that nobody knows is an error with its place and the nearest known name.
+//! * [`Form`] is a table, checked when it is read: a name that nobody knows is an error with its place and the nearest known name.
 //! * [`Forms`] are the tables of `semconv/forms/`, and which of them a value is.
 //! * [`Reader`](read::Reader) goes through a value by a table.
 //!
@@ -15,15 +15,19 @@ mod built_in;
 mod database;
 mod log;
 mod message;
+mod own;
 mod read;
 mod recognise;
 mod source;
 mod table;
 mod unknown;
 
+pub(crate) use built_in::table_of;
 pub(crate) use database::{DatabaseForm, databases};
 pub(crate) use log::Log;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
+pub(crate) use table::Form;
+pub(crate) use unknown::unknown;
 #[cfg(test)]
 mod tests;

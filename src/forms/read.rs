@@ -2,14 +2,14 @@
 
 mod facts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
 use super::message::{Open, role_of};
 use super::source::{Kept, Source, is_short, text_of};
 use super::table::{Form, ResultRule, Rule, START};
-use facts::{media, missed, usage};
+use facts::{media, missed, notes, usage};
 
 /// So many sets of rules are read one below the other.
 pub(super) const DEPTH: usize = 16;
@@ -46,7 +46,12 @@ pub(super) struct Reader<'f> {
     nested: Nested,
     row: Map<String, Value>,
     system: Vec<Value>,
+    /// The texts of `system`.
+    prompts: HashSet<String>,
     messages: Vec<Value>,
+    /// The last message of the assistant among the first `looked_at` messages.
+    said: Option<usize>,
+    looked_at: usize,
     open: Option<Open>,
     /// The role and facts of the message that was open last: more may be said after a result.
     last: Option<Open>,
@@ -57,6 +62,11 @@ pub(super) struct Reader<'f> {
     missed: BTreeMap<String, usize>,
     /// Members that no rule reads, with how often they came.
     unread: BTreeMap<String, usize>,
+    /// What was missed last.
+    last_missed: String,
+    misses: usize,
+    /// How often something was said.
+    said: usize,
     /// How many values may still be read.
     steps: usize,
     items: usize,
@@ -69,13 +79,19 @@ impl<'f> Reader<'f> {
             nested,
             row: Map::new(),
             system: Vec::new(),
+            prompts: HashSet::default(),
             messages: Vec::new(),
+            said: None,
+            looked_at: 0,
             open: None,
             last: None,
             results: Vec::new(),
             kept: Kept::new(),
             missed: BTreeMap::new(),
             unread: BTreeMap::new(),
+            last_missed: String::new(),
+            misses: 0,
+            said: 0,
             steps: 64,
             items: 0,
         }
@@ -105,13 +121,33 @@ impl<'f> Reader<'f> {
         self.by_set(START, around, 0);
     }
 
+    fn miss(&mut self, what: String) {
+        self.last_missed.clone_from(&what);
+        self.misses += 1;
+        *self.missed.entry(what).or_default() += 1;
+    }
+
+    /// An item, with what became of it.
+    pub(super) fn tried(&mut self, around: &[&Value]) -> String {
+        let before = (self.said, self.misses);
+        let unread: BTreeMap<String, usize> = std::mem::take(&mut self.unread);
+        self.item(around);
+        let left: Vec<String> = std::mem::replace(&mut self.unread, unread).into_keys().collect();
+        let what = match (self.said > before.0, self.misses > before.1) {
+            (_, true) => format!("not understood: {}", self.last_missed),
+            (true, false) => "read".to_owned(),
+            (false, false) => "ignored".to_owned(),
+        };
+        match left.as_slice() {
+            [] => what,
+            left => format!("{what}; left out: {}", left.join(", ")),
+        }
+    }
+
     fn by_set(&mut self, set: &str, around: &[&Value], depth: usize) {
         let Some(value) = around.last() else { return };
         let Some(steps) = self.steps.checked_sub(1).filter(|_| depth < DEPTH) else {
-            *self
-                .missed
-                .entry("what is nested too deep, or read again and again".to_owned())
-                .or_default() += 1;
+            self.miss("what is nested too deep, or read again and again".to_owned());
             return;
         };
         self.steps = steps;
@@ -129,7 +165,7 @@ impl<'f> Reader<'f> {
                     self.unread_of(set, rule, value);
                 }
             }
-            None => *self.missed.entry(missed(set, value)).or_default() += 1,
+            None => self.miss(missed(set, rules, value)),
         }
     }
 
@@ -157,18 +193,19 @@ impl<'f> Reader<'f> {
         for (name, source) in &rule.keep {
             if let Some(value) = source.of(around, &self.kept).filter(|value| is_short(value)) {
                 let value = value.into_owned();
+                self.said += 1;
                 self.kept.insert(name.clone(), value);
             }
         }
         for (name, source) in &rule.row {
             if let Some(value) = source.of(around, &self.kept) {
+                self.said += 1;
                 self.row.insert(name.clone(), value.into_owned());
             }
         }
         if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty()) {
-            let prompt = json!({"role": "system", "content": prompt});
-            if self.messages.is_empty() && self.open.is_none() && !self.system.contains(&prompt) {
-                self.system.push(prompt);
+            if self.messages.is_empty() && self.open.is_none() && self.prompts.insert(prompt.clone()) {
+                self.system.push(json!({"role": "system", "content": prompt}));
             }
         }
         if let Some(tools) = rule.tools.as_ref().and_then(|tools| tools.of(around, &self.kept)) {
@@ -244,7 +281,7 @@ impl<'f> Reader<'f> {
         let Some(word) = source.of(around, &self.kept) else { return true };
         let word = word.as_str().unwrap_or_default().to_owned();
         let Some(role) = role_of(&word, &self.form.table.roles) else {
-            *self.missed.entry(format!("a message of the role `{word}`")).or_default() += 1;
+            self.miss(format!("a message of the role `{word}`"));
             return false;
         };
         let goes_on = rule.joins && self.results.is_empty() && self.open.as_ref().is_some_and(|open| open.role == role);
@@ -291,18 +328,24 @@ impl<'f> Reader<'f> {
 
     /// The message that is open; else one like the last, or of the model.
     fn open_message(&mut self) -> &mut Open {
+        self.said += 1;
         let last = &self.last;
         self.open
             .get_or_insert_with(|| last.as_ref().map_or_else(|| Open::new("assistant"), Open::like))
     }
 
     fn fact(&mut self, name: &str, value: Value) {
+        self.said += 1;
         if let Some(open) = &mut self.open {
             open.facts.insert(name.to_owned(), value);
             return;
         }
-        let is_said = |message: &&mut Value| message.get("role").is_some_and(|role| role == "assistant");
-        if let Some(Value::Object(message)) = self.messages.iter_mut().rev().find(is_said) {
+        let is_said = |message: &Value| message.get("role").is_some_and(|role| role == "assistant");
+        let new = self.messages.get(self.looked_at..).unwrap_or_default();
+        self.said = new.iter().rposition(is_said).map(|at| self.looked_at + at).or(self.said);
+        self.looked_at = self.messages.len();
+        let said = self.said.and_then(|at| self.messages.get_mut(at));
+        if let Some(message) = said.and_then(Value::as_object_mut) {
             message.entry(name).or_insert(value);
         }
     }
@@ -311,6 +354,7 @@ impl<'f> Reader<'f> {
         if !rule.when.hold(around) {
             return;
         }
+        self.said += 1;
         let mut message = Map::from_iter([("role".to_owned(), "tool".into())]);
         let of = |source: &Option<Source>| source.as_ref()?.of(around, &self.kept).map(std::borrow::Cow::into_owned);
         message.extend(of(&rule.id).map(|id| ("tool_call_id".to_owned(), id)));
@@ -333,13 +377,14 @@ impl<'f> Reader<'f> {
 
     fn as_it_is(&mut self, message: Value, rule: &Rule, around: &[&Value]) {
         self.close();
+        self.said += 1;
         let list = match message {
             Value::Array(list) => list,
             one => vec![one],
         };
         for message in list {
             if message.get("role").and_then(Value::as_str).is_none() {
-                *self.missed.entry("a message without a role".to_owned()).or_default() += 1;
+                self.miss("a message without a role".to_owned());
                 continue;
             }
             self.messages.push(message);
@@ -357,6 +402,7 @@ impl<'f> Reader<'f> {
 
     /// Messages in whatever form: those of the chat API stay as they are.
     fn read_list(&mut self, list: &Value) {
+        self.said += 1;
         if let Value::String(text) = list {
             return self.messages.push(json!({"role": "user", "content": text}));
         }
@@ -369,7 +415,7 @@ impl<'f> Reader<'f> {
                 let (said, others): (Vec<&Value>, Vec<&Value>) = said.partition(|said| said.get("role").is_some() || is_item(said));
                 self.messages.extend(said.into_iter().cloned());
                 for other in others {
-                    *self.missed.entry(missed("message", other)).or_default() += 1;
+                    self.miss(missed("message", &[], other));
                 }
             }
         }
@@ -407,26 +453,7 @@ impl<'f> Reader<'f> {
         let messages: Vec<Value> = system.chain(self.messages.iter().cloned()).collect();
         let mut row = Map::from_iter([("messages".to_owned(), messages.into())]);
         row.extend(self.row.into_iter().filter(|(key, _)| key != "messages"));
-        let counted = |(what, times): (&String, &usize)| {
-            if *times == 1 {
-                what.clone()
-            } else {
-                format!("{what} ({times} times)")
-            }
-        };
-        let mut notes: Vec<String> = self
-            .missed
-            .iter()
-            .map(counted)
-            .map(|what| format!("not understood, and left out: {what}"))
-            .collect();
-        if !self.unread.is_empty() {
-            let members: Vec<String> = self.unread.iter().map(counted).collect();
-            notes.push(format!(
-                "no row has a place for these members, which are left out: {}",
-                members.join(", ")
-            ));
-        }
+        let notes = notes(&self.missed, &self.unread);
         Ok(Read {
             form,
             row: row.into(),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::read::{Read, Reader, Unread};
+use super::source::Conditions;
 use super::table::Form;
 
 /// Forms, by which values are recognised.
@@ -150,21 +151,9 @@ impl Forms {
 
     /// The form whose conditions a value comes nearest to, and the first that it fails.
     pub(crate) fn nearest(&self, value: &Value) -> Option<(&Form, String)> {
-        let first = value.as_array().and_then(|list| list.first()).unwrap_or(value);
-        let near = |form: &'_ Form| {
-            let values: Vec<&Value> = match form.table.log {
-                true => vec![first],
-                false => form.table.at.iter().filter_map(|path| path.find(&[value])).collect(),
-            };
-            let tried = values
-                .into_iter()
-                .flat_map(|value| form.table.is.iter().map(move |conditions| (conditions, value)));
-            let scored = tried.map(|(conditions, value)| (conditions.holding(&[value]), conditions, value));
-            let (score, conditions, value) = scored.max_by_key(|(score, ..)| *score)?;
-            let failing = conditions.failing(&[value])?;
-            (score >= NEAR).then_some((score, failing))
-        };
-        let scored = self.iter().filter_map(|form| Some((form, near(form)?)));
+        let scored = self
+            .iter()
+            .filter_map(|form| Some((form, form.near(value).filter(|(score, _)| *score >= NEAR)?)));
         // The first of those that are as near.
         let best = scored.reduce(|best, other| if other.1.0 > best.1.0 { other } else { best })?;
         Some((best.0, best.1.1))
@@ -172,7 +161,7 @@ impl Forms {
 }
 
 /// A form is near where so many of a hundred conditions hold.
-const NEAR: usize = 50;
+const NEAR: usize = 60;
 
 /// The messages of a list in any form that is known.
 pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
@@ -185,8 +174,8 @@ const ROWS: usize = 8;
 impl Form {
     /// Whether a value is of this form, where its items are not looked for.
     fn is_of(&self, value: &Value) -> bool {
-        let is_other = || !self.table.is_not.is_empty() && self.table.is_not.hold(&[value]);
-        self.table.is.iter().any(|conditions| conditions.hold(&[value])) && !is_other()
+        let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&[value]));
+        any(&self.table.is) && !any(&self.table.is_not)
     }
 
     /// Where a value has its items, with the member that has them.
@@ -198,8 +187,40 @@ impl Form {
         })
     }
 
+    /// Where a value has its items.
+    pub(super) fn items_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        self.place_of(value).map(|(items, _)| items)
+    }
+
+    /// Why a value is not of this form.
+    pub(super) fn unlike(&self, value: &Value) -> Unread {
+        let failing = self.near(value).map(|(_, failing)| failing);
+        Unread {
+            form: self.name.clone(),
+            reads: self.reads().to_owned(),
+            problem: failing.map_or_else(
+                || "it has nothing where the table has `at`".to_owned(),
+                |failing| format!("nothing fits at `{failing}`, which `is` asks for"),
+            ),
+        }
+    }
+
+    /// How many of a hundred of its conditions hold at most, and the first that does not.
+    fn near(&self, value: &Value) -> Option<(usize, String)> {
+        let values: Vec<&Value> = match self.table.log {
+            true => vec![value.as_array().and_then(|list| list.first()).unwrap_or(value)],
+            false => self.table.at.iter().filter_map(|path| path.find(&[value])).collect(),
+        };
+        let tried = values
+            .into_iter()
+            .flat_map(|value| self.table.is.iter().map(move |conditions| (conditions, value)));
+        let scored = tried.map(|(conditions, value)| (conditions.holding(&[value]), conditions, value));
+        let (score, conditions, value) = scored.max_by_key(|(score, ..)| *score)?;
+        Some((score, conditions.failing(&[value])?))
+    }
+
     /// Reads a value that is of this form.
-    fn read(&self, value: &Value, weight: usize) -> Option<Result<Read, Unread>> {
+    pub(super) fn read(&self, value: &Value, weight: usize) -> Option<Result<Read, Unread>> {
         let (items, member) = self.place_of(value)?;
         let mut reader = Reader::new(self, nested);
         reader.may_read(weight);

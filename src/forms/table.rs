@@ -45,8 +45,8 @@ pub(super) struct Table {
     #[serde(deserialize_with = "one_or_many")]
     pub(super) is: Vec<Conditions>,
     /// By what it is known not to be of this form.
-    #[serde(default)]
-    pub(super) is_not: Conditions,
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(super) is_not: Vec<Conditions>,
     /// Where a value may have its items: the first place where `is` holds.
     #[serde(default = "itself")]
     pub(super) at: Vec<Path>,
@@ -214,6 +214,16 @@ impl Form {
             name: name.to_owned(),
             table,
         })
+    }
+
+    /// Whether a file of it is one conversation.
+    pub(crate) fn is_log(&self) -> bool {
+        self.table.log
+    }
+
+    /// Whether an object is one item.
+    pub(super) fn is_whole(&self) -> bool {
+        self.table.whole
     }
 
     /// What it reads, in a line.

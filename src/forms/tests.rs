@@ -1,5 +1,5 @@
 //! Each table with a made input of its form, `tests/message_forms/<name>.*`, and the row that it becomes, `tests/message_forms/rows/<name>.json`.
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,4 +96,136 @@ fn a_wrong_name_is_an_error_with_the_nearest() {
         let error = Form::of("own", &table(rule)).map(|_| ()).expect_err(rule).to_string();
         assert!(error.contains(words), "{rule}: {error}");
     }
+}
+
+/// The page that people read, with its tables made from the code.
+const PAGE: &str = "src/docs/reading_your_own_format.md";
+
+/// The lines of a table: each name with the words before it.
+fn documented(lines: &[&str], name_of: impl Fn(&str) -> Option<String>) -> String {
+    let (mut words, mut is_skipped) = (Vec::new(), false);
+    let mut out = String::from("| | |\n|---|---|\n");
+    for line in lines.iter().map(|line| line.trim()) {
+        if let Some(word) = line.strip_prefix("///") {
+            words.push(word.trim());
+        } else if line.starts_with("#[") {
+            is_skipped |= line.contains("skip");
+        } else {
+            let said = std::mem::take(&mut words).join(" ").replace('|', "\\|");
+            if let Some(name) = name_of(line).filter(|_| !is_skipped) {
+                out += &format!("| `{name}` | {said} |\n");
+            }
+            is_skipped = false;
+        }
+    }
+    out
+}
+
+/// The members of a struct of `table.rs`.
+fn members(of: &str) -> String {
+    let source = include_str!("table.rs");
+    let (_, body) = source.split_once(&format!("struct {of} {{\n")).unwrap();
+    let (body, _) = body.split_once("\n}\n").unwrap();
+    documented(&body.lines().collect::<Vec<_>>(), |line| {
+        let (name, _) = line.trim_start_matches("pub(super) ").split_once(':')?;
+        Some(name.to_owned())
+    })
+}
+
+fn named(list: &[(&str, &str)]) -> String {
+    let lines: String = list
+        .iter()
+        .map(|(name, words)| format!("| `{}` | {words} |\n", name.replace('|', "\\|")))
+        .collect();
+    format!("| | |\n|---|---|\n{lines}")
+}
+
+/// What is behind a quotation mark, in a line that begins with a name of an enum.
+fn quoted(line: &str) -> Option<String> {
+    line.chars().next().filter(char::is_ascii_uppercase)?;
+    Some(line.split_once('"')?.1.split_once('"')?.0.to_owned())
+}
+
+#[test]
+fn the_page_has_every_member_codec_and_field() {
+    let codecs: Vec<&str> = include_str!("../dialect/rule/names.rs").lines().collect();
+    let fields: Vec<&str> = include_str!("../operation/fields.rs").lines().collect();
+    let made = |mark: &str| match mark {
+        "codecs" => named(super::source::CODECS),
+        "tests" => named(super::source::TESTS),
+        "dialect codecs" => documented(&codecs, quoted),
+        "dialect fields" => documented(&fields, quoted),
+        of => members(of),
+    };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let page = fs::read_to_string(&path).unwrap();
+    let mut wanted = String::new();
+    let mut rest = page.as_str();
+    while let Some((before, after)) = rest.split_once("<!-- ") {
+        let (mark, after) = after.split_once(" -->\n").unwrap();
+        wanted += &format!("{before}<!-- {mark} -->\n\n{}\n<!-- end -->\n", made(mark));
+        rest = after
+            .split_once("<!-- end -->\n")
+            .filter(|(table, _)| !table.contains("<!--"))
+            .map_or(after, |(_, rest)| rest);
+    }
+    wanted += rest;
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &wanted).unwrap();
+        return;
+    }
+    assert!(page == wanted, "{PAGE} is not what the code says: UPDATE=1 writes it");
+}
+
+/// The blocks of the page's two examples: JSON, the table, and what is said of each line.
+#[test]
+fn the_examples_of_the_page_are_right() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).unwrap();
+    let mut examples = 0;
+    for part in page.split("\n## ").filter(|part| part.contains("```yaml\n")) {
+        let block = |kind: &str| {
+            let (_, block) = part.split_once(&format!("```{kind}\n")).unwrap();
+            block.split_once("```").unwrap().0
+        };
+        let form = Form::of("own", block("yaml")).unwrap();
+        let mut said = String::new();
+        form.try_text(block("json"), &mut |line| said += &format!("{line}\n"));
+        assert_eq!(said, block("text"));
+        let read = form.read_text(block("json"));
+        let (_, read) = read.rows.into_iter().next().unwrap();
+        let roles: Vec<String> = read.unwrap().row["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["role"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(
+            roles.ends_with(&["assistant".to_owned(), "tool".to_owned(), "assistant".to_owned()]),
+            "{roles:?}"
+        );
+        examples += 1;
+    }
+    assert_eq!(examples, 2);
+}
+
+#[test]
+fn a_table_cannot_read_values_again_and_again() {
+    let form = Form::of(
+        "own",
+        "reads: x\nis: {a: <any>}\nlog: true\nrules:\n  item:\n    - {text: =x, each: {a: item, a | a: item, a | a | a: item}}\n",
+    );
+    let form = form.unwrap();
+    let mut deep = serde_json::json!({"a": 1});
+    for _ in 0..40 {
+        deep = serde_json::json!({"a": deep});
+    }
+    let mut log = Log::new(&form);
+    log.add(&deep);
+    let read = log.finish().unwrap();
+    let words = read.row.to_string().len();
+    assert!(
+        words < 20_000 && read.notes[0].contains("nested too deep"),
+        "{words} {:?}",
+        read.notes
+    );
 }

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::run_document::RunSnapshot;
 use super::sink::{NewDocument, Sink};
-use super::words::words;
-use crate::documents;
+use crate::documents::{self, Vocabulary};
 use crate::formats::{AnyFormat, Options};
 use crate::span::{AnyValue, Resource, Span, SpanId, TraceId};
 
@@ -189,7 +188,7 @@ impl Collector {
         let (finished, revision) = (trace.finished, trace.revision);
         trace.revision += 1;
         // One trace is one run.
-        for run in &words().vocabulary.runs(trace.spans.clone(), Vec::new()) {
+        for run in &Vocabulary::built_in().runs(trace.spans.clone(), Vec::new()) {
             let take = match &mut self.sink {
                 Sink::Documents(take) => take,
                 Sink::Runs(take) => {

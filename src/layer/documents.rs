@@ -11,9 +11,12 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
 use super::collect::{Collector, Limits};
 use super::convert;
+use super::env::Env;
+use super::init::{Attach, Setup};
 use super::private;
 use super::run_document::{RunDocument, RunSnapshot};
 use super::sink::{self, Sink};
+use super::undelivered::report_line;
 use crate::documents::{self, UnknownFormat};
 use crate::formats::{AnyFormat, Options};
 
@@ -110,6 +113,39 @@ pub(super) enum Order {
     Stop(SyncSender<()>),
 }
 
+impl Setup {
+    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
+    /// runs that never end are given with their roots; at most 65,536 such spans are.
+    #[must_use]
+    pub fn with_documents(mut self, documents: Documents) -> Self {
+        self.documents.push(documents.attached());
+        self
+    }
+}
+
+/// Documents that the environment asks for, of one format or of several with commas between.
+pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
+    let documents = match (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
+        (Some(folder), Some(formats)) => Documents::to_directory_of(formats.split(',').map(str::trim), folder)
+            .inspect_err(|error: &DocumentsError| report_line(format_args!("no documents are written: {error}")))
+            .ok(),
+        (Some(_), None) => {
+            report_line(format_args!(
+                "no documents are written: SPANBRIDGE_DOCUMENTS needs SPANBRIDGE_FORMAT, for example atif"
+            ));
+            None
+        }
+        (None, Some(_)) => {
+            report_line(format_args!(
+                "no documents are written: SPANBRIDGE_FORMAT needs SPANBRIDGE_DOCUMENTS, a folder"
+            ));
+            None
+        }
+        (None, None) => None,
+    };
+    documents.map(Documents::attached)
+}
+
 impl Documents {
     /// Documents as files `<trace id>.<format>.json` in a folder, indented, replaced when a late span changes them.
     ///
@@ -186,6 +222,11 @@ impl Documents {
             inbox,
             thread: Mutex::new(thread.ok()),
         }
+    }
+
+    /// Its inbox, and what attaches it to a provider.
+    fn attached(self) -> (Inbox, Attach) {
+        (self.inbox(), Box::new(|builder| builder.with_batch_exporter(self)))
     }
 
     pub(super) fn inbox(&self) -> Inbox {

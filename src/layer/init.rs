@@ -18,7 +18,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::documents::{Documents, DocumentsError};
+use super::documents::{self, Inbox};
 use super::env::{Env, bad};
 use super::error::InitError;
 use super::exit::Exit;
@@ -26,7 +26,7 @@ use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::scope::own_scope;
 use super::span_layer::Layer;
-use super::undelivered::{Undelivered, report_line};
+use super::undelivered::Undelivered;
 use super::{console, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program to the destination in the environment, until the guard is dropped.
@@ -67,7 +67,8 @@ fn limits(env: &Env) -> SpanLimits {
     }
 }
 
-type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
+/// Attaches an exporter to a provider.
+pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
 /// Where spans go, set in code.
 ///
@@ -94,7 +95,7 @@ pub struct Setup {
     privacy: Option<Privacy>,
     spool: Option<PathBuf>,
     exporters: Vec<Attach>,
-    documents: Vec<Documents>,
+    pub(super) documents: Vec<(Inbox, Attach)>,
 }
 
 impl fmt::Debug for Setup {
@@ -136,14 +137,6 @@ impl Setup {
     #[must_use]
     pub fn with_resource_attribute(mut self, attribute: KeyValue) -> Self {
         self.resource.push(attribute);
-        self
-    }
-
-    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
-    /// runs that never end are given with their roots; at most 65,536 such spans are.
-    #[must_use]
-    pub fn with_documents(mut self, documents: Documents) -> Self {
-        self.documents.push(documents);
         self
     }
 
@@ -221,9 +214,9 @@ impl Setup {
             .with_span_limits(limits(&env));
         // Processors are shut down in this order: a backend that hangs until the bound takes no document away.
         let mut inboxes = Vec::new();
-        for documents in self.documents.into_iter().chain(documents(&env)) {
-            inboxes.push(documents.inbox());
-            builder = builder.with_batch_exporter(documents);
+        for (inbox, attach) in self.documents.into_iter().chain(documents::of_env(&env)) {
+            inboxes.push(inbox);
+            builder = attach(builder);
         }
         let undelivered = Undelivered::default();
         if self.otlp {
@@ -254,28 +247,6 @@ impl Setup {
         }
         guard.install(&env, signals)?;
         Ok(guard)
-    }
-}
-
-/// Documents that the environment asks for, of one format or of several with commas between.
-fn documents(env: &Env) -> Option<Documents> {
-    match (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
-        (Some(folder), Some(formats)) => Documents::to_directory_of(formats.split(',').map(str::trim), folder)
-            .inspect_err(|error: &DocumentsError| report_line(format_args!("no documents are written: {error}")))
-            .ok(),
-        (Some(_), None) => {
-            report_line(format_args!(
-                "no documents are written: SPANBRIDGE_DOCUMENTS needs SPANBRIDGE_FORMAT, for example atif"
-            ));
-            None
-        }
-        (None, Some(_)) => {
-            report_line(format_args!(
-                "no documents are written: SPANBRIDGE_FORMAT needs SPANBRIDGE_DOCUMENTS, a folder"
-            ));
-            None
-        }
-        (None, None) => None,
     }
 }
 

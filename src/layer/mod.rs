@@ -102,7 +102,7 @@
 //!
 //! # Documents without a server
 //!
-//! [`Documents`] is an exporter that collects the spans of a run until it has finished, and writes documents of any format to a
+//! [`Documents`] (with the feature `layer-documents`) is an exporter that collects the spans of a run until it has finished, and writes documents of any format to a
 //! folder, a file or a function. They are the same as those of `spanbridge export`. Pass it to [`Setup::with_documents`]. If a
 //! run has not finished when the program ends, its document includes the spans that are still open, with what was recorded so
 //! far. [`Documents::to_runs`] gives the runs themselves to a function, for a format of your own.
@@ -152,10 +152,15 @@ mod access;
 mod begin;
 mod block_log;
 mod call;
+#[cfg(feature = "documents")]
 mod collect;
 mod console;
 mod convert;
 mod debug_form;
+#[cfg(feature = "documents")]
+mod documents;
+#[cfg(not(feature = "documents"))]
+#[path = "no_documents.rs"]
 mod documents;
 mod emit;
 mod env;
@@ -182,10 +187,12 @@ mod private;
 mod quiet;
 mod record;
 mod role;
+#[cfg(feature = "documents")]
 mod run_document;
 mod scope;
 mod shadow;
 mod signal;
+#[cfg(feature = "documents")]
 mod sink;
 mod snapshot;
 mod span_contents;
@@ -206,11 +213,13 @@ mod write;
 
 pub use block_log::BlockLog;
 pub use call::ModelCall;
+#[cfg(feature = "documents")]
 pub use documents::{Documents, DocumentsError};
 pub use error::InitError;
 pub use global::GlobalTracer;
 pub use init::{Guard, Setup, init, span_limits};
 pub use privacy::Privacy;
+#[cfg(feature = "documents")]
 pub use run_document::{RunDocument, RunSnapshot};
 pub use scope::SCOPE;
 pub use span_ext::{FieldValue, SpanExt};

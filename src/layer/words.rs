@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use crate::dialect::rule::InverseRule;
 use crate::dialect::write::{self, AttributeWriter};
 use crate::dialect::{Codec, Field, Location, Registry, Rule};
-use crate::documents::Vocabulary;
 use crate::operation::{Content, Kind};
 
 /// The dialects that are written as they are.
@@ -45,7 +44,7 @@ impl Meaning {
 /// The tables, indexed for the Layer.
 #[derive(Debug)]
 pub(super) struct Words {
-    pub(super) vocabulary: Vocabulary,
+    registry: &'static Registry,
     /// Writes operations of other dialects.
     pub(super) writer: AttributeWriter,
     short: HashMap<&'static str, Vec<Meaning>>,
@@ -60,15 +59,15 @@ pub(super) struct Words {
 /// The tables of `semconv/`, read once a process.
 pub(super) fn words() -> &'static Words {
     static WORDS: OnceLock<Words> = OnceLock::new();
-    WORDS.get_or_init(|| Words::of(Vocabulary::built_in()))
+    WORDS.get_or_init(|| Words::of(Registry::built_in()))
 }
 
 impl Words {
     pub(super) fn registry(&self) -> &Registry {
-        self.vocabulary.registry()
+        self.registry
     }
 
-    fn of(vocabulary: Vocabulary) -> Self {
+    fn of(registry: &'static Registry) -> Self {
         let mut words = Self {
             short: HashMap::new(),
             own: HashSet::new(),
@@ -77,11 +76,11 @@ impl Words {
             content: HashMap::new(),
             content_prefixes: Vec::new(),
             targets: Vec::new(),
-            vocabulary: vocabulary.clone(),
+            registry,
             writer: AttributeWriter::new(write::Vocabulary::OpenInference),
         };
-        for rule in vocabulary.registry().rules() {
-            words.take(rule, vocabulary.registry());
+        for rule in registry.rules() {
+            words.take(rule, registry);
         }
         for meanings in words.short.values_mut() {
             // A meaning for certain kinds goes before one for all.

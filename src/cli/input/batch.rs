@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::from::From;
 use super::recognise::{is_protobuf, may_be_printed};
@@ -11,6 +12,7 @@ use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
 use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
+use crate::forms::Form;
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, Limits, SessionError, Sessions};
 use crate::span::{LogRecord, Span, TraceId};
@@ -26,6 +28,8 @@ pub(in crate::cli) struct Batch<'r> {
     pub(super) memory: Option<usize>,
     /// What the files hold.
     pub(super) from: From,
+    /// The form by which they are read, where one is named.
+    pub(super) form: Option<Arc<Form>>,
     pub(in crate::cli) spans: Vec<Span>,
     pub(in crate::cli) logs: Vec<LogRecord>,
     /// What could not be read.
@@ -73,6 +77,7 @@ impl Batch<'_> {
             limit,
             memory,
             from: From::Auto,
+            form: None,
             spans: Vec::new(),
             logs: Vec::new(),
             problems: Vec::new(),
@@ -116,8 +121,7 @@ impl Batch<'_> {
         if path.is_dir() {
             return self.read_folder(path);
         }
-        if matches!(self.from, From::Auto)
-            && path.as_os_str() != "-"
+        if self.recognises(path)
             && let Some(found) = sessions::recognised(path)
         {
             for (file, found) in sessions::of_sub_agents(path, &found) {
@@ -125,8 +129,7 @@ impl Batch<'_> {
             }
             return self.sessions.add(path, found);
         }
-        if matches!(self.from, From::Auto)
-            && path.as_os_str() != "-"
+        if self.recognises(path)
             && let Some(lines) = sessions::lines_of_database(path, self.limit)
         {
             let file = path.display().to_string();
@@ -144,6 +147,11 @@ impl Batch<'_> {
         if new.any(|problem| !(self.reads_others && problem.is_of_a_part())) {
             self.broken.insert(path.to_owned());
         }
+    }
+
+    /// Whether a file may be anything.
+    fn recognises(&self, path: &Path) -> bool {
+        matches!(self.from, From::Auto) && self.form.is_none() && path.as_os_str() != "-"
     }
 
     /// Adds the session files below a folder. The others are not of a session: clients keep many files beside them.
@@ -212,7 +220,9 @@ impl Batch<'_> {
     pub(super) fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
-        if let From::Documents(format) = self.from {
+        if let Some(form) = self.form.clone() {
+            self.add_by_form(&form, file, path, (text, skipped));
+        } else if let From::Documents(format) = self.from {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
@@ -225,6 +235,28 @@ impl Batch<'_> {
             self.add_json(file, text, skipped, bytes);
         } else {
             self.add_recognised(file, path, (text, skipped), bytes);
+        }
+    }
+
+    /// Adds what a form makes of a text.
+    fn add_by_form(&mut self, form: &Form, file: &str, path: &Path, (text, skipped): (&[u8], usize)) {
+        let parsed = DocumentSizes::of(text).parsed;
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
+            return self.problems.push(problem);
+        }
+        let file_name = || file.to_owned();
+        let Ok(text) = std::str::from_utf8(text) else {
+            let offset = skipped;
+            return self.problems.push(Problem::Text { file: file_name(), offset });
+        };
+        match formats::rows_by(form, text) {
+            Ok((rows, notes)) => {
+                self.documents.extend(notes.into_iter().map(|note| (file_name(), note)));
+                let format = formats::by_id(ROWS);
+                let one_by_one = format.is_some_and(|format| self.reads_rows(format));
+                self.add_documents(file, path, (rows.as_bytes(), 0), format, one_by_one);
+            }
+            Err(source) => self.problems.push(Problem::Document { file: file_name(), source }),
         }
     }
 

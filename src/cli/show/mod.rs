@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::failure::{Failure, exit_status};
 use super::file_runs::{is_input, missing_file};
+use super::forms::OwnForm;
 use super::redaction::{Redaction, redacted};
 use super::select::trace_id;
 use super::source::{Source, Where};
@@ -79,6 +80,8 @@ pub(super) struct Show {
     force: bool,
     #[command(flatten)]
     redaction: Redaction,
+    #[command(flatten)]
+    form: OwnForm,
     #[command(flatten)]
     from: Where,
 }

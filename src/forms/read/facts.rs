@@ -1,9 +1,11 @@
 //! What rules say beside words, calls and results: tokens, pictures, and what is not understood.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::forms::source::{Kept, Source, text_of};
-use crate::forms::table::{MediaRule, Usage};
+use crate::forms::table::{MediaRule, Rule, Usage};
 
 /// The tokens that a rule finds, as the chat API has them.
 pub(super) fn usage(usage: &Usage, around: &[&Value], kept: &Kept) -> Option<Value> {
@@ -52,9 +54,10 @@ pub(super) fn media(rule: &MediaRule, around: &[&Value], kept: &Kept) -> Option<
 }
 
 /// What an item is that no rule understands, in the words by which most items tell themselves apart.
-pub(super) fn missed(set: &str, value: &Value) -> String {
-    let by = ["type", "kind", "role", "event", "part_kind"];
-    let told = by.into_iter().find_map(|key| Some((key, value.get(key)?.as_str()?)));
+pub(super) fn missed(set: &str, rules: &[Rule], value: &Value) -> String {
+    let asked = rules.iter().flat_map(|rule| rule.when.members());
+    let mut by = asked.chain(["type", "kind", "role", "event", "part_kind"]);
+    let told = by.find_map(|key| Some((key, value.get(key)?.as_str()?)));
     match (told, value.as_object()) {
         (Some((key, word)), _) => format!("{set} whose {key} is `{}`", short(word)),
         (None, Some(map)) => {
@@ -67,4 +70,32 @@ pub(super) fn missed(set: &str, value: &Value) -> String {
 
 fn short(word: &str) -> String {
     word.chars().take(40).collect()
+}
+
+/// So many kinds of what is left out are named.
+const NAMED: usize = 20;
+
+/// What was not understood, and the members that no rule reads, each with how often it came.
+pub(super) fn notes(missed: &BTreeMap<String, usize>, unread: &BTreeMap<String, usize>) -> Vec<String> {
+    let counted = |(what, times): (&String, &usize)| match times {
+        1 => what.clone(),
+        times => format!("{what} ({times} times)"),
+    };
+    let mut notes: Vec<String> = missed
+        .iter()
+        .take(NAMED)
+        .map(|missed| format!("not understood, and left out: {}", counted(missed)))
+        .collect();
+    if let Some(more) = missed.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        notes.push(format!("not understood, and left out: {more} more kinds"));
+    }
+    let members: Vec<String> = unread.iter().take(NAMED).map(counted).collect();
+    if !members.is_empty() {
+        let more = if unread.len() > NAMED { ", ..." } else { "" };
+        notes.push(format!(
+            "no row has a place for these members, which are left out: {}{more}",
+            members.join(", ")
+        ));
+    }
+    notes
 }

@@ -1,0 +1,120 @@
+//! A text by a form that its reader names, and what the form makes of each item.
+
+use serde_json::Value;
+
+use super::log::Log;
+use super::read::{Read, Reader, Unread};
+use super::recognise::{nested, weight};
+use super::table::Form;
+
+/// What a form makes of a text.
+#[derive(Debug, Default)]
+pub(crate) struct ByForm {
+    /// Its conversations, or why there is none, each with its place as a JSON path.
+    pub(crate) rows: Vec<(String, Result<Read, Unread>)>,
+    /// Lines that are no JSON.
+    pub(crate) others: usize,
+}
+
+/// The values of a text that has others between them: each with the number of its line.
+fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize, Value)) {
+    let (mut rest, mut line) = (text, 1);
+    // A text that is one value over many lines, or values one after the other.
+    while !rest.trim_start().is_empty() {
+        let blank = rest.len() - rest.trim_start().len();
+        line += lines_in(rest.get(..blank).unwrap_or_default());
+        rest = rest.trim_start();
+        let mut found = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let read = match rest.starts_with(['{', '[']).then(|| found.next()).flatten() {
+            Some(Ok(value)) => {
+                let end = found.byte_offset();
+                take(line, value);
+                end
+            }
+            _ => {
+                *others += 1;
+                rest.find('\n').map_or(rest.len(), |end| end + 1)
+            }
+        };
+        line += lines_in(rest.get(..read).unwrap_or_default());
+        rest = rest.get(read..).unwrap_or_default();
+    }
+}
+
+fn lines_in(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+impl Form {
+    /// Reads a text by this form alone. Lines that are no JSON are counted.
+    pub(crate) fn read_text(&self, text: &str) -> ByForm {
+        let mut out = ByForm::default();
+        let mut others = 0;
+        if self.is_log() {
+            let mut log = Log::new(self);
+            values(text, &mut others, &mut |_, value| log.add(&value));
+            out.rows.push(("$".to_owned(), log.finish()));
+        } else {
+            let mut list = Vec::new();
+            values(text, &mut others, &mut |_, value| list.push(value));
+            let is_alone = list.len() == 1;
+            for (index, value) in list.iter().enumerate() {
+                let path = if is_alone {
+                    "$".to_owned()
+                } else {
+                    format!("document {}: $", index + 1)
+                };
+                self.add(path, value, &mut out.rows);
+            }
+        }
+        out.others = others;
+        out
+    }
+
+    fn add(&self, path: String, value: &Value, rows: &mut Vec<(String, Result<Read, Unread>)>) {
+        let several = value.as_array().filter(|_| self.items_of(value).is_none());
+        match (self.read(value, weight(value)), several) {
+            (Some(read), _) => rows.push((path, read)),
+            (None, Some(list)) if !list.is_empty() => {
+                for (index, row) in list.iter().enumerate() {
+                    let read = self.read(row, weight(row)).unwrap_or_else(|| Err(self.unlike(row)));
+                    rows.push((format!("{path}[{index}]"), read));
+                }
+            }
+            (None, _) => rows.push((path, Err(self.unlike(value)))),
+        }
+    }
+
+    /// What this form makes of each item of a text: a line for each, with its line or its place in the text.
+    pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
+        let mut others = 0;
+        let mut reader = Reader::new(self, nested);
+        values(text, &mut others, &mut |line, value| {
+            reader.may_read(weight(&value));
+            let items = if self.is_log() { Some(&value) } else { self.items_of(&value) };
+            match (items, &value) {
+                (Some(items @ Value::Array(list)), _) if !self.is_whole() => {
+                    for (index, item) in list.iter().enumerate() {
+                        let said = reader.tried(&[&value, items, item]);
+                        say(format!("line {line}, item {}: {said}", index + 1));
+                    }
+                }
+                (Some(one), _) => {
+                    let said = reader.tried(&[one]);
+                    say(format!("line {line}: {said}"));
+                }
+                (None, Value::Array(list)) => {
+                    for (index, row) in list.iter().enumerate() {
+                        let read = self.read(row, weight(row)).unwrap_or_else(|| Err(self.unlike(row)));
+                        let said = read.map_or_else(|unread| format!("not understood: {}", unread.problem), |_| "read".to_owned());
+                        say(format!("line {line}, row {}: {said}", index + 1));
+                    }
+                }
+                (None, _) => say(format!("line {line}: not understood: {}", self.unlike(&value).problem)),
+            }
+        });
+        if others > 0 {
+            say(format!("{others} lines that are no JSON: left out"));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! In place of [`documents`](super) without the feature of that name: spans go to exporters alone.
+
+use opentelemetry_sdk::trace::SpanData;
+
+use super::env::Env;
+use super::init::Attach;
+use super::undelivered::report_line;
+
+/// There is none.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Inbox {}
+
+/// What one would be told.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Spans that are open although the program ends.
+    Open(#[expect(dead_code, reason = "there is no inbox")] Vec<SpanData>),
+}
+
+impl Inbox {
+    pub(super) fn send(&self, _: Order) -> Result<(), Order> {
+        match *self {}
+    }
+}
+
+/// Documents that the environment asks for are not written.
+pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
+    if env.text("SPANBRIDGE_DOCUMENTS").is_some() {
+        report_line(format_args!(
+            "no documents are written: SPANBRIDGE_DOCUMENTS needs spanbridge with the feature `layer-documents`"
+        ));
+    }
+    None
+}
