@@ -175,7 +175,10 @@ struct Typed<'a, F: Format>(F::Document<'a>);
 
 impl<F: Format> Content for Typed<'_, F> {
     fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
-        write(&self.0, layout, out)
+        match layout {
+            Layout::Compact => F::stream(&self.0, out),
+            Layout::Indented => write(&self.0, layout, out),
+        }
     }
 
     fn text(&self, layout: Layout, room: usize) -> Result<String, String> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -83,6 +84,15 @@ pub trait Format {
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         text::write(document, text)
     }
+
+    /// Writes the same text piece by piece, on lines for every reader of lines.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or the document cannot be written.
+    fn stream(document: &Self::Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+        text::stream(document, out)
+    }
 }
 
 /// Documents packed for readers that want files: a zip, for example.
@@ -90,7 +100,7 @@ pub trait Format {
 pub struct Container {
     /// How the file's name ends, instead of `json`.
     pub ending: &'static str,
-    /// A document's JSON text to the bytes of the file. `Err` is what cannot be packed.
+    /// A document's text, as [`Format::write`] gives it, to the bytes of the file. `Err` is what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
     /// The bytes of such a file to the document's JSON text, if they are one.
     #[cfg(feature = "server")]

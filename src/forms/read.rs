@@ -50,7 +50,7 @@ pub(super) struct Reader<'f> {
     prompts: HashSet<String>,
     messages: Vec<Value>,
     /// The last message of the assistant among the first `looked_at` messages.
-    said: Option<usize>,
+    answered: Option<usize>,
     looked_at: usize,
     open: Option<Open>,
     /// The role and facts of the message that was open last: more may be said after a result.
@@ -81,7 +81,7 @@ impl<'f> Reader<'f> {
             system: Vec::new(),
             prompts: HashSet::default(),
             messages: Vec::new(),
-            said: None,
+            answered: None,
             looked_at: 0,
             open: None,
             last: None,
@@ -342,9 +342,9 @@ impl<'f> Reader<'f> {
         }
         let is_said = |message: &Value| message.get("role").is_some_and(|role| role == "assistant");
         let new = self.messages.get(self.looked_at..).unwrap_or_default();
-        self.said = new.iter().rposition(is_said).map(|at| self.looked_at + at).or(self.said);
+        self.answered = new.iter().rposition(is_said).map(|at| self.looked_at + at).or(self.answered);
         self.looked_at = self.messages.len();
-        let said = self.said.and_then(|at| self.messages.get_mut(at));
+        let said = self.answered.and_then(|at| self.messages.get_mut(at));
         if let Some(message) = said.and_then(Value::as_object_mut) {
             message.entry(name).or_insert(value);
         }

@@ -14,6 +14,8 @@ mod claude_code;
 mod codex;
 mod records;
 
+use std::io::{self, Write};
+
 use serde_json::Value;
 
 use crate::document::choice::Options;
@@ -61,6 +63,10 @@ impl Format for ClaudeCode {
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
         write_lines(document, out)
     }
+
+    fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
+        stream_lines(document, out)
+    }
 }
 
 impl Format for Codex {
@@ -84,6 +90,10 @@ impl Format for Codex {
 
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
         write_lines(document, out)
+    }
+
+    fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
+        stream_lines(document, out)
     }
 }
 
@@ -110,11 +120,19 @@ fn write_lines(document: &[Value], out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// The same of their JSON text.
-fn lines(json: &str) -> Result<Vec<u8>, String> {
-    let records: Vec<Value> = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let mut out = Vec::with_capacity(json.len());
-    write_lines(&records, &mut out)?;
-    out.push(b'\n');
-    Ok(out)
+/// The same, piece by piece.
+fn stream_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
+    for (index, record) in document.iter().enumerate() {
+        if index > 0 {
+            out.write_all(b"\n")?;
+        }
+        text::stream(record, out)?;
+    }
+    Ok(())
+}
+
+/// The lines with the end of the last.
+#[expect(clippy::unnecessary_wraps, reason = "other containers may fail")]
+fn lines(lines: &str) -> Result<Vec<u8>, String> {
+    Ok([lines, "\n"].concat().into_bytes())
 }
