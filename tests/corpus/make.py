@@ -2045,7 +2045,8 @@ def keys_of_gateways_and_nested_calls():
 5. The arguments of parallel calls are joined at the last one's name, and no later request shows them apart: text, with a finding.
 6. An answer has an error among its parts, in a call whose span says another one.
 7. Parts of a client's own class hold no text: no words.
-8. An error among the parts is why the call failed, where nothing else says it.""")
+8. An error among the parts is why the call failed, where nothing else says it. The words before it are the piece of an answer: no
+   training row ends there.""")
     c.resource = {"service.name": "made"}
     c.span('my agent', 0, 3000, {}, scope='bifrost', trace=1, span_id='00f5000100000001')
     c.span('/v1/chat/completions', 1005, 2005, {'http.request.method': 'POST', 'http.route': '/v1/chat/completions', 'gen_ai.input.messages': 'Weather in Oslo?', 'gen_ai.output.messages': 'Snow.'}, scope='bifrost', trace=1, span_id='00f5000100000005', parent='00f5000100000001')
