@@ -29,6 +29,7 @@ use crate::forward::{Forwarder, Sample};
 use crate::run::Run;
 use crate::span::TraceId;
 use crate::store;
+use crate::view;
 use crate::web::Route;
 use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
@@ -194,7 +195,7 @@ fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) 
         let (shown, all) = documents::made(run, loaded.row.bytes, format, &web.options, answer)?;
         documents::view(run, &shown, &all)
     } else {
-        html! { p.none-yet { "This trace has no agent operations, so it has no document." } }
+        html! { p.none-yet { (view::no_work(run)) } }
     };
     Ok(of_run(run, Tab::Documents, &loaded.around(), &[], &body))
 }

@@ -74,6 +74,8 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     input_limit::limit(&mut nodes);
     let unasked = tool_calls::join(&mut nodes, &scopes, &mut conversations);
+    // A span that only marks a trace becomes no step.
+    let session = nodes.list.iter().find_map(|node| node.operation.session_id.clone());
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);
     echoed_errors::clear(&mut steps.list);
@@ -95,6 +97,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
         failure,
         question,
         answer,
+        session: session.filter(|_| steps.is_empty() && trace.spans.iter().any(|span| span.scope.name == SESSION_SCOPE)),
     };
     summary::run((trace_id, &trace), steps, scopes, whole, findings)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::id::{Id, IdVec, ScopeId, StepId};
 use crate::operation::{Failure, Message, Messages, Operation, ToolCallId};
-use crate::span::{SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
+use crate::span::{SESSION_SCOPE, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 use crate::trace::Finding;
 
 /// One agent execution: the operations of one trace.
@@ -50,6 +50,13 @@ impl Run {
         self.steps
             .iter()
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
+    }
+
+    /// The session whose other runs have what this trace did: a client exported it in pieces, or a session's file has it.
+    #[must_use]
+    pub fn told_by_session(&self) -> Option<&str> {
+        let is_mark = self.agent.instrumentation.as_deref() == Some(SESSION_SCOPE) && !self.has_agent_work();
+        self.session_id.as_deref().filter(|_| is_mark)
     }
 
     /// About how many bytes the messages take that went into more than one model call, counted each time: what a format

@@ -18,6 +18,8 @@ pub(super) struct Whole {
     pub(super) failure: Option<RunFailure>,
     pub(super) question: Option<Utterance>,
     pub(super) answer: Option<Utterance>,
+    /// The session of a run without steps.
+    pub(super) session: Option<String>,
 }
 
 pub(super) fn run(
@@ -32,6 +34,7 @@ pub(super) fn run(
         failure,
         question,
         answer,
+        session,
     } = whole;
     let started_at = trace.spans.first().map_or(UnixNanos(0), |span| span.start);
     let running = trace.roots.iter().any(|root| trace.spans.get(*root).is_some_and(Span::is_running));
@@ -55,7 +58,7 @@ pub(super) fn run(
             format!("the spans name {} sessions; the first is used", sessions.len()),
         ));
     }
-    let session_id = sessions.first().map(|session| (*session).clone());
+    let session_id = sessions.first().map(|session| (*session).clone()).or(session);
     let user_id = root
         .and_then(|root| steps.get(root))
         .into_iter()
@@ -100,9 +103,22 @@ pub(super) fn run(
             }
         }
     }
+    let own: Vec<&String> = around
+        .iter()
+        .filter_map(|at| steps.get(*at))
+        .flat_map(|step| &step.operation.tags)
+        .collect();
+    // Clients that tag each span of a run do so by its context. What is tagged inside a run that has tags is a part of it.
+    let tags: Vec<&String> = match own.is_empty() {
+        true => steps
+            .iter()
+            .flat_map(|step| &step.operation.tags)
+            .filter(|tag| !is_of_node(tag))
+            .collect(),
+        false => own,
+    };
     let mut known: HashSet<&String> = HashSet::default();
-    let tags = steps.iter().flat_map(|step| &step.operation.tags).filter(|tag| known.insert(*tag));
-    let tags: Vec<&String> = tags.collect();
+    let tags: Vec<&String> = tags.into_iter().filter(|tag| known.insert(*tag)).collect();
     if !tags.is_empty() {
         let _ = metadata.insert("tags".to_owned(), tags.into_iter().cloned().collect());
     }
@@ -128,6 +144,12 @@ pub(super) fn run(
     }
 }
 
+/// Whether LangChain tags a step of a graph or of a sequence with this: its place is no tag of the run.
+fn is_of_node(tag: &str) -> bool {
+    const PLACES: [&str; 3] = ["graph:step:", "seq:step:", "map:key:"];
+    PLACES.iter().any(|place| tag.starts_with(place))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +168,7 @@ mod tests {
             failure: None,
             question: None,
             answer: None,
+            session: None,
         };
         let trace_id = TraceId::from_bytes(&[1; 16]).expect("not zero");
         let steps = [named("first"), named("outermost")].into_iter().collect();

@@ -14,3 +14,16 @@ pub(crate) mod step;
 pub(crate) mod text;
 pub(crate) mod totals;
 pub(crate) mod turns;
+
+use crate::run::Run;
+
+/// Why there is no document of a run in which no agent did anything.
+pub(crate) fn no_work(run: &Run) -> String {
+    match run.told_by_session() {
+        Some(session) => format!(
+            "What this trace did is told by other runs of the session {}: a client exports a run in pieces, or its session file tells more.",
+            text::harmless(session)
+        ),
+        None => "This trace has no agent operations, so it has no document.".to_owned(),
+    }
+}

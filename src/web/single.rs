@@ -211,9 +211,10 @@ pub(crate) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answe
     wanted.check(id, &built.damaged)?;
     match built.work() {
         Some(_) => Ok(built),
-        None => Err(Problem::not_found(format!(
-            "trace {id} has no agent operations, so it has no document"
-        ))),
+        None => Err(Problem::not_found(match built.run.as_ref().and_then(Run::told_by_session) {
+            Some(session) => format!("trace {id} has no document: what it did is told by other runs of the session {session}"),
+            None => format!("trace {id} has no agent operations, so it has no document"),
+        })),
     }
 }
 

@@ -1820,7 +1820,8 @@ def calls_about_talks():
     c = Case(171, "made-calls-about-talks", "Titles, questions that may follow and summaries, made after the answer", """
 No agent has an output of its own. Later calls of the agent are about what was said, and give no answer: a title, follow-up questions, a
 summary of the conversation, each with what was said in its input. In the second trace there is no agent. In the third a router's choice is
-followed by the summary that the person asked for, and in the fourth a draft by its translation: those are answers.""")
+followed by the summary that the person asked for, and in the fourth a draft by its translation: those are answers. In the fifth the title is
+made first: it is neither the question nor the work; in the sixth the article is written under the headline, which is a part of the work.""")
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
     ask, done = "How deep is the north pier?", "It is six metres deep."
     talk = f"User: {ask}\nAssistant: {done}"
@@ -1832,6 +1833,8 @@ followed by the summary that the person asked for, and in the fourth a draft by 
         calls((ask, "Pier depth", "You will generate a short title based on the first message that a user begins with.")),
         [("Please summarize our conversation.", "summary", "Choose: summary or search."), (f"{talk}\nPlease summarize our conversation.", "We spoke of the pier.", "Summarize the conversation.")],
         [("Write of the pier.", "It lies north of the town.", None), ("It lies north of the town.", "Es liegt im Norden der Stadt.", "Translate into German.")],
+        [(ask, "Pier depth", "Generate a short title for the conversation."), (ask, done, "You know the harbour.")],
+        [("The pier.", "Piers at dawn", "Write a headline on the topic."), ("The pier.\nHeadline: Piers at dawn", "It was grey.", "Write the article.")],
     ]
     for trace, turns in enumerate(traces, 1):
         root = c.span("invoke_agent pilot", 0, 9000, agent, trace=trace, scope="app") if trace != 2 else c.span("POST /chat", 0, 9000, {"http.route": "/chat"}, trace=trace, scope="app")
@@ -2045,7 +2048,8 @@ def keys_of_gateways_and_nested_calls():
 5. The arguments of parallel calls are joined at the last one's name, and no later request shows them apart: text, with a finding.
 6. An answer has an error among its parts, in a call whose span says another one.
 7. Parts of a client's own class hold no text: no words.
-8. An error among the parts is why the call failed, where nothing else says it.""")
+8. An error among the parts is why the call failed, where nothing else says it. The words before it are the piece of an answer: no
+   training row ends there.""")
     c.resource = {"service.name": "made"}
     c.span('my agent', 0, 3000, {}, scope='bifrost', trace=1, span_id='00f5000100000001')
     c.span('/v1/chat/completions', 1005, 2005, {'http.request.method': 'POST', 'http.route': '/v1/chat/completions', 'gen_ai.input.messages': 'Weather in Oslo?', 'gen_ai.output.messages': 'Snow.'}, scope='bifrost', trace=1, span_id='00f5000100000005', parent='00f5000100000001')

@@ -28,7 +28,7 @@ use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
 use crate::trace::{Finding, Trace};
-use crate::view::json::WholeRun;
+use crate::view::{self, json::WholeRun};
 
 const EXAMPLES: &str = "\
 START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ was not recorded: it lies \
@@ -209,7 +209,11 @@ pub(super) fn overview(run: &Run, width: Option<usize>, full: bool) -> Vec<Strin
     lines.push(String::new());
     lines.extend(tree::lines(run, width));
     if !run.has_agent_work() {
-        lines.push("This trace has no agent operations, so it has no document.".to_owned());
+        lines.push(view::no_work(run));
+        lines.extend(
+            run.told_by_session()
+                .map(|session| format!("Use --session {} to see them.", out::shown(session, overview::NAME))),
+        );
         lines.push("Use --spans to see its spans.".to_owned());
     }
     lines.extend(overview::errors(run, width, full));

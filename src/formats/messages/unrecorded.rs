@@ -75,10 +75,14 @@ impl<'a> ConversationRow<'a, '_> {
         self.row.lose(span, what, LossReason::Synthesized);
     }
 
-    /// Whether an answer is the piece of one that broke off: its call failed, and nothing says why the answer ends there.
+    /// Whether an answer is the piece of one that broke off: its call failed, and nothing says why the answer ends there. What a person
+    /// stopped was said to that person.
     pub(super) fn broke_off(&self, call: StepId, said: &Message) -> bool {
         let operation = self.run.steps.get(call).map(|step| &step.operation);
-        let is_open = operation.is_some_and(|operation| operation.failure.is_some() && operation.finish_reason.is_none());
+        let is_open = operation.is_some_and(|operation| {
+            let failure = operation.failure.as_ref().filter(|failure| !failure.is_cancellation());
+            failure.is_some() && operation.finish_reason.is_none()
+        });
         is_open && said.finish_reason.is_none()
     }
 }
