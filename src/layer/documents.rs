@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
-use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+use opentelemetry_sdk::trace::{SpanData, SpanExporter, TracerProviderBuilder};
 
 use super::collect::{Collector, Limits};
 use super::convert;
 use super::env::Env;
-use super::init::{Attach, Setup};
 use super::private;
 use super::run_document::{RunDocument, RunSnapshot};
 use super::sink::{self, Sink};
@@ -113,15 +112,8 @@ pub(super) enum Order {
     Stop(SyncSender<()>),
 }
 
-impl Setup {
-    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
-    /// runs that never end are given with their roots; at most 65,536 such spans are.
-    #[must_use]
-    pub fn with_documents(mut self, documents: Documents) -> Self {
-        self.documents.push(documents.attached());
-        self
-    }
-}
+/// Attaches an exporter to a provider.
+pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
 /// Documents that the environment asks for, of one format or of several with commas between.
 pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
@@ -225,7 +217,7 @@ impl Documents {
     }
 
     /// Its inbox, and what attaches it to a provider.
-    fn attached(self) -> (Inbox, Attach) {
+    pub(super) fn attached(self) -> (Inbox, Attach) {
         (self.inbox(), Box::new(|builder| builder.with_batch_exporter(self)))
     }
 

@@ -18,7 +18,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::documents::{self, Inbox};
+use super::documents::{self, Attach, Inbox};
 use super::env::{Env, bad};
 use super::error::InitError;
 use super::exit::Exit;
@@ -67,9 +67,6 @@ fn limits(env: &Env) -> SpanLimits {
     }
 }
 
-/// Attaches an exporter to a provider.
-pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
-
 /// Where spans go, set in code.
 ///
 /// ```
@@ -95,7 +92,7 @@ pub struct Setup {
     privacy: Option<Privacy>,
     spool: Option<PathBuf>,
     exporters: Vec<Attach>,
-    pub(super) documents: Vec<(Inbox, Attach)>,
+    documents: Vec<(Inbox, Attach)>,
 }
 
 impl fmt::Debug for Setup {
@@ -137,6 +134,15 @@ impl Setup {
     #[must_use]
     pub fn with_resource_attribute(mut self, attribute: KeyValue) -> Self {
         self.resource.push(attribute);
+        self
+    }
+
+    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
+    /// runs that never end are given with their roots; at most 65,536 such spans are.
+    #[cfg(feature = "documents")]
+    #[must_use]
+    pub fn with_documents(mut self, documents: documents::Documents) -> Self {
+        self.documents.push(documents.attached());
         self
     }
 

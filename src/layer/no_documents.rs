@@ -1,9 +1,8 @@
 //! In place of [`documents`](super) without the feature of that name: spans go to exporters alone.
 
-use opentelemetry_sdk::trace::SpanData;
+use opentelemetry_sdk::trace::{SpanData, TracerProviderBuilder};
 
 use super::env::Env;
-use super::init::Attach;
 use super::undelivered::report_line;
 
 /// There is none.
@@ -22,6 +21,9 @@ impl Inbox {
         match *self {}
     }
 }
+
+/// Attaches an exporter to a provider.
+pub(super) type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
 
 /// Documents that the environment asks for are not written.
 pub(super) fn of_env(env: &Env) -> Option<(Inbox, Attach)> {
