@@ -1,13 +1,13 @@
 //! The same law for every command: what it reads are spans of every shape, sessions of coding agents, and the store that they are in.
 //!
-//! The commands are taken from the program's help, so a new one is in this test, or fails it.
+//! The commands are taken from the program's help, so a new one is in this test, or fails it; the forms from their made inputs.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use spanbridge::formats;
 use spanbridge::otlp::encode;
 
@@ -90,6 +90,37 @@ fn asks(command: &str, file: &str, folder: &str, trace: &str) -> Option<Vec<Vec<
     }
 }
 
+/// The made inputs of the forms of messages, rows and logs: of each a file with its longest list, or its lines, so many times.
+fn forms() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/message_forms");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.is_file() && path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl"));
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn longer(name: &str, text: &str, times: u64) -> String {
+    fn longest(value: &mut Value) -> Option<&mut Vec<Value>> {
+        match value {
+            Value::Array(list) if list.len() < 2 => list.first_mut().and_then(longest),
+            Value::Array(list) => Some(list),
+            Value::Object(map) => map.values_mut().filter_map(longest).max_by_key(|list| list.len()),
+            _ => None,
+        }
+    }
+    let times = usize::try_from(times).unwrap();
+    if name.ends_with(".jsonl") {
+        return (text.trim_end().to_owned() + "\n").repeat(times);
+    }
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    if let Some(list) = longest(&mut value) {
+        *list = std::iter::repeat_n(list.as_slice(), times).flatten().cloned().collect();
+    }
+    value.to_string()
+}
+
 struct Looked {
     broken: Vec<String>,
     before: BTreeMap<String, Duration>,
@@ -153,6 +184,20 @@ fn every_command_keeps_the_law() {
         looked.before.clear();
         for size in [size, size * TIMES] {
             looked.look_at(shape, size, "session.jsonl", make(size).as_bytes());
+        }
+    }
+    let (step, size) = if crate::long_form::is_long_form() { (1, 400) } else { (3, 50) };
+    for (name, text) in forms().iter().step_by(step) {
+        looked.before.clear();
+        for size in [size, size * TIMES] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            let content = longer(name, text, size);
+            fs::write(&path, &content).unwrap();
+            for command in [["convert", "--to", "messages"].as_slice(), &["show"]] {
+                let ask: Vec<String> = command.iter().copied().chain(path.to_str()).map(str::to_owned).collect();
+                looked.look(name, size, &ask, folder.path(), content.len() as u64);
+            }
         }
     }
     assert!(looked.broken.is_empty(), "{}", looked.broken.join("\n"));
