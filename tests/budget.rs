@@ -24,7 +24,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("layer", 9445),
     ("operation", 2095),
     ("otlp", 3586),
-    ("pages", 5567),
+    ("pages", 5568),
     ("receiver", 2991),
     ("redact", 888),
     ("run", 14765),

@@ -2522,7 +2522,31 @@ tells the agents apart.""")
     c.span("ChatOpenAI", 2000, 2900, llm([chat("system", "You are bob."), ask, said, chat("tool", "Successfully transferred to bob", call_id="call_t")], chat("assistant", "Very."), (30, 2)), graph, trace=5)
 
 
-for make in (given_otherwise, parallel_without_ids, answers_that_broke_off):
+def who_ended_the_run():
+    c = Case(213, "made-who-ended-the-run", "Who ended a run, and what was judged", """
+1. LangChain's middleware: a guard answers and jumps to the end. No model was called. The evaluator of the fourth trace points at the span of
+   the web framework inside: the score is the run's.
+2. A client writes `null` for the answer of an agent whose model call failed: there is no answer, and the run failed.
+3. An agent works inside another one, and no tool called it: the outer one has the last word.
+4. The evaluator.""")
+    ask, said = {"role": "user", "content": "How do I pick a lock?"}, {"role": "assistant", "content": "I cannot help with that."}
+    state = lambda *list, **more: {"openinference.span.kind": "CHAIN", "output.mime_type": "application/json", "output.value": text({"messages": list, **more})}
+    graph = c.span("LangGraph", 0, 900, {**state(ask, said), "input.mime_type": "application/json", "input.value": text({"messages": [ask]})}, scope="openinference.instrumentation.langchain")
+    c.span("ContentFilter.before_agent", 100, 200, state(said, jump_to="end"), graph, scope="openinference.instrumentation.langchain")
+    inside = c.span("GET /policy", 110, 120, {"http.request.method": "GET"}, graph, scope="http")
+    agent = lambda name: {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    top = c.span("clerk", 0, 900, {"mlflow.spanType": text("AGENT"), "mlflow.spanInputs": text({"question": "How deep?"}), "mlflow.spanOutputs": "null"}, trace=2, scope="mlflow")
+    c.span("chat gpt-4o", 100, 200, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "error.type": "RateLimitError"}, top, (ERROR, "quota"), trace=2, scope="app")
+    boss = c.span("invoke_agent boss", 0, 9000, agent("boss"), trace=3, scope="app")
+    asked, wait = chat("user", "Ask the diver."), chat("assistant", "Wait.")
+    c.span("chat gpt-4o", 100, 200, genai([asked], wait, (5, 1)), boss, trace=3, scope="app")
+    diver = c.span("invoke_agent diver", 300, 900, agent("diver"), boss, trace=3, scope="app")
+    c.span("chat gpt-4o", 400, 800, genai([chat("user", "How deep?")], chat("assistant", "Nine."), (4, 1)), diver, trace=3, scope="app")
+    c.span("chat gpt-4o", 1000, 1900, genai([asked, wait, chat("user", "The diver says: Nine.")], chat("assistant", "It is nine metres deep."), (9, 5)), boss, trace=3, scope="app")
+    c.span("judge", 2000, 2010, {"openinference.span.kind": "EVALUATOR", "gen_ai.evaluation.name": "safe", "gen_ai.evaluation.score.value": 1.0}, trace=4, scope="app", links=[inside])
+
+
+for make in (given_otherwise, parallel_without_ids, answers_that_broke_off, who_ended_the_run):
     make()
 
 

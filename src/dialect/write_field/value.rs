@@ -9,7 +9,7 @@ use crate::dialect::beside::ChildResult;
 use crate::dialect::continuation::Continuation;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
-use crate::dialect::rule::{Field, Location, Rule};
+use crate::dialect::rule::{Codec, Field, Location, Rule};
 use crate::dialect::{constructor, crew_calls, normalize, providers, result};
 use crate::hash::Members as _;
 use crate::operation::{Kind, Search, ToolUse};
@@ -21,6 +21,14 @@ impl OperationBuilder<'_> {
     /// Most fields take any value of their type; the others are special cases here.
     pub(super) fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let operation = &mut self.operation;
+        // A client that writes every value as JSON writes this for none.
+        let is_side = matches!(
+            rule.field,
+            Field::InputMessages | Field::OutputMessages | Field::Input | Field::Output
+        );
+        if is_side && is_null_in_json(rule, raw) {
+            return false;
+        }
         match rule.field {
             Field::InputMessages => self.message_value(Direction::Input, rule, value),
             Field::OutputMessages => self.message_value(Direction::Output, rule, value),
@@ -291,6 +299,17 @@ fn finish_reason(value: &Value) -> Option<String> {
         _ => Vec::new(),
     };
     words.iter().find(|word| *word == "tool_call").or_else(|| words.last()).cloned()
+}
+
+/// Whether a value that is written as JSON is null.
+fn is_null_in_json(rule: &Rule, raw: &Raw<'_>) -> bool {
+    let is_json = matches!(rule.codec, Codec::Json | Codec::JsonText);
+    let text = match raw {
+        Raw::Value(_, AnyValue::String(text)) => text.as_str(),
+        Raw::JsonText(text) => text,
+        _ => return false,
+    };
+    is_json && text.trim() == "null"
 }
 
 /// Adds a count to a list of them.

@@ -10,13 +10,23 @@ use super::threads::Threads;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
-use crate::run::{Run, RunStatus, Step};
+use crate::run::{Run, RunStatus, Step, Utterance};
 use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 use crate::transcript::{content, facts};
 
 /// The version of logs that readers know.
 const VERSION: u32 = 2;
+
+/// An output with the run's answer, which an agent or a workflow gave and no model call. `output`: that of the last model call.
+fn answered<'a>(mut output: Object<'a>, answer: &'a Utterance) -> Object<'a> {
+    let message = Object::from([("role", "assistant".into()), ("content", content::text(&answer.content).into())]);
+    let choice = Object::from([("message", message.into()), ("stop_reason", "stop".into())]);
+    let mut whole = Object::new();
+    whole.add("model", output.remove("model").unwrap_or_default());
+    whole.add("choices", Json::List(vec![choice.into()]));
+    whole
+}
 
 /// The run's log.
 pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
@@ -35,6 +45,11 @@ pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
     let Events {
         list, mut losses, output, ..
     } = events;
+    let outside = run.answer.as_ref().filter(|answer| !answer.in_conversation);
+    let output = match outside.filter(|_| !output.is_empty()) {
+        Some(answer) => answered(output, answer),
+        None => output,
+    };
 
     let steps = || run.steps.iter();
     let model = steps()
