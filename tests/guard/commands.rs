@@ -103,9 +103,11 @@ fn forms() -> Vec<(String, String)> {
 
 fn longer(name: &str, text: &str, times: u64) -> String {
     fn longest(value: &mut Value) -> Option<&mut Vec<Value>> {
+        if value.as_array().is_some_and(|list| list.len() > 1) {
+            return value.as_array_mut();
+        }
         match value {
-            Value::Array(list) if list.len() < 2 => list.first_mut().and_then(longest),
-            Value::Array(list) => Some(list),
+            Value::Array(list) => list.first_mut().and_then(longest),
             Value::Object(map) => map.values_mut().filter_map(longest).max_by_key(|list| list.len()),
             _ => None,
         }
