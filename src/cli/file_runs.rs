@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::begin::Begin;
 use super::failure::Failure;
-use super::forms::OwnForm;
 use super::input::Files;
+use super::own_form::OwnForm;
 use super::redaction::redacted;
 use crate::documents::Vocabulary;
 use crate::hash::HashMap;

@@ -1,8 +1,7 @@
-//! `spanbridge forms`: the forms that are read by tables; and the flag that names one.
+//! `spanbridge forms`: the forms that are read by tables.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
@@ -11,6 +10,7 @@ use super::decompress::read_plain;
 use super::failure::Failure;
 use super::input::DEFAULT_LIMIT;
 use super::out;
+use super::own_form::form_of;
 use crate::forms::{Form, Forms, table_of, unknown};
 
 const EXAMPLES: &str = "\
@@ -79,38 +79,4 @@ fn tried(form: &Form, path: &Path) -> Result<ExitCode, Failure> {
     let written = failed.map_or(Ok(()), Err).and_then(|()| out::flush());
     written.map_err(|source| Failure::Output { source })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The flag that names a form.
-#[derive(Debug, Clone, Default, Args)]
-pub(super) struct OwnForm {
-    /// Read the files by this table: a file in the form of `spanbridge forms NAME`, or such a name.
-    #[arg(long, value_name = "FILE|NAME", value_parser = form_of)]
-    form: Option<Arc<Form>>,
-}
-
-impl OwnForm {
-    pub(super) fn get(&self) -> Option<&Arc<Form>> {
-        self.form.as_ref()
-    }
-}
-
-/// A table of a file, or a form that is known.
-fn form_of(word: &str) -> Result<Arc<Form>, String> {
-    let read = |name: &str, text: &str| Form::of(name, text).map(Arc::new).map_err(|error| error.to_string());
-    match std::fs::read_to_string(word) {
-        Ok(text) => {
-            let name = Path::new(word).file_stem().map_or(word.into(), |stem| stem.to_string_lossy());
-            read(&name, &text)
-        }
-        Err(error) => match table_of(word) {
-            Some(table) => read(word, table),
-            None if word.contains(['.', '/']) => Err(format!("cannot read it: {error}")),
-            None => Err(unknown(
-                "file or form",
-                word,
-                Forms::built_in().iter().map(|form| form.name.as_str()),
-            )),
-        },
-    }
 }

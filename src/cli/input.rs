@@ -16,7 +16,7 @@ use clap::Args;
 
 use super::begin::Begin;
 use super::failure::Failure;
-use super::forms::OwnForm;
+use super::own_form::OwnForm;
 use super::parts;
 use super::vocabulary::vocabulary;
 use crate::documents::Vocabulary;

@@ -32,6 +32,7 @@ mod mcp;
 mod new_file;
 mod offer;
 mod out;
+mod own_form;
 mod pages;
 mod parts;
 mod problem;

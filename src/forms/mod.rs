@@ -19,6 +19,7 @@ mod own;
 mod read;
 mod recognise;
 mod source;
+mod spans;
 mod table;
 mod unknown;
 
@@ -27,6 +28,7 @@ pub(crate) use database::{DatabaseForm, databases};
 pub(crate) use log::Log;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
+pub(crate) use spans::span_of;
 pub(crate) use table::Form;
 pub(crate) use unknown::unknown;
 #[cfg(test)]

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::failure::{Failure, exit_status};
 use super::file_runs::{is_input, missing_file};
-use super::forms::OwnForm;
+use super::own_form::OwnForm;
 use super::redaction::{Redaction, redacted};
 use super::select::trace_id;
 use super::source::{Source, Where};
