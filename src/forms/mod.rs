@@ -26,6 +26,7 @@ mod unknown;
 pub(crate) use built_in::table_of;
 pub(crate) use database::{DatabaseForm, databases};
 pub(crate) use log::Log;
+pub(crate) use own::lines_without_json;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
 pub(crate) use spans::span_of;
