@@ -371,3 +371,49 @@ fn older_forms_are_read_as_what_they_became() {
     );
     assert_eq!(case["conversation"][1]["final_response"]["parts"][0]["text"], "It is off.");
 }
+
+/// A table that is named reads what no other does; what it leaves out and what it does not understand is told.
+#[test]
+fn a_form_of_ones_own_reads_a_log() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (form, wrong, log) = (
+        directory.path().join("own.yaml"),
+        directory.path().join("wrong.yaml"),
+        directory.path().join("log.jsonl"),
+    );
+    let table = "reads: our logs\nlog: true\nis: {ev: <text>}\nrules:\n  item:\n    - {when: {ev: ask}, role: =user, text: words}\n    - {when: {ev: say}, role: =assistant, text: words}\n";
+    fs::write(&form, table).expect("writes");
+    fs::write(&wrong, table.replace("text: words", "txt: words")).expect("writes");
+    let lines = [
+        r#"{"ev": "ask", "words": "Open?"}"#,
+        "starting ...",
+        r#"{"ev": "beep"}"#,
+        r#"{"ev": "say", "words": "No."}"#,
+    ];
+    fs::write(&log, lines.join("\n")).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", "--form", text(&form), text(&log)]);
+    let said: Vec<String> = documents(&output).iter().map(|row| row["messages"].to_string()).collect();
+    assert_eq!(
+        said,
+        [r#"[{"role":"user","content":"Open?"},{"role":"assistant","content":"No."}]"#],
+        "{}",
+        stderr(&output)
+    );
+    let tried = spanbridge(&["forms", "--try", text(&form), text(&log)]);
+    let tried = String::from_utf8_lossy(&tried.stdout).into_owned();
+    let wanted = "line 1: read\nline 3: not understood: item whose ev is `beep`\nline 4: read\n1 line that is no JSON: left out\n";
+    assert_eq!(tried, wanted);
+    let output = spanbridge(&["show", text(&log), "--form", text(&wrong)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("there is no member `txt`; did you mean `text`?"),
+        "{}",
+        stderr(&output)
+    );
+    let output = spanbridge(&["show", text(&log), "--form", "langchane"]);
+    assert!(stderr(&output).contains("did you mean `langchain`?"), "{}", stderr(&output));
+    let listed = spanbridge(&["forms"]);
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("langchain "));
+    let table = spanbridge(&["forms", "cursor"]);
+    assert!(String::from_utf8_lossy(&table.stdout).contains("reads: transcripts of Cursor's agent"));
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::back::{DisassembleError, Note, NoteKind};
-use crate::forms::{Form, Forms, Found, Log, Read, Unread};
+use crate::forms::{Form, Forms, Found, Log, Read, Unread, lines_without_json};
 
 /// What a form made of a value: its rows, with their places and what is to be said of them.
 pub(super) type Rows = Vec<Result<(Row, Vec<Note>), DisassembleError>>;
@@ -85,7 +85,7 @@ pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), Di
         detail,
     };
     if read.others > 0 {
-        notes.push(note("$".to_owned(), format!("{} lines are no JSON, and left out", read.others)));
+        notes.push(note("$".to_owned(), format!("{}: left out", lines_without_json(read.others))));
     }
     for (path, read) in read.rows {
         let (row, mut of_row) = one(read, path)?;

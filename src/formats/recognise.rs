@@ -43,16 +43,21 @@ fn is_whole(value: &Value) -> bool {
 fn of_object(value: &Value) -> Option<&'static str> {
     let has = |key: &str| value.get(key).is_some();
     let list = |key: &str| value.get(key).is_some_and(Value::is_array);
+    // A list under such a key is one of the format's where its first member is like the format's, or there is none.
+    let listed = |key: &str, marks: &[&str]| {
+        let list = value.get(key).and_then(Value::as_array);
+        list.is_some_and(|list| list.first().is_none_or(|first| marks.iter().any(|mark| first.get(*mark).is_some())))
+    };
     let version = value.get("schema_version").and_then(Value::as_str);
     if version.is_some_and(|version| version.starts_with("ATIF-")) {
         Some("atif")
-    } else if list("nodes") {
+    } else if listed("nodes", &["name"]) {
         Some("reflex")
     } else if has("session_time_steps") || has("event_history") || has("markov_blanket_message_history") {
         Some("synth")
-    } else if list("steps") || has("run_id") && has("started_at") {
+    } else if listed("steps", &["step_type", "step_id"]) || has("run_id") && has("started_at") {
         Some("contextforge")
-    } else if list("blocks") {
+    } else if listed("blocks", &["sub_type", "block_type", "payload"]) {
         Some("openreward")
     } else if has("eval_cases") || has("evalCases") || is_session_of_adk(value) {
         Some("adk")

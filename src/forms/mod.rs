@@ -19,14 +19,17 @@ mod own;
 mod read;
 mod recognise;
 mod source;
+mod spans;
 mod table;
 mod unknown;
 
 pub(crate) use built_in::table_of;
 pub(crate) use database::{DatabaseForm, databases};
 pub(crate) use log::Log;
+pub(crate) use own::lines_without_json;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
+pub(crate) use spans::span_of;
 pub(crate) use table::Form;
 pub(crate) use unknown::unknown;
 #[cfg(test)]

@@ -45,6 +45,14 @@ fn lines_in(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
+/// So many lines, in words.
+pub(crate) fn lines_without_json(lines: usize) -> String {
+    match lines {
+        1 => "1 line that is no JSON".to_owned(),
+        lines => format!("{lines} lines that are no JSON"),
+    }
+}
+
 impl Form {
     /// Reads a text by this form alone. Lines that are no JSON are counted.
     pub(crate) fn read_text(&self, text: &str) -> ByForm {
@@ -114,7 +122,7 @@ impl Form {
             }
         });
         if others > 0 {
-            say(format!("{others} lines that are no JSON: left out"));
+            say(format!("{}: left out", lines_without_json(others)));
         }
     }
 }

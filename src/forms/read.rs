@@ -17,10 +17,9 @@ pub(super) const DEPTH: usize = 16;
 /// How often each value may be read, on average.
 const AGAIN: usize = 4;
 
-/// What was read by a form.
+/// What was read by a form of this name.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// The form's name.
     pub(crate) form: String,
     /// A row of chat messages.
     pub(crate) row: Value,
@@ -62,7 +61,6 @@ pub(super) struct Reader<'f> {
     missed: BTreeMap<String, usize>,
     /// Members that no rule reads, with how often they came.
     unread: BTreeMap<String, usize>,
-    /// What was missed last.
     last_missed: String,
     misses: usize,
     /// How often something was said.

@@ -192,17 +192,17 @@ enum Place {
 #[serde(try_from = "String")]
 pub(super) struct Source {
     places: Vec<Place>,
-    codec: Option<Codec>,
+    /// What it is turned into, one after the other.
+    codecs: Vec<Codec>,
 }
 
 impl TryFrom<String> for Source {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let (places, codec) = match text.rsplit_once(" as ") {
-            Some((places, codec)) => (places, Some(Codec::of(codec.trim())?)),
-            None => (text.as_str(), None),
-        };
+        let mut parts = text.split(" as ");
+        let places = parts.next().unwrap_or_default();
+        let codecs = parts.map(|codec| Codec::of(codec.trim())).collect::<Result<_, _>>()?;
         let place = |text: &str| {
             let text = text.trim();
             match (text.strip_prefix('='), text.strip_prefix('$')) {
@@ -213,7 +213,7 @@ impl TryFrom<String> for Source {
         };
         Ok(Self {
             places: places.split(" | ").map(place).collect::<Result<_, _>>()?,
-            codec,
+            codecs,
         })
     }
 }
@@ -241,10 +241,7 @@ impl Source {
             Place::Said(value) => Some(Cow::Owned(value.clone())),
             Place::Kept(name) => kept.get(name).cloned().map(Cow::Owned),
         })?;
-        Some(match &self.codec {
-            Some(codec) => codec.apply(found),
-            None => found,
-        })
+        Some(self.codecs.iter().fold(found, |value, codec| codec.apply(value)))
     }
 
     /// The value itself, where it is in the file as it is.
@@ -266,7 +263,7 @@ impl Source {
     /// Whether it leaves the value, or makes one.
     pub(super) fn is_within(&self) -> bool {
         let is_within = |place: &Place| matches!(place, Place::Path(path) if path.up == 0 && !path.steps.is_empty());
-        self.codec.is_none() && self.places.iter().all(is_within)
+        self.codecs.is_empty() && self.places.iter().all(is_within)
     }
 
     /// Whether it can be the value itself.

@@ -1,6 +1,6 @@
 //! What is known of a file while its lines are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -15,6 +15,8 @@ use crate::sessions::get;
 /// Reads one file.
 pub(super) struct Reader {
     pub(super) thread: Thread,
+    /// What lines were like, but for their ids: a client may write the history once more, under new ones.
+    pub(super) likes: HashSet<u64>,
     /// The model call of each message id.
     pub(super) calls: HashMap<String, usize>,
     pub(super) requests: Requests,
@@ -44,6 +46,7 @@ impl Reader {
                 id: id.to_owned(),
                 ..Thread::default()
             },
+            likes: HashSet::new(),
             calls: HashMap::new(),
             requests: Requests::default(),
             sent: Sent::default(),

@@ -33,6 +33,9 @@ impl Reader {
         {
             return;
         }
+        if likeness(line).is_some_and(|like| !self.likes.insert(like)) {
+            return;
+        }
         let thread = &mut self.thread;
         if thread.session.is_empty()
             && let Some(session) = get::text(line, "/sessionId")
@@ -102,7 +105,11 @@ impl Reader {
             }
         }
         let index = match self.calls.get(id) {
-            Some(index) => *index,
+            Some(index) => {
+                let index = *index;
+                self.typed_meanwhile(index);
+                index
+            }
             None => {
                 let is_new = agents.is_new(id, get::text(line, "/requestId"));
                 if !is_new && self.thread.under.is_some() {
@@ -125,6 +132,25 @@ impl Reader {
         };
         add_line(call, line, content, message, at);
         self.sent.answer(id, message.get("content").unwrap_or(&Value::Null));
+    }
+
+    /// An answer goes on: a prompt that came since it began was typed while it streamed, and goes into its turn.
+    fn typed_meanwhile(&mut self, answer: usize) {
+        let Some(at) = self.prompt.filter(|prompt| *prompt > answer) else {
+            return;
+        };
+        let is_call = |event: &Event| matches!(event, Event::Call(_));
+        if self.thread.events.iter().skip(at).any(is_call) {
+            return;
+        }
+        if let Some(event) = self.thread.events.get_mut(at)
+            && let Event::Prompt(prompt) = event
+            && prompt.reports.is_none()
+        {
+            let message = std::mem::take(&mut prompt.message);
+            *event = Event::Heard(message);
+            self.prompt = None;
+        }
     }
 
     /// Leaves out calls of tools that an answer before asked for, and that have no result yet: programs that write such lines repeat them
@@ -303,4 +329,24 @@ fn without_ids(line: &Value) -> Map<String, Value> {
             "level",
         ],
     )
+}
+
+/// What a line of a conversation is like, but for its ids; nothing of lines without a time, and of sub-agents: several may be asked for
+/// the same at once.
+fn likeness(line: &Value) -> Option<u64> {
+    let kind = get::text(line, "/type").filter(|kind| matches!(*kind, "user" | "assistant"))?;
+    let at = get::text(line, "/timestamp").filter(|_| !get::flag(line, "/isSidechain"))?;
+    let mut like = format!("{kind} {at} {}", get::text(line, "/message/id").unwrap_or_default());
+    match line.pointer("/message/content")? {
+        Value::String(text) => like.push_str(text),
+        blocks => {
+            for block in blocks.as_array()? {
+                for member in ["/type", "/id", "/tool_use_id", "/text", "/thinking"] {
+                    like.push(' ');
+                    like.push_str(get::text(block, member).unwrap_or_default());
+                }
+            }
+        }
+    }
+    Some(crate::hash::of_text(&like))
 }

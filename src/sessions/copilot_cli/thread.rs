@@ -19,6 +19,8 @@ pub(super) struct Reader {
     agents: HashMap<String, usize>,
     /// The system prompt of each thread.
     systems: HashMap<usize, Arc<str>>,
+    /// The model that the session was set to.
+    model: Option<String>,
     /// Where the model call of an API id is: thread and event.
     calls: HashMap<String, (usize, usize)>,
     /// Usage that came before its message.
@@ -120,6 +122,7 @@ impl Reader {
                 }
                 self.push(thread, Event::Facts(facts));
             }
+            "session.model_change" => self.model = get::owned(data, "/newModel").or(self.model.take()),
             "user.message" => self.user(line, data, at, thread),
             "system.message" => {
                 if let Some(text) = get::owned(data, "/content") {
@@ -231,7 +234,7 @@ impl Reader {
         let mut call = Call {
             id: id.clone(),
             end: at,
-            requested_model: get::owned(data, "/model"),
+            requested_model: get::owned(data, "/model").or_else(|| self.model.clone().filter(|_| thread == 0)),
             response_model: get::owned(data, "/model"),
             response_id: api,
             system: self.systems.get(&thread).cloned(),
@@ -363,7 +366,6 @@ fn is_known(kind: &str) -> bool {
         "session.resume",
         "session.info",
         "session.warning",
-        "session.model_change",
         "session.mode_changed",
         "session.title_changed",
         "session.truncation",

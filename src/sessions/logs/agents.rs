@@ -146,14 +146,18 @@ impl Agents {
     /// A model call, with the ids by which tools name it.
     pub(super) fn call(&mut self, key: Option<&str>, ids: &[Option<&str>], mut call: Call) {
         let index = self.agent(key);
+        // An id that a Collector masked is that of several calls: they have other times, tokens and cost.
+        let own = ids.iter().flatten().next().copied();
+        let known = own.and_then(|id| self.call_with(id));
+        let is_masked = known.is_some_and(|known| known.end != call.end && (known.usage != call.usage || known.cost != call.cost));
         let Some(agent) = self.list.get_mut(index) else { return };
         let place = (index, agent.calls.len());
         let asked = call.output.iter().flat_map(|output| &output.tool_calls);
         for id in asked.filter_map(ToolCall::recorded_id) {
             self.by_tool.entry(id.to_owned()).or_insert(place);
         }
-        let own = ids.iter().flatten().next().copied();
         call.id = match own {
+            Some(id) if is_masked => format!("logs {id} {}", call.end.unwrap_or_default().0),
             Some(id) => format!("logs {id}"),
             None => format!("logs {} {}", self.session, call.end.unwrap_or_default().0),
         };

@@ -15,6 +15,8 @@ use crate::span::UnixNanos;
 pub(super) struct Reader {
     pub(super) thread: Thread,
     seen: HashSet<String>,
+    /// The parts of the last line, by their hash: a line that comes again is a copy.
+    last: Option<u64>,
     /// The last model call, while nothing came after it: its tools may be on a separate line.
     open: Option<usize>,
 }
@@ -24,8 +26,9 @@ impl Reader {
         if let Some(uuid) = get::text(line, "/uuid")
             && !self.seen.insert(uuid.to_owned())
         {
-            return;
+            return self.more(uuid, line);
         }
+        self.last = line.pointer("/message/parts").map(|parts| crate::hash::of_text(&parts.to_string()));
         let thread = &mut self.thread;
         if thread.session.is_empty()
             && let Some(session) = get::text(line, "/sessionId")
@@ -52,6 +55,34 @@ impl Reader {
             "tool_result" => self.results(line, parts, at),
             "system" => self.system(line, at, telemetry),
             kind => thread.unknown.count(if kind.is_empty() { "no type" } else { kind }),
+        }
+    }
+
+    /// A line with the id of one before: more of the answer that is open, or a copy.
+    fn more(&mut self, uuid: &str, line: &Value) {
+        let Some(parts) = line.pointer("/message/parts") else { return };
+        let hash = Some(crate::hash::of_text(&parts.to_string()));
+        if hash == self.last || get::text(line, "/type") != Some("assistant") {
+            return;
+        }
+        let open = self.open.and_then(|index| self.thread.events.get_mut(index));
+        let Some(Event::Call(call)) = open else { return };
+        let Some(output) = call.output.as_mut().filter(|_| call.id == uuid) else {
+            return;
+        };
+        self.last = hash;
+        let message = parts::of_gemini(Role::Assistant, parts);
+        if !message.tool_calls.is_empty() {
+            call.finish_reason = Some("tool_calls".to_owned());
+        }
+        output.parts.extend(message.parts);
+        output.tool_calls.extend(message.tool_calls);
+        call.end = get::time(line, "/timestamp").or(call.end);
+        let model = get::owned(line, "/model");
+        call.requested_model = call.requested_model.take().or_else(|| model.clone());
+        call.response_model = call.response_model.take().or(model);
+        if let Some(tokens) = get::some(line, "/usageMetadata") {
+            call.usage = usage(tokens);
         }
     }
 
@@ -101,14 +132,7 @@ impl Reader {
             requested_model: model.clone(),
             response_model: model,
             finish_reason: Some(if asks { "tool_calls" } else { "stop" }.to_owned()),
-            usage: TokenCount {
-                input: get::count(tokens, "/promptTokenCount"),
-                output: get::count(tokens, "/candidatesTokenCount"),
-                total: get::count(tokens, "/totalTokenCount"),
-                cache_read: get::count(tokens, "/cachedContentTokenCount"),
-                cache_write: None,
-                reasoning: get::count(tokens, "/thoughtsTokenCount"),
-            },
+            usage: usage(tokens),
             output: Some(message),
             ..Call::default()
         };
@@ -175,4 +199,15 @@ impl Reader {
 
 fn of_content(message: &Value) -> Message {
     parts::of_gemini(Role::User, message.get("parts").unwrap_or(&Value::Null))
+}
+
+fn usage(tokens: &Value) -> TokenCount {
+    TokenCount {
+        input: get::count(tokens, "/promptTokenCount"),
+        output: get::count(tokens, "/candidatesTokenCount"),
+        total: get::count(tokens, "/totalTokenCount"),
+        cache_read: get::count(tokens, "/cachedContentTokenCount"),
+        cache_write: None,
+        reasoning: get::count(tokens, "/thoughtsTokenCount"),
+    }
 }

@@ -42,6 +42,7 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
             break;
         }
     }
+    refuse_unknown(at)?;
     let mut is_text = false;
     if let Some(calls) = at.some("tool_calls") {
         for call in calls.items()? {
@@ -57,6 +58,32 @@ pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
         message.tool_calls.push(call);
     }
     Ok((message, is_text))
+}
+
+/// Members that say something.
+const SAID: [&str; 9] = [
+    "content",
+    "text",
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "tool_calls",
+    "function_call",
+    "refusal",
+    "audio",
+];
+
+/// Refuses a message that says what it says in members that nothing here knows: read as an empty one it would be another message.
+fn refuse_unknown(at: &At<'_>) -> Result<()> {
+    let members = at.object()?;
+    if members.keys().any(|key| SAID.contains(&key.as_str())) {
+        return Ok(());
+    }
+    let lists = |(_, value): &(&String, &Value)| value.as_array().is_some_and(|list| !list.is_empty());
+    match members.iter().find(lists) {
+        Some((key, _)) => Err(at.refuse(format!("nothing of it is known: `{key}` is no member of a chat message"))),
+        None => Ok(()),
+    }
 }
 
 fn parts(at: &At<'_>) -> Result<Vec<Part>> {
