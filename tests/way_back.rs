@@ -772,6 +772,7 @@ const INSIDE: &str = "whose call the agent is that a tool calls is told beside t
 
 const JUDGE: &str = "that a call inside judges, and whose answer the run has, is told beside the spans";
 
+const WITHIN: &str = "the messages of an agent inside another one that no tool called are not told apart from its own";
 const BY_NO_MODEL: &str = "a person's words, or an answer, that no model was given or gave are an operation of their own";
 
 /// A picture in a tool's result is a mark, as one of a person is: the bytes stay on the span.
@@ -1385,6 +1386,18 @@ const BESIDE: &[(&str, &str)] = &[
     ("made-endings-of-runs/5b8efff798038103d269000000c80007.verifiers.json", JUDGE),
     ("made-endings-of-runs/5b8efff798038103d269000000c80007.adk.json", JUDGE),
     ("made-endings-of-runs/5b8efff798038103d269000000c80002.verifiers.json", BY_NO_MODEL),
+    (
+        "made-who-ended-the-run/5b8efff798038103d269000000d50001.verifiers.json",
+        BY_NO_MODEL,
+    ),
+    (
+        "made-who-ended-the-run/5b8efff798038103d269000000d50002.verifiers.json",
+        BY_NO_MODEL,
+    ),
+    ("made-who-ended-the-run/5b8efff798038103d269000000d50002.inspect.json", BY_NO_MODEL),
+    ("made-who-ended-the-run/5b8efff798038103d269000000d50003.openreward.json", WITHIN),
+    ("made-who-ended-the-run/5b8efff798038103d269000000d50003.invariant.json", WITHIN),
+    ("made-who-ended-the-run/5b8efff798038103d269000000d50003.atif.json", WITHIN),
     ("made-endings-of-runs/5b8efff798038103d269000000c8000a.verifiers.json", BY_NO_MODEL),
     ("made-keys-of-clients/5b8efff798038103d2690000009a0002.verifiers.json", BY_NO_MODEL),
     ("atif/images.json", PICTURE),
