@@ -27,6 +27,26 @@ pub(crate) fn stream(value: &impl Serialize, out: &mut dyn Write) -> io::Result<
     line.flush()
 }
 
+/// JSON without the blanks between its values.
+pub(crate) fn without_blanks(json: &str) -> String {
+    let (mut out, mut is_text, mut is_escaped) = (String::with_capacity(json.len()), false, false);
+    let mut from = 0;
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b' ' | b'\n' | b'\r' | b'\t' if !is_text => {
+                out.push_str(json.get(from..at).unwrap_or_default());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push_str(json.get(from..).unwrap_or_default());
+    out
+}
+
 /// A value's text. Its keys are texts, and memory takes what is written.
 pub(crate) fn compact(value: &impl Serialize) -> String {
     let mut text = Vec::new();
@@ -77,7 +97,9 @@ mod tests {
         fn texts_are_those_of_serde_json(value in values()) {
             let text = serde_json::to_string(&value).expect("written");
             prop_assert_eq!(&compact(&value), &text);
-            prop_assert_eq!(compact(&Json::from(&value)), text);
+            prop_assert_eq!(compact(&Json::from(&value)), &*text);
+            let indented = serde_json::to_string_pretty(&value).expect("written");
+            prop_assert_eq!(without_blanks(&indented), text);
         }
     }
 }

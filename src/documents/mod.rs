@@ -171,14 +171,14 @@ impl Document<'_> {
         }
     }
 
-    /// Writes the content of its file: its text, indented, or compact and packed in a container.
+    /// Writes the content of its file: its text, indented, or packed in a container.
     ///
     /// # Errors
     ///
     /// `out` takes no more, or the document cannot be written or packed.
     pub fn write_file(&self, container: Option<Container>, mut out: impl Write) -> io::Result<()> {
         if let Some(container) = container {
-            let packed = (container.pack)(&self.text(Layout::Compact)?);
+            let packed = (container.pack)(&self.text(Layout::Indented)?);
             return out.write_all(&packed.map_err(io::Error::other)?);
         }
         let mut out = io::BufWriter::with_capacity(64 << 10, out);

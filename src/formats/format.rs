@@ -100,7 +100,7 @@ pub trait Format {
 pub struct Container {
     /// How the file's name ends, instead of `json`.
     pub ending: &'static str,
-    /// A document's text, as [`Format::write`] gives it, to the bytes of the file. `Err` is what cannot be packed.
+    /// A document's JSON text to the bytes of the file. `Err` is what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
     /// The bytes of such a file to the document's JSON text, if they are one.
     #[cfg(feature = "server")]

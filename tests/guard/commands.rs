@@ -78,6 +78,7 @@ fn asks(command: &str, file: &str, folder: &str, trace: &str) -> Option<Vec<Vec<
             vec!["compare".into(), "--by".into(), "question".into(), file.into(), file.into()],
         ]),
         "check" => one(&["check", file]),
+        "forms" => one(&["forms", "--try", "langchain", file]),
         "import" => one(&["import", "--data-dir", &format!("{folder}/other"), file]),
         "delete" => one(&["delete", "--data-dir", &store, "--dry-run", "--where", "tool = \"none\""]),
         "doctor" => one(&["doctor", "--data-dir", &store]),

@@ -1,6 +1,5 @@
 //! A log as the container that Inspect writes itself: a zip of the header, the sample and its summary.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -9,10 +8,12 @@ use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::document::text::without_blanks;
+
 /// The members of an object, with their texts as they are: a log is long, and little of it is looked at.
 type Members<'t> = BTreeMap<String, &'t RawValue>;
 
-/// The container of a log, which is compact JSON text.
+/// The container of a log, which is JSON text.
 pub(super) fn pack(text: &str) -> Result<Vec<u8>, String> {
     packed(text).map_err(|error| error.to_string())
 }
@@ -25,17 +26,17 @@ fn packed(text: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     };
     let is_over = log.get("status").map(|status| status.get()) != Some("\"started\"");
     let start: BTreeMap<&str, Option<&&RawValue>> = ["version", "eval", "plan"].map(|name| (name, log.get(name))).into();
-    let mut files = vec![("_journal/start.json".to_owned(), serde_json::to_string(&start)?.into())];
+    let mut files = vec![("_journal/start.json".to_owned(), without_blanks(&serde_json::to_string(&start)?))];
     let mut summaries = Vec::with_capacity(samples.len());
     for sample in samples {
         let members: Members<'_> = serde_json::from_str(sample.get())?;
         let id = members.get("id").and_then(|id| serde_json::from_str::<String>(id.get()).ok());
         let id = id.unwrap_or_default();
-        files.push((format!("samples/{id}_epoch_1.json"), sample.get().into()));
+        files.push((format!("samples/{id}_epoch_1.json"), without_blanks(sample.get())));
         summaries.push(summary(&members, is_over)?);
     }
-    files.push(("summaries.json".to_owned(), serde_json::to_string(&summaries)?.into()));
-    files.push(("header.json".to_owned(), serde_json::to_string(&log)?.into()));
+    files.push(("summaries.json".to_owned(), without_blanks(&serde_json::to_string(&summaries)?)));
+    files.push(("header.json".to_owned(), without_blanks(&serde_json::to_string(&log)?)));
     Ok(zipped(&files)?)
 }
 
@@ -72,7 +73,7 @@ fn summary(sample: &Members<'_>, is_over: bool) -> serde_json::Result<BTreeMap<&
 }
 
 /// Files without a time: one document is the same bytes whenever it is written.
-fn zipped(files: &[(String, Cow<'_, str>)]) -> Result<Vec<u8>, rawzip::Error> {
+fn zipped(files: &[(String, String)]) -> Result<Vec<u8>, rawzip::Error> {
     let mut out = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut out);
     for (name, text) in files {

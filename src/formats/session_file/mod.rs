@@ -17,6 +17,7 @@ mod records;
 use std::io::{self, Write};
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::document::choice::Options;
 use crate::document::text;
@@ -131,8 +132,13 @@ fn stream_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The lines with the end of the last.
-#[expect(clippy::unnecessary_wraps, reason = "other containers may fail")]
-fn lines(lines: &str) -> Result<Vec<u8>, String> {
-    Ok([lines, "\n"].concat().into_bytes())
+/// The same of their JSON text.
+fn lines(json: &str) -> Result<Vec<u8>, String> {
+    let records: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let mut out = Vec::with_capacity(json.len());
+    for record in records {
+        out.extend_from_slice(text::without_blanks(record.get()).as_bytes());
+        out.push(b'\n');
+    }
+    Ok(out)
 }
