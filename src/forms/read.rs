@@ -14,6 +14,9 @@ use facts::{media, missed, notes, usage};
 /// So many sets of rules are read one below the other.
 pub(super) const DEPTH: usize = 16;
 
+/// So many messages are looked through for the one that something belongs to.
+const BACK: usize = 64;
+
 /// How often each value may be read, on average.
 const AGAIN: usize = 4;
 
@@ -195,7 +198,7 @@ impl<'f> Reader<'f> {
         }
         if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty()) {
             let prompt = json!({"role": "system", "content": prompt});
-            if self.messages.is_empty() && self.open.is_none() && !self.system.contains(&prompt) {
+            if self.messages.is_empty() && self.open.is_none() && self.system.len() < BACK && !self.system.contains(&prompt) {
                 self.system.push(prompt);
             }
         }
@@ -209,15 +212,7 @@ impl<'f> Reader<'f> {
         if !self.begin(rule, around) {
             return;
         }
-        for (name, source) in &rule.facts {
-            if let Some(value) = source.of(around, &self.kept) {
-                let value = value.into_owned();
-                self.fact(name, value);
-            }
-        }
-        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
-            self.fact("usage", usage);
-        }
+        self.facts_of(rule, around);
         self.words_of(rule, around);
         if let Some(rule) = &rule.media
             && let Some(part) = media(rule, around, &self.kept)
@@ -325,6 +320,18 @@ impl<'f> Reader<'f> {
             .get_or_insert_with(|| last.as_ref().map_or_else(|| Open::new("assistant"), Open::like))
     }
 
+    fn facts_of(&mut self, rule: &Rule, around: &[&Value]) {
+        for (name, source) in &rule.facts {
+            if let Some(value) = source.of(around, &self.kept) {
+                let value = value.into_owned();
+                self.fact(name, value);
+            }
+        }
+        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
+            self.fact("usage", usage);
+        }
+    }
+
     fn fact(&mut self, name: &str, value: Value) {
         self.said += 1;
         if let Some(open) = &mut self.open {
@@ -332,7 +339,7 @@ impl<'f> Reader<'f> {
             return;
         }
         let is_said = |message: &&mut Value| message.get("role").is_some_and(|role| role == "assistant");
-        if let Some(Value::Object(message)) = self.messages.iter_mut().rev().find(is_said) {
+        if let Some(Value::Object(message)) = self.messages.iter_mut().rev().take(BACK).find(is_said) {
             message.entry(name).or_insert(value);
         }
     }
@@ -376,15 +383,7 @@ impl<'f> Reader<'f> {
             }
             self.messages.push(message);
         }
-        for (name, source) in &rule.facts {
-            if let Some(value) = source.of(around, &self.kept) {
-                let value = value.into_owned();
-                self.fact(name, value);
-            }
-        }
-        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
-            self.fact("usage", usage);
-        }
+        self.facts_of(rule, around);
     }
 
     /// Messages in whatever form: those of the chat API stay as they are.
