@@ -83,8 +83,8 @@ impl Open {
     pub(super) fn call(&mut self, id: Option<Value>, name: Option<Value>, arguments: Option<Value>, more: Option<Value>) {
         // The last calls are those that come in pieces.
         const BACK: usize = 64;
-        let known = self.calls.iter().rposition(|call| id.is_some() && call.id == id);
-        let known = known.filter(|place| self.calls.len() - place <= BACK);
+        let mut last = self.calls.iter().enumerate().rev().take(BACK);
+        let known = last.find(|(_, call)| id.is_some() && call.id == id).map(|(place, _)| place);
         let place = known.unwrap_or_else(|| {
             self.calls.push(Call { id, ..Call::default() });
             self.calls.len() - 1

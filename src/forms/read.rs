@@ -14,6 +14,9 @@ use facts::{media, missed, notes, usage};
 /// So many sets of rules are read one below the other.
 pub(super) const DEPTH: usize = 16;
 
+/// So many messages are looked through for the one that something belongs to.
+const BACK: usize = 64;
+
 /// How often each value may be read, on average.
 const AGAIN: usize = 4;
 
@@ -216,15 +219,7 @@ impl<'f> Reader<'f> {
         if !self.begin(rule, around) {
             return;
         }
-        for (name, source) in &rule.facts {
-            if let Some(value) = source.of(around, &self.kept) {
-                let value = value.into_owned();
-                self.fact(name, value);
-            }
-        }
-        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
-            self.fact("usage", usage);
-        }
+        self.facts_of(rule, around);
         self.words_of(rule, around);
         if let Some(rule) = &rule.media
             && let Some(part) = media(rule, around, &self.kept)
@@ -332,6 +327,18 @@ impl<'f> Reader<'f> {
             .get_or_insert_with(|| last.as_ref().map_or_else(|| Open::new("assistant"), Open::like))
     }
 
+    fn facts_of(&mut self, rule: &Rule, around: &[&Value]) {
+        for (name, source) in &rule.facts {
+            if let Some(value) = source.of(around, &self.kept) {
+                let value = value.into_owned();
+                self.fact(name, value);
+            }
+        }
+        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
+            self.fact("usage", usage);
+        }
+    }
+
     fn fact(&mut self, name: &str, value: Value) {
         self.said += 1;
         if let Some(open) = &mut self.open {
@@ -387,15 +394,7 @@ impl<'f> Reader<'f> {
             }
             self.messages.push(message);
         }
-        for (name, source) in &rule.facts {
-            if let Some(value) = source.of(around, &self.kept) {
-                let value = value.into_owned();
-                self.fact(name, value);
-            }
-        }
-        if let Some(usage) = rule.usage.as_ref().and_then(|rule| usage(rule, around, &self.kept)) {
-            self.fact("usage", usage);
-        }
+        self.facts_of(rule, around);
     }
 
     /// Messages in whatever form: those of the chat API stay as they are.

@@ -336,6 +336,9 @@ fn check(table: &mut Table) -> Result<(), String> {
                 }
                 rule.below.push((source, set));
             }
+            if rule.read.as_ref().is_some_and(|read| !read.is_within() && !read.is_whole()) {
+                return Err(format!("{place}: read: what is read again is below the value"));
+            }
             if name != "row" && !rule.says() {
                 return Err(format!("{place}: it says nothing; `ignored: true` is a rule for what says nothing"));
             }

@@ -89,6 +89,7 @@ fn a_wrong_name_is_an_error_with_the_nearest() {
         ("text: $tme, keep: {time: a}", "did you mean `time`"),
         ("when: {a: <txt>}, text: a", "did you mean `<text>`"),
         ("each: {..: item}", "below the value"),
+        ("read: ../a", "below the value"),
         ("text: ../*/a", "no `*` after `..`"),
         ("when: {a: b}", "says nothing"),
         ("facts: {content: a}", "other members"),
@@ -228,4 +229,29 @@ fn a_table_cannot_read_values_again_and_again() {
         "{words} {:?}",
         read.notes
     );
+}
+
+/// Work that grows with the square of a log takes a hundred times as long for ten times as much.
+#[test]
+fn a_log_is_read_in_linear_time() {
+    let log = |items: usize| {
+        let form = Forms::built_in().iter().find(|form| form.name == "ag_ui").unwrap();
+        let mut log = Log::new(form);
+        let start = std::time::Instant::now();
+        log.add(&serde_json::json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}));
+        for n in 0..items {
+            log.add(&serde_json::json!({"type": "TOOL_CALL_START", "toolCallId": format!("c{n}"), "toolCallName": "f"}));
+            log.add(&serde_json::json!({"type": "TOOL_CALL_ARGS", "toolCallId": format!("c{n}"), "delta": "{}"}));
+        }
+        for n in 0..items {
+            log.add(&serde_json::json!({"type": "TOOL_CALL_RESULT", "toolCallId": format!("c{n}"), "content": "1"}));
+            log.add(&serde_json::json!({"type": "RUN_ERROR", "message": "late"}));
+        }
+        let read = log.finish().unwrap();
+        assert_eq!(read.row["messages"].as_array().unwrap().len(), items + 1);
+        start.elapsed().as_secs_f64()
+    };
+    log(1_000);
+    let (few, many) = (log(2_000), log(20_000));
+    assert!(many < few * 40.0, "{few} s, {many} s");
 }
