@@ -14,9 +14,6 @@ use facts::{media, missed, notes, usage};
 /// So many sets of rules are read one below the other.
 pub(super) const DEPTH: usize = 16;
 
-/// So many messages are looked through for the one that something belongs to.
-const BACK: usize = 64;
-
 /// How often each value may be read, on average.
 const AGAIN: usize = 4;
 
