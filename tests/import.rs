@@ -34,6 +34,19 @@ fn row(number: usize) -> Value {
     ]})
 }
 
+/// What is written piece by piece has the digits of integers that no double represents.
+#[test]
+fn digits_of_large_integers_come_back_on_standard_output() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("row.json");
+    let digits = "1180591620717411303425";
+    let row = row(0).to_string().replace("\"n\":0", &format!("\"n\":{digits}"));
+    fs::write(&file, row).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains(&format!("\"n\":{digits}")) && !said.contains("private"), "{said}");
+}
+
 /// A data set has thousands of documents: one that is refused is named, and the others are converted, in their order.
 #[test]
 fn documents_beside_one_that_is_refused_are_converted() {

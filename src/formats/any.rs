@@ -9,9 +9,8 @@ use serde_json::Value;
 use super::back::{Gather, Reader, Restored};
 use super::format::{Assembled, Container, Files, Format};
 use crate::document::choice::{Choice, Options};
-use crate::document::layout::{Layout, on_one_line};
+use crate::document::layout::{Layout, OneLine, on_one_line};
 use crate::document::loss::{Loss, LossReason};
-use crate::document::text;
 use crate::document::violations::{JsonPath, Violations};
 use crate::run::Run;
 
@@ -229,7 +228,12 @@ fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -
 
 fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
     match layout {
-        Layout::Compact => text::stream(document, out),
+        // The other library knows nothing of texts that are JSON already.
+        Layout::Compact => {
+            let mut line = OneLine::new(out);
+            serde_json::to_writer(&mut line, document)?;
+            line.flush()
+        }
         Layout::Indented => Ok(serde_json::to_writer_pretty(out, document)?),
     }
 }

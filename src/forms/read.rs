@@ -201,10 +201,12 @@ impl<'f> Reader<'f> {
                 self.row.insert(name.clone(), value.into_owned());
             }
         }
-        if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty()) {
-            if self.messages.is_empty() && self.open.is_none() && self.prompts.insert(prompt.clone()) {
-                self.system.push(json!({"role": "system", "content": prompt}));
-            }
+        if let Some(prompt) = self.text_at(rule.system.as_ref(), around).filter(|prompt| !prompt.is_empty())
+            && self.messages.is_empty()
+            && self.open.is_none()
+            && self.prompts.insert(prompt.clone())
+        {
+            self.system.push(json!({"role": "system", "content": prompt}));
         }
         if let Some(tools) = rule.tools.as_ref().and_then(|tools| tools.of(around, &self.kept)) {
             let tools = super::message::functions(&tools);

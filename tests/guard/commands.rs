@@ -15,8 +15,10 @@ use super::law::most;
 use super::{LEAST, MORE, TIMES, shapes, short_or_long, trace};
 use crate::serving::{Measured, measured, spanbridge};
 
-/// Session files, and their number of records in a short test.
-const SESSIONS: &[(&str, u64, fn(u64) -> String)] = &[
+/// A session file, and its number of records in a short test.
+type Session = (&'static str, u64, fn(u64) -> String);
+
+const SESSIONS: &[Session] = &[
     ("turns of a session", 250, |records| claude_code(records, false)),
     ("one turn of a session", 250, |records| claude_code(records, true)),
 ];

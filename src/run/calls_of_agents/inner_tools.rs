@@ -4,9 +4,11 @@
 //! one call with the words that came last, and the tools below it. A tool that ended before these words cannot have followed them.
 //! Others (Mastra without its steps, Latitude's first spans of Claude Code) put the calls beside the words.
 
+use std::ops::Range;
+
 use super::unseen_calls::call_and_result;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Message, Role, ToolUse};
+use crate::operation::{Kind, Message, Operation, Role, ToolUse};
 use crate::run::id::NodeId;
 use crate::run::node::Nodes;
 use crate::span::{SpanId, UnixNanos};
@@ -64,12 +66,13 @@ fn split_merged(nodes: &mut Nodes) {
     let last: HashMap<Option<NodeId>, NodeId> = calls.map(|call| (agents.known(call), call)).collect();
     merged.retain(|call| last.get(&agents.known(*call)) == Some(call));
     let mut given: HashSet<String> = HashSet::default();
-    for call in nodes.of_kind(Kind::Llm) {
-        for message in nodes
-            .get(call)
-            .iter()
-            .flat_map(|node| node.operation.input_messages.as_deref().unwrap_or_default())
-        {
+    let mut heard = Heard::default();
+    for operation in nodes
+        .of_kind(Kind::Llm)
+        .into_iter()
+        .filter_map(|call| Some(&nodes.get(call)?.operation))
+    {
+        for message in heard.new_of(operation) {
             let asked = message.tool_calls.iter().filter_map(|call| call.recorded_id());
             asked.chain(message.tool_call_id.as_deref()).for_each(|id| add(&mut given, id));
         }
@@ -170,9 +173,10 @@ struct Shown {
 impl Shown {
     fn of(nodes: &Nodes, calls: &[NodeId]) -> Self {
         let mut out = Self::default();
+        let mut heard = Heard::default();
         for operation in calls.iter().filter_map(|call| Some(&nodes.get(*call)?.operation)) {
             let said = operation.output_messages.iter().flatten();
-            for message in said.chain(operation.input_messages.as_deref().unwrap_or_default()) {
+            for message in said.chain(heard.new_of(operation)) {
                 for call in &message.tool_calls {
                     match call.recorded_id() {
                         Some(id) => add(&mut out.ids, id),
@@ -199,6 +203,29 @@ impl Shown {
                 Some(id) => self.ids.contains(id),
                 None => is_named(&self.names),
             }
+    }
+}
+
+/// Which messages of shared lists were looked at: calls that go on with one another have the same ones again and again.
+#[derive(Default)]
+struct Heard(HashMap<usize, Range<usize>>);
+
+impl Heard {
+    /// What went into a call, without what went into one before it that has the same list.
+    fn new_of<'o>(&mut self, operation: &'o Operation) -> &'o [Message] {
+        let Some(messages) = &operation.input_messages else { return &[] };
+        let Some((number, list, range)) = messages.in_shared() else {
+            return messages;
+        };
+        let before = self.0.entry(number).or_insert(range.start..range.start);
+        let goes_on = before.start <= range.start && range.start <= before.end;
+        let from = if goes_on { before.end } else { range.start };
+        *before = if goes_on {
+            before.start..before.end.max(range.end)
+        } else {
+            range.clone()
+        };
+        list.get(from..range.end).unwrap_or_default()
     }
 }
 
