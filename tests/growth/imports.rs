@@ -63,7 +63,7 @@ fn import(format: &str, text: &str) -> Vec<Work> {
 /// People and models in turn, with a tool now and then.
 fn chat(count: u64) -> Value {
     let message = |number: u64| match number % 6 {
-        3 => json!({"role": "assistant", "content": "", "tool_calls": [{"id": format!("c{number}"), "type": "function",
+        3 => json!({"role": "assistant", "content": "I look.", "tool_calls": [{"id": format!("c{number}"), "type": "function",
             "function": {"name": "look", "arguments": {"at": number}}}]}),
         4 => json!({"role": "tool", "tool_call_id": format!("c{}", number - 1), "content": "found"}),
         1 | 5 => json!({"role": "assistant", "content": format!("a{number}")}),
