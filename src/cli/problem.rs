@@ -54,8 +54,8 @@ pub(super) enum Problem {
     )]
     NoSessions { folder: String },
     #[error(
-        "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, and \
-         session files of {clients}{near}",
+        "{file}: this is {what}; spanbridge reads OTLP (protobuf or JSON), documents of the formats that `spanbridge formats` lists, \
+         messages and logs in the forms that `spanbridge forms` lists (--form FILE adds one of your own), and session files of {clients}{near}",
         clients = Client::names()
     )]
     Foreign {
