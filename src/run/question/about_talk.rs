@@ -29,6 +29,14 @@ struct Talk<'a> {
 /// Those of the conversations that continue nothing, and those of agents that made a title before the others began. `top`: those at
 /// the top.
 pub(super) fn find(scopes: &IdVec<ScopeId, Scope>, top: Vec<&Scope>, is_unrelated: impl Fn(&Scope) -> bool) -> Vec<ScopeId> {
+    if scopes
+        .enumerate()
+        .filter(|(_, scope)| !scope.conversation.is_empty())
+        .nth(1)
+        .is_none()
+    {
+        return Vec::new();
+    }
     let candidates = scopes
         .enumerate()
         .filter(|(_, scope)| !scope.is_auxiliary && scope.called_by.is_none() && (scope.step.is_some() || is_unrelated(scope)));

@@ -185,6 +185,9 @@ impl<'a> Threads<'a> {
 
     /// The thread behind those that only name it.
     fn behind_titles(&self) -> Option<usize> {
+        if self.list.len() < 2 {
+            return None;
+        }
         let place = self.list.iter().position(|thread| !thread.is_title())?;
         let (titles, rest) = self.list.split_at_checked(place)?;
         let thread = rest.first()?;
