@@ -27,7 +27,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("pages", 5568),
     ("receiver", 2991),
     ("redact", 888),
-    ("run", 14832),
+    ("run", 14833),
     ("search", 990),
     ("server", 3516),
     ("sessions", 9478),

@@ -1,6 +1,6 @@
 //! What instructions of calls about a conversation ask for: a title, possible next questions, a summary for later.
 
-/// So much of an instruction is looked at.
+/// So many bytes of an instruction are looked at.
 pub(super) const LOOKED_AT: usize = 2000;
 
 /// Names that programs use for the conversation.
@@ -26,7 +26,8 @@ pub(super) enum Makes {
 
 /// What an instruction asks for, if it is something about a talk.
 pub(super) fn makes(instruction: &str) -> Option<Makes> {
-    let instruction = instruction.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
+    let end = instruction.floor_char_boundary(LOOKED_AT);
+    let instruction = instruction.get(..end).unwrap_or_default().to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| instruction.contains(word));
     let follows = has(&["follow-up", "follow up", "followup", "suggest"]) && instruction.contains("question");
     let names = has(&["name this", "name the", "names chats", "names the", "short name"]) && has(&TALK);
