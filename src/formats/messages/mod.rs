@@ -54,11 +54,11 @@
 //! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it.
 //!
 //! Where a model call has no recorded output, but the spans of its tools show what it asked for, the row has a message with these
-//! calls. So has that of an agent which answered and of which no model call is recorded: calls that ran at the same time are one
-//! message. Where the row would not end with the assistant's words, it ends with the agent's answer. All are reported as synthesized. A
+//! calls. The row of an agent that answered without a recorded model call has such messages too: calls that ran at the same time share
+//! one. Where the row would not end with the assistant's words, it ends with the agent's answer. All are reported as synthesized. A
 //! run with none gives no row.
 //!
-//! The piece of an answer that broke off is left out, unless a person went on after it.
+//! An answer that broke off is left out, unless a person replied to it.
 //!
 //! # The way back
 //!

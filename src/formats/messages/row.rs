@@ -184,8 +184,8 @@ impl<'a> RowBuilder<'a> {
         }
     }
 
-    /// The message that was written last is the piece of an answer: nobody is taught to stop there. It stays only where a person
-    /// answers it.
+    /// Marks the last message as an answer that broke off. It is dropped, so that no model learns to stop there, unless a person
+    /// replied to it.
     pub(super) fn breaks_off(&mut self, span: Option<SpanId>) {
         self.broken = self.is_own.then_some(span);
     }
