@@ -18,7 +18,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("document", 3153),
     ("documents", 325),
     ("events", 1534),
-    ("formats", 33420),
+    ("formats", 33440),
     ("forms", 2284),
     ("forward", 6350),
     ("layer", 9445),

@@ -40,11 +40,16 @@ fn digits_of_large_integers_come_back_on_standard_output() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("row.json");
     let digits = "1180591620717411303425";
-    let row = row(0).to_string().replace("\"n\":0", &format!("\"n\":{digits}"));
-    fs::write(&file, row).expect("writes");
-    let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains(&format!("\"n\":{digits}")) && !said.contains("private"), "{said}");
+    let chat = row(0).to_string().replace("\"n\":0", &format!("\"n\":{digits}"));
+    let call = format!(r#"{{"type": "ai", "content": "", "tool_calls": [{{"id": "c", "name": "t", "args": {{"n": {digits}}}}}]}}"#);
+    let of_form = format!(r#"[{{"type": "human", "content": "q"}}, {call}, {{"type": "tool", "content": "r", "tool_call_id": "c"}}]"#);
+    for (content, form) in [(&chat, None), (&of_form, None), (&of_form, Some("langchain"))] {
+        fs::write(&file, content).expect("writes");
+        let form = form.map_or(vec![], |form| vec!["--form", form]);
+        let output = spanbridge(&[&["convert", "--to", "messages", text(&file)], form.as_slice()].concat());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(&format!("\"n\":{digits}")) && !said.contains("private"), "{said}");
+    }
 }
 
 /// A data set has thousands of documents: one that is refused is named, and the others are converted, in their order.

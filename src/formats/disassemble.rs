@@ -93,8 +93,12 @@ pub fn disassemble_each(
             && let Some(rows) = in_forms::rows(&value, &path, line == 0, &mut values)
         {
             drop(value);
+            // A log is all values.
+            let own_text = text.get(begin..values.byte_offset()).unwrap_or_default();
             (line, begin) = (line + 1, values.byte_offset());
             lost.append(&mut lost_by_json(own_text, &path));
+            let mut numbers = Numbers::default();
+            numbers.add_text(own_text);
             for row in rows? {
                 let read = row.and_then(|(row, notes)| Ok((Whole::read(by_id("messages"), &row.value, &row.path, beside)?, row, notes)));
                 let (read, row, mut notes) = match read {
@@ -105,11 +109,10 @@ pub fn disassemble_each(
                     }
                 };
                 notes.extend(read.notes);
-                let none = Numbers::default();
                 let mut out = finished(
                     (read.format, &row.path, ""),
                     read.builders,
-                    (&Source::Value(&row.value), &none),
+                    (&Source::Value(&row.value), &numbers),
                     notes,
                     &mut before,
                 );
@@ -298,23 +301,26 @@ fn placed(path: &str, document: &str) -> String {
 
 /// What JSON's own reader leaves out without a word: values whose key comes again, digits beyond a double.
 fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
-    let RepeatedKeys { paths, more } = serde_json::from_str(text).unwrap_or_default();
-    let repeated = paths.into_iter().map(|key| Note {
-        path: placed(&key, path),
-        kind: NoteKind::KeyRepeated,
-        detail: "the key occurs several times in one object: the last value is read, the others are lost".to_owned(),
-    });
-    let more = (more > 0).then(|| Note {
-        path: path.to_owned(),
-        kind: NoteKind::KeyRepeated,
-        detail: format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost"),
+    let values = serde_json::Deserializer::from_str(text).into_iter::<RepeatedKeys>();
+    let repeated = values.map_while(Result::ok).flat_map(|RepeatedKeys { paths, more }| {
+        let named = paths.into_iter().map(|key| Note {
+            path: placed(&key, path),
+            kind: NoteKind::KeyRepeated,
+            detail: "the key occurs several times in one object: the last value is read, the others are lost".to_owned(),
+        });
+        let more = (more > 0).then(|| Note {
+            path: path.to_owned(),
+            kind: NoteKind::KeyRepeated,
+            detail: format!("{more} more keys occur several times in one object: the last value of each is read, the others are lost"),
+        });
+        named.chain(more)
     });
     let rounded = Numbers::rounded(text).map(|digits| Note {
         path: path.to_owned(),
         kind: NoteKind::Coerced,
         detail: format!("{digits} has more digits than a double has: it is rounded"),
     });
-    repeated.chain(more).chain(rounded).collect()
+    repeated.chain(rounded).collect()
 }
 
 /// Identifies documents with the same content.

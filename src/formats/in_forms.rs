@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::back::{DisassembleError, Note, NoteKind};
+use super::back::{DisassembleError, Exact, Note, NoteKind, Numbers};
 use crate::forms::{Form, Forms, Found, Log, Read, Unread, lines_without_json};
 
 /// What a form made of a value: its rows, with their places and what is to be said of them.
@@ -87,9 +87,19 @@ pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), Di
     if read.others > 0 {
         notes.push(note("$".to_owned(), format!("{}: left out", lines_without_json(read.others))));
     }
+    let mut numbers = Numbers::default();
+    numbers.add_text(text);
+    for (double, _) in numbers.ambiguous() {
+        let detail = format!("{double} stands for several integers that no double represents: they are rounded");
+        notes.push(Note {
+            kind: NoteKind::Coerced,
+            ..note("$".to_owned(), detail)
+        });
+    }
     for (path, read) in read.rows {
         let (row, mut of_row) = one(read, path)?;
-        rows.push_str(&row.value.to_string());
+        let exact = serde_json::to_string(&Exact::new(&row.value, &numbers));
+        rows.push_str(&exact.map_err(|source| DisassembleError::Json { source })?);
         rows.push('\n');
         notes.append(&mut of_row);
     }

@@ -41,6 +41,8 @@ pub(in crate::formats) use dialogue::{Answer, Dialogue, tool_message};
 pub(in crate::formats) use error::Result;
 pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
+#[cfg(feature = "server")]
+pub(in crate::formats) use numbers::Exact;
 pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{
     add_left_over_input, add_sub_agent, asked_operation, exact_times, read as read_operations, searched, take_instructions,
