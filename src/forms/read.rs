@@ -1,6 +1,7 @@
 //! Goes through a value by a form's table, and makes a row of chat messages of it.
 
 mod facts;
+mod in_chat;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -375,44 +376,6 @@ impl<'f> Reader<'f> {
             false => {
                 self.close();
                 self.messages.push(message.into());
-            }
-        }
-    }
-
-    fn as_it_is(&mut self, message: Value, rule: &Rule, around: &[&Value]) {
-        self.close();
-        self.said += 1;
-        let list = match message {
-            Value::Array(list) => list,
-            one => vec![one],
-        };
-        for message in list {
-            if message.get("role").and_then(Value::as_str).is_none() {
-                self.miss("a message without a role".to_owned());
-                continue;
-            }
-            self.messages.push(message);
-        }
-        self.facts_of(rule, around);
-    }
-
-    /// Messages in whatever form: those of the chat API stay as they are.
-    fn read_list(&mut self, list: &Value) {
-        self.said += 1;
-        if let Value::String(text) = list {
-            return self.messages.push(json!({"role": "user", "content": text}));
-        }
-        match (self.nested)(list) {
-            Some(read) => self.messages.extend(read),
-            None => {
-                // Items of the Responses API, which stand between messages, are read with the row.
-                let is_item = |item: &Value| item.get("call_id").is_some() || item.get("type").is_some_and(|kind| kind == "reasoning");
-                let said = list.as_array().into_iter().flatten();
-                let (said, others): (Vec<&Value>, Vec<&Value>) = said.partition(|said| said.get("role").is_some() || is_item(said));
-                self.messages.extend(said.into_iter().cloned());
-                for other in others {
-                    self.miss(missed("message", &[], other));
-                }
             }
         }
     }

@@ -1,0 +1,47 @@
+//! Messages that are of the chat API already, or in another form that is known.
+
+use serde_json::{Value, json};
+
+use super::Reader;
+use super::facts::missed;
+use crate::forms::table::Rule;
+
+impl Reader<'_> {
+    pub(super) fn as_it_is(&mut self, message: Value, rule: &Rule, around: &[&Value]) {
+        self.close();
+        self.said += 1;
+        let list = match message {
+            Value::Array(list) => list,
+            one => vec![one],
+        };
+        for message in list {
+            if message.get("role").and_then(Value::as_str).is_none() {
+                self.miss("a message without a role".to_owned());
+                continue;
+            }
+            self.messages.push(message);
+        }
+        self.facts_of(rule, around);
+    }
+
+    /// Messages in whatever form: those of the chat API stay as they are.
+    pub(super) fn read_list(&mut self, list: &Value) {
+        self.said += 1;
+        if let Value::String(text) = list {
+            return self.messages.push(json!({"role": "user", "content": text}));
+        }
+        match (self.nested)(list) {
+            Some(read) => self.messages.extend(read),
+            None => {
+                // Items of the Responses API, which stand between messages, are read with the row.
+                let is_item = |item: &Value| item.get("call_id").is_some() || item.get("type").is_some_and(|kind| kind == "reasoning");
+                let said = list.as_array().into_iter().flatten();
+                let (said, others): (Vec<&Value>, Vec<&Value>) = said.partition(|said| said.get("role").is_some() || is_item(said));
+                self.messages.extend(said.into_iter().cloned());
+                for other in others {
+                    self.miss(missed("message", &[], other));
+                }
+            }
+        }
+    }
+}
