@@ -108,7 +108,7 @@ pub(crate) fn rows_by(form: &Form, text: &str) -> Result<(String, Vec<Note>), Di
 
 /// Whether a value, the first of a file, is of a form.
 pub(super) fn is_of_one(value: &Value) -> bool {
-    Forms::built_in().read(value, true).is_some()
+    Forms::built_in().know(value)
 }
 
 /// Which form the first value of a text comes nearest to, and where it fails.

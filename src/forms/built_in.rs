@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use serde::de::DeserializeOwned;
+
 use super::recognise::Forms;
 use super::table::Form;
 
@@ -41,6 +43,11 @@ tables![
     "opencode_run",
     "ag_ui",
 ];
+
+/// Tables of another kind, read. A test reads each of them.
+pub(super) fn read<T: DeserializeOwned>(tables: &[(&str, &str)]) -> Vec<T> {
+    tables.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect()
+}
 
 /// The table of a form, as it is written.
 pub(crate) fn table_of(name: &str) -> Option<&'static str> {

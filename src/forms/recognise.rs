@@ -73,6 +73,14 @@ pub(crate) enum Found<'f> {
     Several(Vec<Result<Read, Unread>>),
 }
 
+/// Which form a value is of.
+enum Of<'f> {
+    Log(&'f Form),
+    One(&'f Form),
+    /// A list, each of whose members is of a form.
+    Several(Vec<&'f Form>),
+}
+
 impl Forms {
     /// These forms. Of several that a value could be of the first is taken.
     pub(crate) fn of(forms: Vec<Form>) -> Self {
@@ -97,8 +105,24 @@ impl Forms {
 
     /// Reads a value of a form; `None` if it is of none. `is_first`: of a file, whose values may be a log together.
     pub(crate) fn read(&self, value: &Value, is_first: bool) -> Option<Found<'_>> {
+        Some(match self.find(value, is_first)? {
+            Of::Log(form) => Found::Log(form),
+            Of::One(form) => Found::One(form.read(value, weight(value))?),
+            Of::Several(forms) => {
+                let rows = value.as_array().into_iter().flatten().zip(forms);
+                Found::Several(rows.map(|(row, form)| form.read(row, weight(row))).collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    /// Whether a value, the first of a file, is of a form.
+    pub(crate) fn know(&self, value: &Value) -> bool {
+        self.find(value, true).is_some()
+    }
+
+    fn find(&self, value: &Value, is_first: bool) -> Option<Of<'_>> {
         let mut names = Names::default();
-        let weight = names.of(value);
+        names.of(value);
         let maybe = || {
             self.0
                 .iter()
@@ -111,27 +135,18 @@ impl Forms {
             };
             let is_it = |known: &&Known| known.form.table.log && known.form.is_of(first);
             if let Some(known) = maybe().find(is_it) {
-                return Some(Found::Log(&known.form));
+                return Some(Of::Log(&known.form));
             }
         }
         let others: Vec<&Known> = maybe().filter(|known| !known.form.table.log).collect();
-        if let Some(read) = others.iter().find_map(|known| known.form.read(value, weight)) {
-            return Some(Found::One(read));
+        let of = |value: &Value| others.iter().map(|known| &known.form).find(|form| form.place_of(value).is_some());
+        if let Some(form) = of(value) {
+            return Some(Of::One(form));
         }
         let list = value
             .as_array()
             .filter(|list| list.first().is_some_and(|first| first.is_object() || first.is_array()))?;
-        let rows = || {
-            list.iter()
-                .map(|row| others.iter().find_map(|known| known.form.read(row, self::weight(row))))
-        };
-        // The first rows tell what the others are.
-        let known = others
-            .iter()
-            .find(|known| list.iter().take(ROWS).any(|row| known.form.place_of(row).is_some()));
-        known?;
-        let rows: Option<Vec<Result<Read, Unread>>> = rows().collect();
-        rows.map(Found::Several)
+        list.iter().map(of).collect::<Option<_>>().map(Of::Several)
     }
 
     /// The messages of a list in one of these forms.
@@ -167,9 +182,6 @@ const NEAR: usize = 60;
 pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
     Forms::built_in().read_messages(list)
 }
-
-/// So many rows of a list are looked at.
-const ROWS: usize = 8;
 
 impl Form {
     /// Whether a value is of this form, where its items are not looked for.

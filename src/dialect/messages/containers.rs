@@ -382,10 +382,7 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         && map.has("type")
         && let Some(value) = map.member("value")
     {
-        return match typed_values(value) {
-            Some(inner) => any(&inner, context),
-            None => any(value, context),
-        };
+        return any(value, context);
     }
     if map.member("type").and_then(Value::as_str) == Some("message")
         && let Some(content) = map.member("content")
@@ -426,16 +423,6 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
         );
     }
     None
-}
-
-/// The values in a list of typed values.
-fn typed_values(value: &Value) -> Option<Value> {
-    let inner = |item: &Value| {
-        let map = item.as_object().filter(|map| map.len() == 2 && map.has("type"))?;
-        map.member("value").cloned()
-    };
-    let items = value.as_array().filter(|items| !items.is_empty())?;
-    items.iter().map(inner).collect()
 }
 
 /// The messages among the arguments of a decorated function, `{"args": [messages], "kwargs": {..}}`; else its only text.

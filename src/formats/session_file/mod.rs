@@ -62,11 +62,11 @@ impl Format for ClaudeCode {
     }
 
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
-        write_lines(document, out)
+        write_lines(document, out).map_err(|error| error.to_string())
     }
 
     fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
-        stream_lines(document, out)
+        write_lines(document, out)
     }
 }
 
@@ -90,11 +90,11 @@ impl Format for Codex {
     }
 
     fn write(document: &Vec<Value>, out: &mut Vec<u8>) -> Result<(), String> {
-        write_lines(document, out)
+        write_lines(document, out).map_err(|error| error.to_string())
     }
 
     fn stream(document: &Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
-        stream_lines(document, out)
+        write_lines(document, out)
     }
 }
 
@@ -111,18 +111,7 @@ fn in_a_name(id: &str) -> String {
 }
 
 /// A list of records as lines.
-fn write_lines(document: &[Value], out: &mut Vec<u8>) -> Result<(), String> {
-    for (index, record) in document.iter().enumerate() {
-        if index > 0 {
-            out.push(b'\n');
-        }
-        text::write(record, out)?;
-    }
-    Ok(())
-}
-
-/// The same, piece by piece.
-fn stream_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
+fn write_lines(document: &[Value], out: &mut dyn Write) -> io::Result<()> {
     for (index, record) in document.iter().enumerate() {
         if index > 0 {
             out.write_all(b"\n")?;
