@@ -292,3 +292,37 @@ fn finding(tool: SpanId) -> Finding {
     let detail = "it ran while a model call went on that has only its last words: a turn before these is taken for the one that asked";
     Finding::new(Some(tool), FindingKind::AmbiguousCall, detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::operation::Messages;
+    use crate::operation::messages::SharedMessages;
+
+    #[test]
+    fn messages_that_calls_share_are_looked_at_once() {
+        let mut list = SharedMessages::new(0);
+        for _ in 0..90 {
+            let _ = list.push(Message::default());
+        }
+        let list = Arc::new(list);
+        let mut heard = Heard::default();
+        let mut looked_at = |count: usize| {
+            let messages = Messages::shared(&list, count, 0);
+            let operation = Operation {
+                input_messages: Some(messages),
+                ..Operation::default()
+            };
+            heard.new_of(&operation).len()
+        };
+        assert_eq!([10, 40, 20, 90].map(&mut looked_at), [10, 30, 0, 50]);
+        // Others have a list of their own.
+        let own = Operation {
+            input_messages: Some(vec![Message::default(); 3].into()),
+            ..Operation::default()
+        };
+        assert_eq!([heard.new_of(&own).len(), heard.new_of(&own).len()], [3, 3]);
+    }
+}
