@@ -27,7 +27,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("pages", 5568),
     ("receiver", 2991),
     ("redact", 888),
-    ("run", 14876),
+    ("run", 14877),
     ("search", 990),
     ("server", 3516),
     ("sessions", 9478),
