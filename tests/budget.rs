@@ -19,7 +19,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("documents", 325),
     ("events", 1534),
     ("formats", 33440),
-    ("forms", 2303),
+    ("forms", 2431),
     ("forward", 6350),
     ("layer", 9445),
     ("operation", 2095),

@@ -42,6 +42,12 @@ tables![
     "gemini_stream",
     "opencode_run",
     "ag_ui",
+    "grok",
+    "kiro",
+    "kiro_cli",
+    "windsurf",
+    "antigravity",
+    "aider",
 ];
 
 /// Tables of another kind, read. A test reads each of them.

@@ -31,6 +31,8 @@ pub(super) struct Open {
     pub(super) thoughts: Vec<String>,
     pub(super) facts: Map<String, Value>,
     calls: Vec<Call>,
+    /// Empty lines after the last line: they are of the text where another one follows.
+    empty_lines: usize,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +55,7 @@ impl Open {
             thoughts: Vec::new(),
             facts: Map::new(),
             calls: Vec::new(),
+            empty_lines: 0,
         }
     }
 
@@ -70,6 +73,17 @@ impl Open {
             return text.push_str(more);
         }
         self.parts.push(json!({"type": "text", "text": more}));
+    }
+
+    /// Adds a line to the text.
+    pub(super) fn say_line(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            self.empty_lines += usize::from(!self.parts.is_empty());
+            return;
+        }
+        let breaks = usize::from(!self.parts.is_empty()) + std::mem::take(&mut self.empty_lines);
+        self.say_more(&"\n".repeat(breaks));
+        self.say_more(line);
     }
 
     pub(super) fn think_more(&mut self, more: &str) {

@@ -1,6 +1,6 @@
 //! A text by a form that its reader names, and what the form makes of each item.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::log::Log;
 use super::read::{Read, Reader, Unread};
@@ -41,6 +41,17 @@ fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize, Value)) {
     }
 }
 
+/// The lines of a text as items, each with its number.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Value)> {
+    let mut fenced = false;
+    text.lines().enumerate().map(move |(index, line)| {
+        let is_mark = line.trim_start().starts_with("```");
+        let item = json!({"line": line, "fenced": fenced || is_mark});
+        fenced ^= is_mark;
+        (index + 1, item)
+    })
+}
+
 fn lines_in(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
@@ -58,7 +69,9 @@ impl Form {
     pub(crate) fn read_text(&self, text: &str) -> ByForm {
         let mut out = ByForm::default();
         let mut others = 0;
-        if self.is_log() {
+        if self.has_lines() {
+            self.add_lines(text, &mut out.rows);
+        } else if self.is_log() {
             let mut log = Log::new(self);
             values(text, &mut others, &mut |_, value| log.add(&value));
             out.rows.push(("$".to_owned(), log.finish()));
@@ -79,6 +92,26 @@ impl Form {
         out
     }
 
+    /// Adds the conversations of a text whose lines are the items. What precedes the first belongs to none.
+    fn add_lines(&self, text: &str, rows: &mut Vec<(String, Result<Read, Unread>)>) {
+        let mut open: Option<(String, Log<'_>)> = None;
+        for (line, item) in lines(text) {
+            if self.is_of(&item) {
+                let path = format!("line {line}");
+                let ended = open.replace((path, Log::new(self)));
+                rows.extend(ended.map(|(path, log)| (path, log.finish())));
+            }
+            if let Some((_, log)) = &mut open {
+                log.add(&item);
+            }
+        }
+        rows.extend(open.map(|(path, log)| (path, log.finish())));
+        // A program that was started and asked nothing.
+        if rows.iter().any(|(_, read)| read.is_ok()) {
+            rows.retain(|(_, read)| read.is_ok());
+        }
+    }
+
     fn add(&self, path: String, value: &Value, rows: &mut Vec<(String, Result<Read, Unread>)>) {
         let several = value.as_array().filter(|_| self.items_of(value).is_none());
         match (self.read(value, weight(value)), several) {
@@ -97,6 +130,13 @@ impl Form {
     pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
         let mut others = 0;
         let mut reader = Reader::new(self, nested);
+        if self.has_lines() {
+            for (line, item) in lines(text) {
+                reader.may_read(weight(&item));
+                say(format!("line {line}: {}", reader.tried(&[&item])));
+            }
+            return;
+        }
         values(text, &mut others, &mut |line, value| {
             reader.may_read(weight(&value));
             let items = if self.is_log() { Some(&value) } else { self.items_of(&value) };

@@ -301,6 +301,11 @@ impl<'f> Reader<'f> {
             self.after_results();
             self.open_message().say_more(&text);
         }
+        if let Some(line) = self.text_at(rule.text_line.as_ref(), around)
+            && (self.open.is_some() || !line.trim().is_empty())
+        {
+            self.open_message().say_line(&line);
+        }
     }
 
     fn words(&mut self, text: String) {

@@ -1,6 +1,6 @@
 //! Which form a value is of.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::read::{Read, Reader, Unread};
 use super::source::Conditions;
@@ -115,6 +115,12 @@ impl Forms {
         })
     }
 
+    /// The form of a text whose lines are its items.
+    pub(crate) fn of_text(&self, text: &str) -> Option<&Form> {
+        let first = json!({"line": text.lines().find(|line| !line.trim().is_empty())?});
+        self.iter().find(|form| form.table.lines && form.is_of(&first))
+    }
+
     /// Whether a value, the first of a file, is of a form.
     pub(crate) fn know(&self, value: &Value) -> bool {
         self.find(value, true).is_some()
@@ -124,9 +130,8 @@ impl Forms {
         let mut names = Names::default();
         names.of(value);
         let maybe = || {
-            self.0
-                .iter()
-                .filter(move |known| known.names.iter().any(|needed| names.has(*needed)))
+            let of_values = self.0.iter().filter(|known| !known.form.table.lines);
+            of_values.filter(move |known| known.names.iter().any(|needed| names.has(*needed)))
         };
         if is_first {
             let first = match value {
@@ -185,7 +190,7 @@ pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
 
 impl Form {
     /// Whether a value is of this form, where its items are not looked for.
-    fn is_of(&self, value: &Value) -> bool {
+    pub(super) fn is_of(&self, value: &Value) -> bool {
         let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&[value]));
         any(&self.table.is) && !any(&self.table.is_not)
     }

@@ -96,19 +96,22 @@ enum Codec {
     Tag(String),
     /// The name of the only member of an object, as tagged unions have it.
     Key,
+    /// The last number in a text, as people write it: `2.1k`, `$0.02`, `1,204`.
+    Number,
 }
 
 /// The codecs with what they do, for people.
 pub(super) const CODECS: &[(&str, &str)] = &[
     (
         "text",
-        "text as it is; of a list of blocks their texts, a line each; of anything else its JSON",
+        "Text stays as it is. A list of blocks becomes their texts, one per line. Anything else becomes its JSON.",
     ),
-    ("json", "the value that a text is as JSON; a text that is none stays as it is"),
-    ("after(WORDS)", "what comes after the words, in a text that has them"),
-    ("before(WORDS)", "what comes before the words, in a text that has them"),
-    ("tag(NAME)", "what stands between <NAME> and </NAME>, in a text that has them"),
-    ("key", "the name of an object's only member"),
+    ("json", "Parses a JSON text. A text that is not JSON stays as it is."),
+    ("after(WORDS)", "The part of a text after WORDS."),
+    ("before(WORDS)", "The part of a text before WORDS."),
+    ("tag(NAME)", "The part of a text between <NAME> and </NAME>."),
+    ("key", "The name of an object's only member."),
+    ("number", "The last number of a text, as people write it: `2.1k`, `$0.02`, `1,204`."),
 ];
 
 impl Codec {
@@ -121,6 +124,7 @@ impl Codec {
             ("text", None) => Ok(Self::Text),
             ("json", None) => Ok(Self::Json),
             ("key", None) => Ok(Self::Key),
+            ("number", None) => Ok(Self::Number),
             ("after", Some(words)) => Ok(Self::After(words)),
             ("before", Some(words)) => Ok(Self::Before(words)),
             ("tag", Some(name)) => Ok(Self::Tag(name)),
@@ -146,6 +150,7 @@ impl Codec {
         let found = match self {
             Self::Text | Self::Key => None,
             Self::Json => serde_json::from_str(text).ok().map(Cow::Owned),
+            Self::Number => number_in(text).map(Cow::Owned),
             Self::After(words) => text.find(words).and_then(|at| cut(text, at + words.len(), text.len())),
             Self::Before(words) => text.find(words).and_then(|at| cut(text, 0, at)),
             Self::Tag(name) => {
@@ -158,6 +163,24 @@ impl Codec {
         };
         found.unwrap_or(value)
     }
+}
+
+/// The last number of a text.
+fn number_in(text: &str) -> Option<Value> {
+    let is_of_it = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
+    let before = text.get(..end)?.trim_end_matches(is_of_it).len();
+    let digits: String = text.get(before..end)?.chars().filter(|c| *c != ',').collect();
+    let thousands = match text.get(end..)?.chars().next() {
+        Some('k' | 'K') => 1e3,
+        Some('M') => 1e6,
+        _ => 1.0,
+    };
+    let number = digits.parse::<f64>().ok()? * thousands;
+    // Counts are integers.
+    let whole = Some(number).filter(|number| number.fract() == 0.0 && *number < 9e15);
+    let whole = whole.and_then(|number| format!("{number:.0}").parse::<i64>().ok());
+    Some(whole.map_or_else(|| number.into(), Value::from))
 }
 
 /// Text that a value is: of a list of blocks with words the words, a line each; of anything else its JSON.
@@ -294,6 +317,8 @@ enum Test {
     Object,
     /// `word*`
     Begins(String),
+    /// `*word*`
+    Contains(String),
     /// Conditions on what is there.
     All(Conditions),
     Is(Value),
@@ -301,14 +326,18 @@ enum Test {
 
 /// The tests with what they ask, for people.
 pub(super) const TESTS: &[(&str, &str)] = &[
-    ("<any>", "it is there, and not null"),
-    ("<none>", "it is not there, or null"),
-    ("<text>", "it is a text"),
-    ("<list>", "it is a list"),
-    ("<object>", "it is an object"),
-    ("words*", "it is a text that begins so"),
-    ("a map", "these conditions hold for it, all of one value where the path has `*`"),
-    ("anything else", "it is just this"),
+    ("<any>", "The member exists and is not null."),
+    ("<none>", "The member is missing or null."),
+    ("<text>", "It is a text."),
+    ("<list>", "It is a list."),
+    ("<object>", "It is an object."),
+    ("words*", "It is a text that begins with `words`."),
+    ("*words*", "It is a text that contains `words`."),
+    (
+        "a map",
+        "All conditions in the map hold for it. With `*` in the path they must hold for one and the same value.",
+    ),
+    ("anything else", "It equals this value."),
 ];
 
 impl Test {
@@ -327,9 +356,10 @@ impl Test {
                 let known = TESTS.iter().map(|(name, _)| *name);
                 return Err(super::unknown::unknown("test", word, known));
             }
-            word => match word.strip_suffix('*') {
-                Some(begin) => Self::Begins(begin.to_owned()),
-                None => Self::Is(value),
+            word => match (word.strip_suffix('*'), word.starts_with('*')) {
+                (Some(part), true) if !part.is_empty() => Self::Contains(part.trim_start_matches('*').to_owned()),
+                (Some(begin), _) => Self::Begins(begin.to_owned()),
+                (None, _) => Self::Is(value),
             },
         })
     }
@@ -343,6 +373,7 @@ impl Test {
             Self::List => value.is_some_and(Value::is_array),
             Self::Object => value.is_some_and(Value::is_object),
             Self::Begins(begin) => value.and_then(Value::as_str).is_some_and(|text| text.starts_with(begin)),
+            Self::Contains(part) => value.and_then(Value::as_str).is_some_and(|text| text.contains(part)),
             Self::All(conditions) => value.is_some_and(|value| conditions.hold(&[value])),
             Self::Is(wanted) => value == Some(wanted),
         }

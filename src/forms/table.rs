@@ -32,37 +32,41 @@ impl std::error::Error for FormError {}
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
-    /// What it reads, in a line.
+    /// One line about the files that this table reads.
     pub(super) reads: String,
-    /// Where the producer describes it.
+    /// Links to the producer's description.
     #[serde(default)]
     #[expect(dead_code, reason = "for people")]
     see: Vec<String>,
-    /// Whether a file is one conversation whose items are its values, one after the other or in a list.
+    /// The whole file is one conversation, and its values (lines, or a list's members) are the items.
     #[serde(default)]
     pub(super) log: bool,
-    /// By what a value is recognised: one of these has to hold. Of a log it is the first value, of others what is at `at`.
+    /// The file is plain text or Markdown, and its lines are the items: `{line: TEXT, fenced: BOOL}`, where `fenced` is true between
+    /// marks of code (three backticks). Each line for which `is` holds begins a conversation.
+    #[serde(default)]
+    pub(super) lines: bool,
+    /// Conditions that identify the form; one set of them must hold. They test the first value of a log, otherwise the value at `at`.
     #[serde(deserialize_with = "one_or_many")]
     pub(super) is: Vec<Conditions>,
-    /// By what it is known not to be of this form.
+    /// Conditions that exclude a value from the form.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(super) is_not: Vec<Conditions>,
-    /// Where a value may have its items: the first place where `is` holds.
+    /// Paths to the items; the first path where `is` holds counts.
     #[serde(default = "itself")]
     pub(super) at: Vec<Path>,
-    /// Whether what is at `at` is one item, and not a list of them.
+    /// The value at `at` is one item, not a list of items.
     #[serde(default)]
     pub(super) whole: bool,
-    /// What the words for roles are in the chat API, beside those that are known.
+    /// The chat API's word for each role that this form words differently: `{customer: user}`.
     #[serde(default)]
     pub(super) roles: BTreeMap<String, String>,
-    /// Members of items that say nothing of a run.
+    /// Members of items that contain nothing about the run.
     #[serde(default)]
     pub(super) ignored: Vec<String>,
-    /// What the object around the items says. Members that nothing here reads stay beside the messages.
+    /// The rule for the object around the items. Members that it does not read stay beside the messages.
     #[serde(default)]
     pub(super) row: Rule,
-    /// What items say, by sets of rules: the first rule of a set whose conditions hold. Items are read by the set `item`.
+    /// Named sets of rules. The first rule of a set whose conditions hold reads the value. The set `item` reads items.
     pub(super) rules: BTreeMap<String, Vec<Rule>>,
 }
 
@@ -89,49 +93,51 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Rule {
-    /// When the rule is taken.
+    /// Conditions under which the rule applies.
     pub(super) when: Conditions,
-    /// It says nothing of a run.
+    /// The value contains nothing about the run.
     pub(super) ignored: bool,
-    /// Kept for later items, as `$name`.
+    /// Values to store for later items, which read them as `$name`.
     pub(super) keep: BTreeMap<String, Source>,
-    /// Members of the row.
+    /// Members to write beside the messages: `{session_id: chat}`.
     pub(super) row: BTreeMap<String, Source>,
     /// The system prompt of the conversation.
     pub(super) system: Option<Source>,
     /// The tools that the model was offered.
     pub(super) tools: Option<Source>,
-    /// The message before ends here.
+    /// The current message ends here.
     pub(super) ends: bool,
-    /// A message of this role begins.
+    /// A message with this role begins here.
     pub(super) role: Option<Source>,
-    /// It is a part of the message before, if that has the same role and waits for no result.
+    /// The message continues the previous one if that has the same role and no open calls.
     pub(super) joins: bool,
-    /// What a message has beside its words: `timestamp`, `model`, `finish_reason`, `cost`, …
+    /// Facts about the message: `timestamp`, `model`, `finish_reason`, `cost`, …
     pub(super) facts: BTreeMap<String, Source>,
-    /// Tokens.
+    /// Token counts of the model call.
     pub(super) usage: Option<Usage>,
-    /// Words.
+    /// Text of the message.
     pub(super) text: Option<Source>,
-    /// More of the same words.
+    /// Text to append to the last text, as streams send it.
     pub(super) text_more: Option<Source>,
-    /// What the model thought.
+    /// A line to append to the last text.
+    pub(super) text_line: Option<Source>,
+    /// Reasoning of the model.
     pub(super) thought: Option<Source>,
-    /// More of the same thought.
+    /// Reasoning to append to the last one.
     pub(super) thought_more: Option<Source>,
-    /// A picture or another file.
+    /// An image or another file.
     pub(super) media: Option<MediaRule>,
-    /// A block that stays as it is.
+    /// A content block of the chat API, copied unchanged.
     pub(super) block: Option<Source>,
-    /// A call of a tool.
+    /// A tool call.
     pub(super) call: Option<CallRule>,
-    /// What a call gave back.
+    /// The result of a tool call.
     pub(super) result: Option<ResultRule>,
-    /// A message of the chat API, as it is; with a list, several.
+    /// A message of the chat API, or a list of them, copied unchanged.
     pub(super) message: Option<Source>,
-    /// A list of messages in any form that is known.
+    /// A list of messages in any form that spanbridge reads.
     pub(super) read: Option<Source>,
-    /// Sets of rules for what is below: for a list each of its members, else the value.
+    /// Paths to values below, and the set of rules that reads each. A list's members are read one by one.
     pub(super) each: Map<String, Value>,
     #[serde(skip)]
     pub(super) below: Vec<(Source, String)>,
@@ -141,15 +147,21 @@ pub(super) struct Rule {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Usage {
-    /// Where the counts are.
+    /// The object that contains the counts. The other paths begin there.
     pub(super) at: Source,
+    /// Input tokens.
     pub(super) input: Source,
+    /// Output tokens.
     pub(super) output: Source,
+    /// The total, where the producer records it.
     pub(super) total: Option<Source>,
+    /// Input tokens read from a cache.
     pub(super) cache_read: Option<Source>,
+    /// Input tokens written to a cache.
     pub(super) cache_write: Option<Source>,
+    /// Output tokens spent on reasoning.
     pub(super) reasoning: Option<Source>,
-    /// What the cache gave and took is not among the input.
+    /// `input` excludes the tokens read from and written to a cache.
     #[serde(default)]
     pub(super) cache_beside: bool,
 }
@@ -158,11 +170,13 @@ pub(super) struct Usage {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MediaRule {
-    /// `image`, `audio`, `video`, `file`; by default what its type begins with.
+    /// `image`, `audio`, `video` or `file`; by default the first part of the media type.
     pub(super) kind: Option<Source>,
+    /// Its address.
     pub(super) url: Option<Source>,
-    /// Base64.
+    /// Its content in Base64.
     pub(super) data: Option<Source>,
+    /// Its media type: `image/png`.
     pub(super) media_type: Option<Source>,
 }
 
@@ -170,14 +184,16 @@ pub(super) struct MediaRule {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallRule {
-    /// What is said of a call again, by its id, completes it.
+    /// The call's id. A later call with the same id completes the first.
     pub(super) id: Option<Source>,
+    /// The tool's name.
     pub(super) name: Option<Source>,
+    /// The arguments: an object, or its JSON text.
     pub(super) arguments: Option<Source>,
-    /// The arguments, one by one.
+    /// The arguments one by one, where the form has no object of them: `{city: place}`.
     #[serde(default)]
     pub(super) arguments_of: BTreeMap<String, Source>,
-    /// More of the same arguments, as text.
+    /// JSON text to append to the arguments, as streams send it.
     pub(super) arguments_more: Option<Source>,
 }
 
@@ -185,16 +201,19 @@ pub(super) struct CallRule {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResultRule {
+    /// The id of its call. Results without one are matched to calls by name and order.
     pub(super) id: Option<Source>,
+    /// The tool's name.
     pub(super) name: Option<Source>,
+    /// The tool's output.
     pub(super) content: Source,
-    /// When the tool failed.
+    /// Conditions under which the tool failed.
     #[serde(default)]
     pub(super) failed: Conditions,
-    /// When there is a result at all.
+    /// Conditions under which there is a result.
     #[serde(default)]
     pub(super) when: Conditions,
-    /// When it ended.
+    /// The time at which the call ended.
     pub(super) time: Option<Source>,
 }
 
@@ -219,6 +238,11 @@ impl Form {
     /// Whether a file of it is one conversation.
     pub(crate) fn is_log(&self) -> bool {
         self.table.log
+    }
+
+    /// Whether a file of it is text, whose lines are items.
+    pub(super) fn has_lines(&self) -> bool {
+        self.table.lines
     }
 
     /// Whether an object is one item.
@@ -273,6 +297,7 @@ impl Rule {
             &self.role,
             &self.text,
             &self.text_more,
+            &self.text_line,
             &self.thought,
             &self.thought_more,
             &self.block,

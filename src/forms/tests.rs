@@ -12,6 +12,13 @@ use super::{Log, table::Form};
 
 /// Reads a text as its files are read: the form, and what comes out.
 fn rows(text: &str) -> (String, Vec<Value>) {
+    if let Some(form) = Forms::built_in().of_text(text) {
+        let rows = form.read_text(text).rows.into_iter().map(|(path, read)| {
+            let read = read.unwrap();
+            serde_json::json!({"path": path, "row": read.row, "notes": read.notes})
+        });
+        return (form.name.clone(), rows.collect());
+    }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let first = values.next().unwrap().unwrap();
     let mut out = Vec::new();

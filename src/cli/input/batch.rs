@@ -12,7 +12,7 @@ use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
 use crate::cli::{out, parts};
 use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
-use crate::forms::Form;
+use crate::forms::{Form, Forms};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, Limits, SessionError, Sessions};
 use crate::span::{LogRecord, Span, TraceId};
@@ -227,6 +227,8 @@ impl Batch<'_> {
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
+        } else if let Some(form) = std::str::from_utf8(text).ok().and_then(|text| Forms::built_in().of_text(text)) {
+            self.add_by_form(form, file, path, (text, skipped));
         } else if !is_protobuf(bytes) && may_be_printed(text) && (self.add_console(file, text) || self.add_printed(file, text)) {
             // It is added. A span's text may be what another program printed: what is protobuf is read as that.
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
