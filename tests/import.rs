@@ -435,3 +435,38 @@ fn a_form_of_ones_own_reads_a_log() {
     let table = spanbridge(&["forms", "cursor"]);
     assert!(String::from_utf8_lossy(&table.stdout).contains("reads: transcripts of Cursor's agent"));
 }
+
+#[test]
+fn documents_below_the_members_of_an_object_are_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("answer.json");
+    let content = json!({"status": "ok", "first": row(1), "second": row(2), "about": {"pages": 1}, "prompt": row(3)});
+    fs::write(&file, content.to_string()).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+    let said: Vec<String> = documents(&output)
+        .iter()
+        .map(|row| row["messages"][0]["content"].to_string())
+        .collect();
+    assert_eq!(said, [r#""Question 1?""#, r#""Question 2?""#], "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("read from its members first, second; left out: about"),
+        "{}",
+        stderr(&output)
+    );
+    // An item of a data set is not a run.
+    fs::write(
+        &file,
+        json!({"input": [{"role": "user", "content": "Q?"}], "target": "A"}).to_string(),
+    )
+    .expect("writes");
+    assert!(!spanbridge(&["show", text(&file)]).status.success());
+}
+
+#[test]
+fn a_history_in_markdown_is_read_by_its_lines() {
+    let history = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/message_forms/aider.md");
+    let output = spanbridge(&["convert", "--to", "messages", text(&history)]);
+    let read = documents(&output);
+    assert_eq!(read.len(), 1, "{}", stderr(&output));
+    assert_eq!(read[0]["messages"][2]["content"], "No, thanks.");
+}

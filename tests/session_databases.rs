@@ -213,3 +213,22 @@ fn a_session_in_both_forms_is_read_once_and_one_in_the_old_form_too() {
     told.sort();
     assert_eq!(told, ["New.", "Old."]);
 }
+
+/// The Kiro CLI keeps each conversation as one value.
+#[test]
+fn conversations_of_kiro_are_read_from_their_database() {
+    let database = Connection::open_in_memory().expect("opens");
+    let tables = "CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT, created_at INTEGER, updated_at INTEGER);";
+    database.execute_batch(tables).expect("made");
+    let value = include_str!("message_forms/kiro_history.json");
+    for (id, at) in [("a", 2), ("b", 1)] {
+        let add = "INSERT INTO conversations_v2 VALUES ('/w', ?1, ?2, ?3, ?3)";
+        database
+            .execute(add, (id, value.replace("k1", id).replace("the sign", &format!("sign {id}")), at))
+            .expect("added");
+    }
+    let (read, _) = documents("messages", &database);
+    let asked: Vec<&str> = read.iter().filter_map(|row| row["messages"][0]["content"].as_str()).collect();
+    assert_eq!(asked, ["Read sign b.", "Read sign a."]);
+    assert_eq!(read[0]["messages"][2]["role"], "tool");
+}

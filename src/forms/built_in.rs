@@ -48,6 +48,11 @@ tables![
     "windsurf",
     "antigravity",
     "aider",
+    "adk_events",
+    "agentscope",
+    "kiro_history",
+    "claude_messages",
+    "wrapped",
 ];
 
 /// Tables of another kind, read. A test reads each of them.

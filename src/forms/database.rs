@@ -21,7 +21,11 @@ pub(crate) struct DatabaseForm {
     pub(crate) query: String,
 }
 
-const TABLES: &[(&str, &str)] = &[("vscode_traces", include_str!("../../semconv/forms/vscode_traces.sqlite.yaml"))];
+const TABLES: &[(&str, &str)] = &[
+    ("vscode_traces", include_str!("../../semconv/forms/vscode_traces.sqlite.yaml")),
+    ("kiro", include_str!("../../semconv/forms/kiro.sqlite.yaml")),
+    ("amazon_q", include_str!("../../semconv/forms/amazon_q.sqlite.yaml")),
+];
 
 /// The databases that are known.
 pub(crate) fn databases() -> &'static [DatabaseForm] {

@@ -135,7 +135,7 @@ pub(super) struct Rule {
     pub(super) result: Option<ResultRule>,
     /// A message of the chat API, or a list of them, copied unchanged.
     pub(super) message: Option<Source>,
-    /// A list of messages in any form that spanbridge reads.
+    /// A message, or a list of them, in any form that spanbridge reads.
     pub(super) read: Option<Source>,
     /// Paths to values below, and the set of rules that reads each. A list's members are read one by one.
     pub(super) each: Map<String, Value>,

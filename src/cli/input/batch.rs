@@ -134,7 +134,7 @@ impl Batch<'_> {
         {
             let file = path.display().to_string();
             match lines {
-                Ok(lines) => self.add_json(&file, lines.as_bytes(), 0, lines.as_bytes()),
+                Ok(lines) => self.add_plain(&file, Path::new("-"), lines.as_bytes()),
                 Err(source) => self.problems.push(Problem::Session { source }),
             }
             return;

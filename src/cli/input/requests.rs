@@ -1,6 +1,10 @@
 //! Export requests in a file: protobuf, JSON, and similar forms.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::value::RawValue;
 
 use super::Batch;
 use super::recognise::delimited;
@@ -145,9 +149,38 @@ impl Batch<'_> {
             && let Some(what) = foreign::json(text)
         {
             self.problems.truncate(problems);
+            if self.add_members(file, text) {
+                return;
+            }
             let near = formats::nearest_form(text).map_or_else(String::new, |near| format!("\n{near}"));
             self.foreign_near(file, what, near);
         }
+    }
+
+    /// Adds the documents that are members of an object in no known form: what an API answers around a run, or runs by their names. Whether
+    /// there is one.
+    fn add_members(&mut self, file: &str, text: &[u8]) -> bool {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_slice(text).unwrap_or_default();
+        // What a model is to be asked is not a run.
+        const ASKED: [&str; 3] = ["input", "inputs", "prompt"];
+        let is_nested = |name: &str, value: &RawValue| value.get().starts_with(['{', '[']) && !ASKED.contains(&name);
+        let nested = members.into_iter().filter(|(name, value)| is_nested(name, value));
+        let (read, left): (Vec<_>, Vec<_>) = nested.partition(|(_, value)| formats::recognised(value.get().as_bytes()).is_some());
+        let names = |list: &[(String, &RawValue)]| list.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        if !read.is_empty() {
+            let left = if left.is_empty() {
+                String::new()
+            } else {
+                format!("; left out: {}", out::harmless(&names(&left)))
+            };
+            self.notes
+                .push(format!("{file}: read from its members {}{left}", out::harmless(&names(&read))));
+        }
+        for (_, value) in &read {
+            let text = value.get().as_bytes();
+            self.add_recognised(file, Path::new("-"), (text, 0), text);
+        }
+        !read.is_empty()
     }
 
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
@@ -171,7 +204,7 @@ impl Batch<'_> {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
                     None if messages.iter().any(Message::has_unusable_ids) => {
-                        let texts: Vec<&serde_json::value::RawValue> = serde_json::from_slice(text).unwrap_or_default();
+                        let texts: Vec<&RawValue> = serde_json::from_slice(text).unwrap_or_default();
                         for (message, text) in messages.into_iter().zip(texts) {
                             self.add_text(file, skipped, message, text.get().as_bytes());
                         }

@@ -24,12 +24,20 @@ impl Reader<'_> {
         self.facts_of(rule, around);
     }
 
-    /// Messages in whatever form: those of the chat API stay as they are.
+    /// Messages in whatever form, or one: those of the chat API stay as they are.
     pub(super) fn read_list(&mut self, list: &Value) {
         self.said += 1;
         if let Value::String(text) = list {
             return self.messages.push(json!({"role": "user", "content": text}));
         }
+        let one;
+        let list = match list {
+            Value::Object(_) => {
+                one = Value::Array(vec![list.clone()]);
+                &one
+            }
+            list => list,
+        };
         match (self.nested)(list) {
             Some(read) => self.messages.extend(read),
             None => {
