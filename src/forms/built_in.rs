@@ -52,6 +52,9 @@ tables![
     "agentscope",
     "kiro_history",
     "claude_messages",
+    "ai_sdk_stream",
+    "responses_stream",
+    "interaction",
     "wrapped",
 ];
 
