@@ -349,6 +349,36 @@ fn each_filter_of_ls_takes_its_traces() {
             assert_eq!(found, expected, "{arguments:?} {from:?}");
         }
     }
+    for from in [["--server", &serving.api], ["--data-dir", data_of(&directory)]] {
+        let found = stdout(&[&["ls", "--json", "--search", "No Such City"][..], &from].concat());
+        assert!(
+            found.lines().count() == 1 && found.contains(&traces("oi-langchain-toolerror")[0]),
+            "{found}"
+        );
+        let none = run(&[&["ls", "--search", "nothing like this"][..], &from].concat());
+        assert!(
+            text(&none.stdout).is_empty() && text(&none.stderr).contains("no traces match"),
+            "{none:?}"
+        );
+        let sorted = stdout(&[&["ls", "--json", "-n", "2", "--sort", "tokens"][..], &from].concat());
+        let tokens = sorted
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["input_tokens"].as_u64());
+        let tokens: Vec<Option<u64>> = tokens.collect();
+        assert!(tokens.len() == 2 && tokens[0] >= tokens[1] && tokens[0] > Some(0), "{tokens:?}");
+        let failures = stdout(&[&["ls", "--failures", "--json"][..], &from].concat());
+        let groups: Vec<Value> = failures.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert!(groups.len() >= 2 && groups.iter().all(|group| group["runs"] == 1), "{failures}");
+        assert!(
+            !failures.contains("message\":\"HTTP 5"),
+            "numbers are no part of a kind: {failures}"
+        );
+    }
+    let wrong = run(&["ls", "--sort", "beauty", "--server", &serving.api]);
+    assert!(
+        wrong.status.code() == Some(2) && text(&wrong.stderr).contains("started, took"),
+        "{wrong:?}"
+    );
     // A limit counts those that hold.
     let one = stdout(&["ls", "--json", "-n", "1", "--status", "error", "--server", &serving.api]);
     assert_eq!(one.lines().count(), 1, "{one}");
@@ -369,6 +399,11 @@ fn ls_lists_sessions() {
         let printed = stdout(&[&["ls", "--sessions", "--json"][..], &from].concat());
         let sessions: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(sessions[0]["session"], "sess-subagents", "the newest first: {printed}");
+        assert!(sessions[0]["question"].is_string() && sessions[0]["runs"] == 1, "{printed}");
+        let found = stdout(&[&["ls", "--sessions", "--json", "--search", "i AM ana"][..], &from].concat());
+        assert!(found.lines().count() == 1 && found.contains("talk-1"), "{found}");
+        let sorted = stdout(&[&["ls", "--sessions", "--sort", "runs"][..], &from].concat());
+        assert!(sorted.lines().nth(1).is_some_and(|line| line.starts_with("talk-1")), "{sorted}");
         let made = traces("made-session").len() as u64;
         assert!(made > 1 && sessions.iter().any(|session| session["traces"] == made), "{printed}");
         let one = stdout(&[&["ls", "--sessions", "-n", "1"][..], &from].concat());
@@ -678,6 +713,136 @@ fn compare_pairs_the_runs_of_two_sets() {
             text(&output.stderr)
         );
     }
+}
+
+/// `grep` prints the step and the place of words; `show` shows a part of a run.
+#[test]
+fn words_lead_to_their_step_and_a_part_of_a_run_is_shown() {
+    let directory = store(&["made-failures", "made-handoff"]);
+    let failed = traces("made-failures").remove(0);
+    let data = ["--data-dir", data_of(&directory)];
+    let grep = |words: &[&str]| run(&[&["grep"], words, &data].concat());
+    let found = text(&grep(&["DIVISION by"]).stdout);
+    let line = found.lines().find(|line| line.contains("error: ")).expect("a line of the error");
+    assert!(
+        line.starts_with(&failed[..8]) && line.contains("tool divide") && line.contains("division by"),
+        "{found}"
+    );
+    let json = text(&grep(&["division by", "--json"]).stdout);
+    let hits: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let hit = hits.iter().find(|hit| hit["place"] == "error").expect("a hit in an error");
+    assert_eq!(
+        (&hit["words"], &hit["trace_id"]),
+        (&Value::from("division by"), &Value::from(failed.as_str())),
+        "{json}"
+    );
+    assert_eq!(grep(&["nothing like this"]).status.code(), Some(1));
+
+    let show = |flags: &[&str]| stdout(&[&["show", &failed][..], flags, &data].concat());
+    let tree = |text: &str| -> Vec<String> {
+        let rows = text.lines().skip_while(|line| !line.contains("START"));
+        rows.skip(1).take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let (all, errors) = (tree(&show(&[])), tree(&show(&["--errors"])));
+    assert!(
+        errors.len() < all.len() && errors.iter().any(|line| line.contains("FAILED")),
+        "{errors:?}"
+    );
+    assert!(errors[0].contains("agent"), "what is above stays: {errors:?}");
+    assert_eq!(tree(&show(&["--depth", "1"])).len(), 1);
+    let tools = tree(&show(&["--kind", "tool"]));
+    assert!(
+        tools.iter().filter(|line| line.contains("tool ")).count() == 2 && !tools.iter().any(|line| line.contains("llm ")),
+        "{tools:?}"
+    );
+    let step = hit["step"].as_str().expect("an id");
+    let one = show(&["--step", step]);
+    assert!(
+        one.contains("input") && one.contains("ZeroDivisionError") && tree(&one).len() == 1,
+        "{one}"
+    );
+    assert_eq!(
+        run(&[&["show", &failed, "--step", "ffff"][..], &data].concat()).status.code(),
+        Some(1)
+    );
+    let wrong = run(&[&["show", &failed, "--kind", "beauty"][..], &data].concat());
+    assert!(
+        wrong.status.code() == Some(2) && text(&wrong.stderr).contains("the kinds are"),
+        "{wrong:?}"
+    );
+}
+
+/// `label` judges, corrects and deletes, in a directory and over a server, and `ls` counts no more spans than before.
+#[test]
+fn label_judges_runs_of_a_directory_and_of_a_server() {
+    let directory = store(&["made-failures", "made-handoff"]);
+    let (failed, other) = (traces("made-failures").remove(0), traces("made-handoff").remove(0));
+    let listed = |from: [&str; 2]| -> Vec<Value> {
+        let printed = stdout(&[&["ls", "--json"][..], &from].concat());
+        printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let of = |list: &[Value], id: &str| list.iter().find(|run| run["trace_id"] == id).expect("the run").clone();
+    let labels = |run: &Value| -> Vec<String> {
+        let scores = run["scores"]
+            .as_array()
+            .expect("scores")
+            .iter()
+            .filter(|score| score["annotator"] == "ana");
+        scores
+            .map(|score| {
+                format!(
+                    "{}={}{}",
+                    score["name"].as_str().unwrap_or_default(),
+                    score["label"],
+                    score["score"]
+                )
+            })
+            .collect()
+    };
+    let data = ["--data-dir", data_of(&directory)];
+    let before = of(&listed(data), &failed);
+    let label = |words: &[&str], from: [&str; 2]| run(&[&["label", "--by", "ana"], words, &from].concat());
+    let dry = label(&["--where", "failures > 0", "triage=open", "--dry-run"], data);
+    assert!(
+        text(&dry.stdout).contains("would be judged") && text(&dry.stdout).contains(&failed),
+        "{dry:?}"
+    );
+    assert_eq!(of(&listed(data), &failed), before, "nothing is stored");
+    for words in [
+        &["--where", "failures > 0", "triage=open"][..],
+        &[&failed, "help=0.25", "--note", "why"],
+        &[&failed, "triage=closed"],
+    ] {
+        assert_eq!(
+            label(words, data).status.code(),
+            Some(0),
+            "{words:?}: {}",
+            text(&label(words, data).stderr)
+        );
+    }
+    let after = of(&listed(data), &failed);
+    assert_eq!(labels(&after), [r#"triage="closed"null"#, "help=null0.25"]);
+    assert_eq!(after["spans"], before["spans"]);
+    assert_eq!(labels(&of(&listed(data), &other)), Vec::<String>::new());
+    let shown = stdout(&[&["show", &failed][..], &data].concat());
+    assert!(
+        shown.contains("triage closed (ana)") && shown.contains("help 0.25 (ana): why"),
+        "{shown}"
+    );
+
+    let serving = Serving::start(directory.path());
+    let server = ["--server", serving.api.as_str()];
+    assert_eq!(label(&[&failed, "--delete", "triage"], server).status.code(), Some(0));
+    assert_eq!(labels(&of(&listed(server), &failed)), ["help=null0.25"]);
+    let again = label(&[&failed, "--delete", "triage"], server);
+    assert!(
+        again.status.code() == Some(1) && text(&again.stderr).contains("there is no judgement triage by ana to withdraw"),
+        "{again:?}"
+    );
+    for wrong in [&["feedback=good"][..], &[&failed, "--note", "x"], &[&failed, "feedback="]] {
+        assert_eq!(label(wrong, server).status.code(), Some(2), "{wrong:?}");
+    }
+    serving.stop();
 }
 
 #[test]

@@ -112,6 +112,21 @@ fn an_agent_reads_runs_within_a_budget() {
     assert!(!failed, "{runs}");
     let run: Value = serde_json::from_str(runs.lines().next().expect("a run")).expect("JSON");
     let trace = run["trace_id"].as_str().expect("an id");
+    let agent = run["agent"].as_str().expect("an agent");
+    for (arguments, is_found) in [
+        (
+            json!({"search": agent, "where": format!("agent = '{agent}' and model_calls >= 0")}),
+            true,
+        ),
+        (json!({"search": "nothing like this"}), false),
+        (json!({"where": "failures > 1000"}), false),
+        (json!({"since": "2199-01-01"}), false),
+    ] {
+        let (found, failed) = client.call("list_runs", &arguments);
+        assert!(!failed && found.contains(trace) == is_found, "{arguments}: {found}");
+    }
+    let (fields, failed) = client.call("list_runs", &json!({"where": "beauty = 1"}));
+    assert!(failed && fields.contains("The fields are status, agent"), "{fields}");
 
     let (outline, failed) = client.call("show_run", &json!({"trace": trace}));
     assert!(!failed && outline.contains(trace), "{outline}");

@@ -98,6 +98,7 @@ const PAGES: &[(&str, &[&str])] = &[
         &[
             "Divide by zero.",
             "1 run on this page",
+            "RateLimitError: rate limited",
             "Remove the filter </span><span>status</span>",
         ],
     ),
@@ -107,9 +108,40 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     ("/?where=failures%20%3E%201", &["Divide by zero.", "1 run on this page"]),
     ("/?where=failures%20%3E%3E%201", &["id=\"fault\"", "role=\"alert\""]),
-    ("/?q=DIVISION+by", &["Divide by zero.", "1 run on this page"]),
+    (
+        "/?q=DIVISION+by",
+        &[
+            "Divide by zero.",
+            "1 run on this page",
+            "<mark>division by</mark> zero",
+            "&amp;q=DIVISION%20by",
+        ],
+    ),
     ("/?agent=nobody", &["No run fits."]),
-    ("/sessions", &["talk-1"]),
+    (
+        "/sessions",
+        &["talk-1", "/sessions?sort=cost", "Search questions", "I am Ana.", "Bye, Ana."],
+    ),
+    ("/sessions?q=BYE+ana&sort=tokens", &["talk-1", "aria-sort=\"descending\""]),
+    ("/sessions?q=nothing+like+this", &["No session fits"]),
+    ("/sessions?failed=1", &["No session fits"]),
+    (
+        "/failures",
+        &[
+            "ZeroDivisionError: division by zero",
+            "1.0.0: 1 of ",
+            "/runs/5b8efff798038103d269000000210001",
+        ],
+    ),
+    ("/failures?agent=nobody", &["No operation failed"]),
+    ("/review", &["1 of ", "data-key=\"1\"", "rel=\"next\"", "/runs/evaluations"]),
+    ("/review?agent=nobody", &["No run is left to review"]),
+    (
+        "/review?labels=fine,%3Cb%3E&view=timeline&status=error&at=5b8efff798038103d269000000210001",
+        &["1 of 1", "&lt;b&gt;", "id=\"rows\"", "status=error"],
+    ),
+    ("/?judged=yes", &["No run fits."]),
+    ("/?version=none", &["No run fits."]),
     ("/sessions/talk-1", &["run 3", "Who am I?", "later"]),
     (
         "/runs/5b8efff798038103d269000000210001",
@@ -497,6 +529,146 @@ fn what_people_say_is_part_of_the_run() {
         for wanted in wanted {
             assert!(text.contains(wanted), "{format} has no {wanted}: {text}");
         }
+    }
+}
+
+/// Of one name, step and person the last judgement counts. What was corrected or deleted stays in the history, and none of it is a
+/// step or a span of the run.
+#[test]
+fn a_judgement_can_be_corrected_and_deleted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    let json = |path: &str| -> Value { serde_json::from_str(&get(&format!("{}{path}", serving.api), None).2).expect("JSON") };
+    let listed = || {
+        let all = json("/api/v1/runs?all=1");
+        let runs = all["runs"].as_array().expect("runs").clone();
+        runs.into_iter().find(|run| run["trace_id"] == FAILED).expect("the run")
+    };
+    let (before, steps) = (
+        listed(),
+        json(&format!("/api/v1/traces/{FAILED}/run"))["steps"].as_array().map(Vec::len),
+    );
+    let form = format!("{}/runs/{FAILED}/evaluations", serving.api);
+    let post = |fields: &[(&str, &str)]| post_form(&form, &[("origin", &serving.api)], fields).0;
+    for (label, annotator) in [("good", "Ana"), ("fair", "Ben"), ("bad", "Ana")] {
+        assert_eq!(post(&[("label", label), ("annotator", annotator)]), 303);
+    }
+    let labels = |run: &Value| -> Vec<String> {
+        let scores = run["scores"].as_array().expect("scores").iter();
+        scores
+            .filter_map(|score| Some(format!("{} {}", score["annotator"].as_str()?, score["label"].as_str()?)))
+            .collect()
+    };
+    let after = listed();
+    assert_eq!(labels(&after), ["Ana bad", "Ben fair"]);
+    assert_eq!((&after["spans"], &after["annotations"]), (&before["spans"], &Value::from(3)));
+    let run = json(&format!("/api/v1/traces/{FAILED}/run"));
+    assert_eq!(run["steps"].as_array().map(Vec::len), steps, "an annotation is no step");
+    let counts: Vec<&Value> = run["annotations"]
+        .as_array()
+        .expect("annotations")
+        .iter()
+        .map(|one| &one["counts"])
+        .collect();
+    assert_eq!(counts, [false, true, true]);
+    let rows = get(&format!("{}/api/v1/traces/{FAILED}/contextforge", serving.api), None).2;
+    assert!(rows.contains("bad") && rows.contains("fair") && !rows.contains("good"), "{rows}");
+    let shown = page(&serving, &format!("/runs/{FAILED}?span=0021000100000001"));
+    assert!(shown.contains("Earlier: 1") && shown.contains(">Delete</button>"), "{shown}");
+
+    assert_eq!(
+        post(&[("withdraw", "1"), ("label", "bad"), ("annotator", "Ana")]),
+        422,
+        "it judges or withdraws"
+    );
+    assert_eq!(post(&[("withdraw", "1"), ("annotator", "Eve")]), 404, "Eve judged nothing");
+    assert_eq!(post(&[("withdraw", "1"), ("annotator", "Ana")]), 303);
+    assert_eq!(post(&[("withdraw", "1"), ("annotator", "Ana")]), 404, "it is deleted already");
+    let last = listed();
+    assert_eq!((labels(&last), &last["spans"]), (vec!["Ben fair".to_owned()], &before["spans"]));
+    let shown = page(&serving, &format!("/runs/{FAILED}?span=0021000100000001"));
+    assert!(
+        shown.contains("Earlier: 3") && shown.contains("withdrawn"),
+        "the history has all: {shown}"
+    );
+}
+
+/// Several runs get one label by a form, which leads back to where it was; their rows are downloaded in any format.
+#[test]
+fn chosen_runs_get_one_label_and_become_rows() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    let talk: Vec<String> = (1..=3).map(|number| format!("5b8efff798038103d2690000001a000{number}")).collect();
+    let form = format!("{}/runs/evaluations", serving.api);
+    let ours = [("origin", serving.api.as_str())];
+    let chosen: Vec<(&str, &str)> = talk.iter().take(2).map(|id| ("t", id.as_str())).collect();
+    let said = [("label", "good"), ("label", "of another field"), ("annotator", "Ana")];
+    let to = |next: &'static str| [&chosen[..], &said, &[("next", next)]].concat();
+    assert_eq!(post_form(&form, &[("origin", "http://evil.example")], &to("/")).0, 403);
+    assert_eq!(post_form(&form, &ours, &said).0, 400, "no run is chosen");
+    let (status, location, text) = post_form(&form, &ours, &to("/?agent=x"));
+    assert_eq!((status, location.as_deref()), (303, Some("/?agent=x")), "{text}");
+    for elsewhere in ["//evil.example/", "https://evil.example/", "/\\evil.example"] {
+        assert_eq!(post_form(&form, &ours, &to(elsewhere)).1.as_deref(), Some("/"), "{elsewhere}");
+    }
+    let listed = page(&serving, "/?label=feedback%3Dgood");
+    assert!(
+        listed.contains("2 runs on this page") && listed.contains("feedback=good"),
+        "{listed}"
+    );
+    let command = "--where &#39;label.feedback = &quot;good&quot; and not has(annotator)&#39;";
+    let filtered = page(&serving, "/?label=feedback%3Dgood&judged=no");
+    assert!(filtered.contains("No run fits.") || filtered.contains(command), "{filtered}");
+
+    let rows = |query: &str| {
+        let (status, headers, text) = get(&format!("{}/api/v1/runs/documents?{query}", serving.api), None);
+        (status, headers.get("content-disposition").cloned(), text)
+    };
+    let (status, attached, good) = rows("to=messages&label=feedback%3Dgood");
+    assert_eq!(
+        (status, attached.as_deref()),
+        (200, Some("attachment; filename=\"rows.jsonl\"")),
+        "{good}"
+    );
+    assert!(good.lines().count() >= 2 && good.contains("Who am I?"), "{good}");
+    assert!(good.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{good}");
+    let (_, _, of_one) = rows("to=contextforge&label=feedback%3Dgood");
+    assert_eq!(of_one.lines().count(), 2);
+    let sides: Vec<usize> = ["train", "test"]
+        .iter()
+        .map(|side| {
+            rows(&format!("to=contextforge&label=good&split=train:0.5,test:0.5&side={side}"))
+                .2
+                .lines()
+                .count()
+        })
+        .collect();
+    assert_eq!(sides.iter().sum::<usize>(), 2, "each run is on one side");
+    assert!(sides.contains(&2), "runs of one session are on one side: {sides:?}");
+    let (_, _, redacted) =
+        rows("to=messages&label=good&redact=%5B%7Bvalue%20%3D%20%27Who%20am%20I%27%2C%20action%20%3D%20%22mask%22%7D%5D");
+    assert!(
+        !redacted.contains("Who am I") && redacted.lines().count() == good.lines().count(),
+        "{redacted}"
+    );
+    for wrong in [
+        "",
+        "to=nothing",
+        "to=messages&split=1",
+        "to=messages&side=x",
+        "to=messages&redact=x",
+        "to=messages&where=x",
+    ] {
+        let (status, ..) = rows(wrong);
+        assert!((400..500).contains(&status), "{wrong}: {status}");
+    }
+
+    for (path, wanted) in [("markdown", "# "), ("page", "<!DOCTYPE html>")] {
+        let (status, _, text) = get(&format!("{}/api/v1/sessions/talk-1/{path}", serving.api), None);
+        assert!(
+            status == 200 && text.starts_with(wanted) && text.contains("Who am I?"),
+            "{path}: {text}"
+        );
     }
 }
 

@@ -113,7 +113,7 @@ fn latest_traces(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
 }
 
 fn latest_sessions(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
-    let sessions = source.sessions(Some(OFFERED))?;
+    let sessions = source.sessions(Some(OFFERED), false)?;
     let offered = sessions.iter().map(|session| {
         let plural = if session.traces == 1 { "" } else { "s" };
         let started = second(UnixNanos(session.start_unix_nano));

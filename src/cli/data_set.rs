@@ -20,7 +20,8 @@ Expressions (--where): FIELD OPERATOR VALUE, combined by and, or, not and bracke
 with a pattern (* any text, ? any letter, case does not matter). A comparison with a missing field is false; has(FIELD) tests whether the field is present.
   status                               ok, error, cancelled or running
   agent, model, tool, tag              all names of the run
-  service, session, user, trace, framework, error
+  service, version, session, user, trace, framework, error, question, answer
+  annotator                            who judged the run or a step of it; has(annotator): somebody did
   score.NAME, label.NAME               judgements: their number, their label; score.'two words' for such a name
   reward, cost (US dollars), tokens.in, tokens.out, tokens.total
   model_calls, tool_calls, failures

@@ -1,5 +1,7 @@
 //! `spanbridge ls`: recent traces, and sessions.
 
+mod tables;
+
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -7,15 +9,20 @@ use clap::{Args, ValueEnum};
 use super::complete;
 use super::data_set::{EXPRESSIONS, expression};
 use super::failure::Failure;
-use super::listed::{status, status_words, took, who};
-use super::out::{self, Style, Table};
+use super::listed::status;
+use super::out::{self, Table};
 use super::select::Select;
-use super::source::{Session, Where};
-use super::time::second;
-use crate::span::UnixNanos;
+use super::source::{Source, Where};
+use crate::run::Run;
+use crate::span::TraceId;
 use crate::store::Filter;
-use crate::view::text::dollars;
-use crate::web::listing::{Listed, Summary};
+use crate::view::seeking::Sought;
+use crate::view::totals::{BY, Group};
+use crate::web::failures::Groups;
+use crate::web::listing::Listed;
+use crate::web::sessions::{self, RUN_SORTS, SESSION_SORTS, SessionListed, Sort};
+use crate::web::work::{SHARE_SORTS, Shares};
+use tables::{failure_table, session_table, share_table, trace_table};
 
 const EXAMPLES: &str = "\
 STATUS: error means that the run itself failed, cancelled that it was stopped from outside. `ok, 2 failed` means that two of its \
@@ -27,7 +34,11 @@ Examples:
   spanbridge ls --status error --agent 'travel*'
   spanbridge ls --model gpt-4o-mini -n 0
   spanbridge ls --where 'tool = get_weather and cost > 0.01'
-  spanbridge ls --sessions
+  spanbridge ls --search 'no such city' --sort cost
+  spanbridge ls --where 'label.feedback = bad and version = 2.1'
+  spanbridge ls --failures --since 7d
+  spanbridge ls --by tool --sort failures --since 7d
+  spanbridge ls --sessions --sort tokens --search invoice
   spanbridge ls --json | jq -r 'select(.status == \"error\") | .trace_id'";
 
 /// List recent traces, newest first.
@@ -45,9 +56,24 @@ pub(super) struct Ls {
     /// longer than the flags above. The end of this help lists fields and operators.
     #[arg(long = "where", value_name = "EXPRESSION")]
     filter: Option<String>,
-    /// List sessions instead of traces.
+    /// Only traces with these words in names, keys, values or payloads, in any case; with --sessions in the session's name, agent, first
+    /// question or last answer.
+    #[arg(long, value_name = "WORDS")]
+    search: Option<String>,
+    /// Largest first: started, took, tokens, cost, reward, failures, calls or tools; of sessions last, started, runs, failures, tokens or
+    /// cost.
+    #[arg(long, value_name = "KEY")]
+    sort: Option<String>,
+    /// List sessions instead of traces: what was asked first and answered last, runs, failures, tokens and cost.
     #[arg(long, conflicts_with_all = ["since", "until", "service", "session", "status", "agent", "model", "filter"])]
     sessions: bool,
+    /// List the failures of these traces as groups instead: those of one error class, one operation and one message without its numbers,
+    /// with how many runs of each version have it.
+    #[arg(long, conflicts_with_all = ["sessions", "sort"])]
+    failures: bool,
+    /// Sum up where time, tokens and cost went in these traces instead: by tool, model, agent or kind. It reads each trace.
+    #[arg(long, value_name = "WHAT", value_parser = by, conflicts_with_all = ["sessions", "failures", "json"])]
+    by: Option<By>,
     /// The maximum number of traces or sessions; 0 lists all.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
@@ -92,11 +118,6 @@ impl Work {
     pub(super) fn named(status: Option<&str>, agent: Option<String>, model: Option<String>) -> Result<Self, String> {
         let status = status.map(|word| Status::from_str(word, true)).transpose()?;
         Ok(Self { status, agent, model })
-    }
-
-    /// Whether what the agent did has to be known.
-    fn is_empty(&self) -> bool {
-        self.status.is_none() && self.agent.is_none() && self.model.is_none()
     }
 
     /// Whether a trace is one of these.
@@ -146,26 +167,63 @@ impl Ls {
         let source = self.from.open()?;
         let limit = Some(self.limit).filter(|limit| *limit > 0);
         if self.sessions {
-            let sessions = source.sessions(limit)?;
-            self.print(&sessions, session_table)?;
+            let sessions = self.sessions(&source, limit)?;
+            let width = if self.wide { None } else { out::width() };
+            self.print(&sessions, |sessions| session_table(sessions, width))?;
             return Ok(ExitCode::SUCCESS);
         }
         let filter = Filter {
             session: self.session.clone(),
-            limit,
+            limit: limit.filter(|_| self.sort.is_none() && !self.failures && self.by.is_none()),
             ..self.select.filter()
         };
-        let traces = if let Some(text) = &self.filter {
-            let expression = expression("--where", text)?;
-            source.list_of_runs(&filter, &|listed| self.work.matches(listed), &expression)?
-        } else if self.work.is_empty() {
-            source.list(&filter)?
-        } else {
-            source.list_where(&filter, true, &|listed| self.work.matches(listed))?
+        let having = source.having(self.search.as_deref(), &filter)?;
+        let matches = |listed: &Listed| self.work.matches(listed) && source.has_words(&having, listed);
+        let mut traces = match &self.filter {
+            Some(text) => source.list_of_runs(&filter, &matches, &expression("--where", text)?)?,
+            None => source.list_where(&filter, true, &matches)?,
         };
+        if self.failures {
+            let mut groups = Groups::default();
+            traces.iter().for_each(|listed| groups.add(listed));
+            let mut groups = groups.into_list();
+            groups.truncate(limit.unwrap_or(usize::MAX));
+            let width = if self.wide { None } else { out::width() };
+            self.print(&groups, |groups| failure_table(groups, width))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some((_, by)) = self.by {
+            let mut shares = Shares::default();
+            for id in traces.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)) {
+                source.run(id)?.iter().for_each(|run| shares.add(run, by));
+            }
+            let mut shares = shares.list;
+            let key = self.sort.as_deref().unwrap_or("time");
+            sessions::sort(&mut shares, SHARE_SORTS, key).map_err(|known| Failure::usage(format!("--sort {key} is not {known}")))?;
+            return share_table(&shares, limit).map(|()| ExitCode::SUCCESS);
+        }
+        self.sort(&mut traces, RUN_SORTS, limit)?;
         let width = if self.wide { None } else { out::width() };
         self.print(&traces, |traces| trace_table(traces, width))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn sessions(&self, source: &Source, limit: Option<usize>) -> Result<Vec<SessionListed>, Failure> {
+        let is_part = self.search.is_none() && self.sort.is_none();
+        let mut sessions = source.sessions(limit.filter(|_| is_part), true)?;
+        if let Some(words) = self.search.as_deref().and_then(Sought::of) {
+            sessions.retain(|session| session.has(&words));
+        }
+        self.sort(&mut sessions, SESSION_SORTS, limit)?;
+        Ok(sessions)
+    }
+
+    fn sort<T>(&self, items: &mut Vec<T>, sorts: &[Sort<T>], limit: Option<usize>) -> Result<(), Failure> {
+        if let Some(key) = &self.sort {
+            sessions::sort(items, sorts, key).map_err(|known| Failure::usage(format!("--sort {key} is not {known}")))?;
+        }
+        items.truncate(limit.unwrap_or(usize::MAX));
+        Ok(())
     }
 
     fn print<T: serde::Serialize>(&self, items: &[T], table: impl Fn(&[T]) -> Table) -> Result<(), Failure> {
@@ -175,7 +233,11 @@ impl Ls {
                 out::json(serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
             }
         } else if items.is_empty() {
-            out::note(if self.sessions { "no sessions" } else { "no traces match" });
+            out::note(match (self.sessions, self.failures) {
+                (true, _) => "no sessions",
+                (_, true) => "no operation failed",
+                _ => "no traces match",
+            });
         } else {
             for line in table(items).lines() {
                 out::line(&line).map_err(failed)?;
@@ -185,114 +247,13 @@ impl Ls {
     }
 }
 
-/// The shortest prefix that distinguishes these ids, 8 digits at least.
-fn id_length(traces: &[Listed]) -> usize {
-    let mut ids: Vec<&str> = traces.iter().map(|listed| listed.trace_id.as_str()).collect();
-    ids.sort_unstable();
-    let shared = |pair: &[&str]| match pair {
-        [one, other] => one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count(),
-        _ => 0,
-    };
-    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
-}
+/// By what traces are summed up.
+type By = (&'static str, fn(&Run) -> Vec<Group<'_>>);
 
-/// How wide a question may be where nothing limits a line.
-const QUESTION: usize = 160;
-
-fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
-    let mut table = Table::new(&[
-        "TRACE",
-        "NAME",
-        "STARTED",
-        "TOOK",
-        "STATUS",
-        "AGENT OR ROOT",
-        "MODEL",
-        "CALLS",
-        "TOOLS",
-        "TOKENS",
-        "COST",
-        "REWARD",
-        "SPANS",
-        "SESSION",
-        "QUESTION",
-    ]);
-    let digits = if width.is_some() { id_length(traces) } else { 32 };
-    for listed in traces {
-        let summary = &listed.summary;
-        let style = match status(summary) {
-            "error" => Style::Bad,
-            "running" => Style::Busy,
-            _ => Style::Plain,
-        };
-        let id: String = listed.trace_id.chars().take(digits).collect();
-        let mut started = second(UnixNanos(listed.start_unix_nano));
-        if width.is_some() {
-            // Without the year: `2026-11-23 06:23:43Z`.
-            started = started.get(5..20).map_or(started.clone(), str::to_owned);
-        }
-        table.row(vec![
-            (out::shown(&id, 32), Style::Dim),
-            (out::shown(summary.name.as_deref().unwrap_or_default(), 32), Style::Plain),
-            (started, Style::Plain),
-            (took(listed), Style::Plain),
-            (out::shown(&status_words(summary), 16), style),
-            (out::shown(&who(listed), 32), Style::Strong),
-            (out::shown(summary.model.as_deref().unwrap_or("-"), 24), Style::Plain),
-            (summary.model_calls.to_string(), Style::Plain),
-            (summary.tool_calls.to_string(), Style::Plain),
-            (tokens(summary), Style::Plain),
-            (summary.cost_usd.map_or_else(String::new, dollars), Style::Plain),
-            (summary.reward.map_or_else(String::new, |reward| reward.to_string()), Style::Plain),
-            (listed.spans.to_string(), Style::Plain),
-            (out::shown(listed.session.as_deref().unwrap_or_default(), 24), Style::Plain),
-            (
-                summary
-                    .question
-                    .as_deref()
-                    .map_or_else(String::new, |asked| out::shown(asked, QUESTION)),
-                Style::Plain,
-            ),
-        ]);
-    }
-    table.drop_empty();
-    let left_out = ["SPANS", "TOOLS", "CALLS", "SESSION", "TOKENS", "MODEL", "REWARD", "COST", "TOOK"];
-    table.fit_with(
-        width,
-        &[
-            ("AGENT OR ROOT", 13),
-            ("NAME", 13),
-            ("MODEL", 13),
-            ("SESSION", 13),
-            ("QUESTION", 28),
-        ],
-        &left_out,
-    );
-    table
-}
-
-/// Tokens in and out, as far as the calls have them.
-fn tokens(summary: &Summary) -> String {
-    let number = |tokens: Option<u64>| tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
-    match (summary.input_tokens, summary.output_tokens) {
-        (None, None) => "-".to_owned(),
-        (input, output) => format!("{}/{}", number(input), number(output)),
-    }
-}
-
-fn session_table(sessions: &[Session]) -> Table {
-    let mut table = Table::new(&["SESSION", "TRACES", "STARTED", "LAST ENDED"]);
-    for session in sessions {
-        let ended = Some(session.end_unix_nano).filter(|end| *end > 0);
-        table.row(vec![
-            (out::shown(&session.session, 64), Style::Strong),
-            (session.traces.to_string(), Style::Plain),
-            (second(UnixNanos(session.start_unix_nano)), Style::Plain),
-            (ended.map_or_else(|| "-".to_owned(), |end| second(UnixNanos(end))), Style::Plain),
-        ]);
-    }
-    table.fit(out::width(), &["SESSION"], &["STARTED"]);
-    table
+fn by(text: &str) -> Result<By, String> {
+    let known = || BY.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = BY.iter().find(|(name, _)| *name == text);
+    found.copied().ok_or_else(|| format!("expected one of {}", known()))
 }
 
 #[cfg(test)]

@@ -22,9 +22,11 @@ mod forms;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
+mod grep;
 mod home;
 mod import;
 mod input;
+mod label;
 mod listed;
 mod log;
 mod ls;
@@ -93,8 +95,10 @@ enum Command {
     Ls(ls::Ls),
     Mcp(mcp::Mcp),
     Show(show::Show),
+    Grep(grep::Grep),
     Compare(compare::Compare),
     Tail(tail::Tail),
+    Label(label::Label),
     Delete(delete::Delete),
     Send(send::Send),
     Formats(formats::Formats),
@@ -153,8 +157,10 @@ pub fn main() -> ExitCode {
         Command::Ls(ls) => ls.run(),
         Command::Mcp(mcp) => mcp.run(),
         Command::Show(show) => show.run(),
+        Command::Grep(grep) => grep.run(),
         Command::Compare(compare) => compare.run(),
         Command::Tail(tail) => tail.run(),
+        Command::Label(label) => label.run(),
         Command::Delete(delete) => delete.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),

@@ -4,6 +4,7 @@
 use std::env;
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,36 @@ pub(super) use crate::view::text::{harmless, many, one_line as shown};
 pub(super) fn line(text: &str) -> io::Result<()> {
     // With its end at once: standard output looks through what it is given for the last line's end.
     io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
+}
+
+/// Writes lines to standard output; more than a terminal has by a pager, as git does: `PAGER`, else less.
+pub(super) fn paged(lines: &[String]) -> io::Result<()> {
+    let text = lines.join("\n");
+    let height = terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(_, height)| usize::from(height.0));
+    if io::stdout().is_terminal() && text.lines().count() >= height && through_pager(&text) {
+        return Ok(());
+    }
+    line(&text)
+}
+
+/// Whether a pager took the text.
+fn through_pager(text: &str) -> bool {
+    let pager = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    if matches!(pager.trim(), "" | "cat") {
+        return false;
+    }
+    let mut command = Command::new("sh");
+    command.args(["-c", &pager]).stdin(Stdio::piped());
+    if env::var_os("LESS").is_none() {
+        // Ends if all fits, keeps colours, and leaves what was read on the terminal.
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // A reader that has seen enough ends the pager.
+        let _ = input.write_all(text.as_bytes()).and_then(|()| input.write_all(b"\n"));
+    }
+    child.wait().is_ok_and(|status| status.code() != Some(127))
 }
 
 /// Flushes standard output.

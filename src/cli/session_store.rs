@@ -11,7 +11,7 @@ use crate::redact::Rules;
 use crate::run::Run;
 use crate::server::Settling;
 use crate::sessions::{Found, is_of_session, join, logs, replaced};
-use crate::span::{LOGS_SCOPE, Span, TraceId};
+use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, Span, TraceId};
 use crate::store::{self, ChunkKind, Filter, Order, Position, Receipt, SpanChunks, Store, digests};
 use crate::web::cost::{self, Purpose};
 
@@ -139,7 +139,7 @@ impl SessionStore {
         Ok(())
     }
 
-    /// What exporters sent of the sessions of these spans, and the spans that are stored of them.
+    /// What exporters sent of the sessions of these spans, without what people judged of them, and the spans that are stored of them.
     fn stored(&self, spans: &[Span], keys: &[&str]) -> Result<(Vec<Run>, SpansOfTraces), Failure> {
         let of = |span: &Span| keys.iter().find_map(|key| span.attributes.text(key)).map(str::to_owned);
         let sessions: HashSet<String> = spans.iter().filter_map(of).collect();
@@ -156,6 +156,7 @@ impl SessionStore {
             }
             traces.extend(listed);
         }
+        let is_own = |span: &Span| is_of_session(span) || span.scope.name == ANNOTATION_SCOPE;
         let (mut exported, mut records, mut of_sessions) = (Vec::new(), Vec::new(), HashMap::default());
         let mut left = EXPORTED;
         for trace in traces {
@@ -163,7 +164,7 @@ impl SessionStore {
             self.store.each_chunk(trace, &mut |kind, message| {
                 if kind == ChunkKind::Spans {
                     let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
-                    let (of_session, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_of_session);
+                    let (of_session, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_own);
                     own.extend(digests(&of_session));
                     has_others |= !others.is_empty();
                 }
@@ -181,7 +182,7 @@ impl SessionStore {
             match self.store.read_trace_while(trace, &mut may) {
                 Ok(stored) => {
                     let mut stored = stored.unwrap_or_default();
-                    exported.extend(stored.spans.into_iter().filter(|span| !is_of_session(span)));
+                    exported.extend(stored.spans.into_iter().filter(|span| !is_own(span)));
                     records.append(&mut stored.logs);
                 }
                 Err(store::Error::Cancelled) => {

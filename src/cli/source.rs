@@ -1,9 +1,11 @@
 //! Where commands read from: a running bridge over its API, a bucket, or a data directory.
 
+mod annotating;
 pub(super) mod deleting;
 mod lists;
 mod served;
 mod server;
+mod words;
 
 use std::env;
 use std::ffi::OsStr;
@@ -23,12 +25,11 @@ use crate::run::Run;
 use crate::span::json::Message;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
-use crate::store::{self, BucketOptions, Filter, OpenOptions, Order, Store, Stored, TraceCursor, Unwanted};
+use crate::store::{self, BucketOptions, Filter, OpenOptions, Opened, Order, Store, Stored, TraceCursor, Unwanted};
 use crate::web::allowance::Allowance;
 use crate::web::listing::{self, Listed};
 use crate::web::service::Web;
-pub(super) use lists::Session;
-use lists::{PAGE, Page, page_of_server, sessions_of_server};
+use lists::{PAGE, Page, page_of_server};
 use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
@@ -126,15 +127,16 @@ impl Where {
     }
 
     pub(super) fn open(&self) -> Result<Source, Failure> {
-        self.open_reporting(out::recovery)
+        self.open_by(out::recovery, store::open_up_to_date)
     }
 
     /// The same without a word of what was found on opening.
     pub(super) fn open_silently(&self) -> Result<Source, Failure> {
-        self.open_reporting(|_| {})
+        self.open_by(|_| {}, store::open_up_to_date)
     }
 
-    fn open_reporting(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
+    /// The same, with a data directory opened by `open`.
+    fn open_by(&self, tell: fn(&Recovery), open: Open) -> Result<Source, Failure> {
         let vocabulary = Arc::new(vocabulary(self.semconv.as_deref())?);
         let apart = self.project != Project::default();
         let kind = match self.chosen()? {
@@ -145,10 +147,10 @@ impl Where {
             }
             Chosen::Server(url) => Kind::Server(self.server(url)?),
             Chosen::Bucket(url) => bucket_of(url, &self.project, &vocabulary)?,
-            Chosen::Directory(directory) => directory_of(&self.project.directory(directory), &vocabulary, tell)?,
+            Chosen::Directory(directory) => directory_of(&self.project.directory(directory), &vocabulary, tell, open)?,
             Chosen::None => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => Kind::Server(server),
-                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell)?,
+                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell, open)?,
             },
         };
         Ok(Source { vocabulary, kind })
@@ -177,7 +179,10 @@ impl Where {
     }
 }
 
-fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) -> Result<Kind, Failure> {
+/// How a data directory is opened.
+type Open = fn(&OpenOptions) -> Result<Opened<Arc<dyn Store>>, store::Error>;
+
+fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery), open: Open) -> Result<Kind, Failure> {
     if !directory.join(crate::store::index::FILE).exists() && !directory.join("0000000001.log").exists() {
         return Err(Failure::usage(format!(
             "there is no store in {}; create one with `spanbridge serve --data-dir {0}`",
@@ -188,7 +193,7 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) 
         session_keys: vocabulary.session_keys().to_vec(),
         ..OpenOptions::new(directory)
     };
-    let opened = store::open_up_to_date(&options)?;
+    let opened = open(&options)?;
     tell(&opened.recovery);
     Ok(Kind::Directory {
         path: directory.to_owned(),
@@ -267,7 +272,7 @@ impl Source {
         Ok(listed)
     }
 
-    /// The same, of the runs for which an expression is also true. Each trace is read.
+    /// The same, of the runs for which an expression is also true. A trace is read if the list does not decide that.
     pub(super) fn list_of_runs(
         &self,
         filter: &Filter,
@@ -283,8 +288,14 @@ impl Source {
             if filter.limit.is_some_and(|limit| found.len() >= limit) {
                 break;
             }
-            let run = TraceId::from_hex(&listed.trace_id).map(|id| self.run(id)).transpose()?.flatten();
-            if run.is_some_and(|run| expression.matches(&run)) {
+            let is_wanted = match expression.known(&listed) {
+                Some(known) => known,
+                None => {
+                    let run = TraceId::from_hex(&listed.trace_id).map(|id| self.run(id)).transpose()?.flatten();
+                    run.is_some_and(|run| expression.matches(&run))
+                }
+            };
+            if is_wanted {
                 found.push(listed);
             }
         }
@@ -352,23 +363,6 @@ impl Source {
             lost_records: 0,
             deleted_traces: 0,
         })
-    }
-
-    /// Sessions, newest first, at most so many.
-    pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
-        let store = match &self.kind {
-            Kind::Directory { store, .. } => store,
-            Kind::Served(served) => served.store(),
-            Kind::Server(server) => return sessions_of_server(server, limit),
-        };
-        let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
-        let sessions = rows.into_iter().map(|row| Session {
-            session: row.session,
-            traces: row.traces,
-            start_unix_nano: row.start,
-            end_unix_nano: row.end,
-        });
-        Ok(sessions.collect())
     }
 
     /// How many acknowledged records of the store are lost, until an operator acknowledges the loss.

@@ -185,6 +185,10 @@ fn line(listed: &Listed, width: Option<usize>) -> String {
     }
     facts.extend(listed::token_words(summary));
     facts.extend(summary.cost_usd.map(dollars));
+    if summary.failures > 0 {
+        let why = summary.error.as_deref().map_or_else(String::new, |error| format!(": {error}"));
+        facts.push(format!("{} failed{why}", summary.failures));
+    }
     let head = format!("{}  {started}  ", shown(&id, 32));
     let room = width.map_or(200, |width| width.saturating_sub(head.len() + status.len().max(7) + 2));
     facts.insert(0, shown(&listed::who(listed), 32));

@@ -22,7 +22,7 @@ mod rows;
 mod selection;
 pub mod split;
 
-pub use expression::{Expression, ExpressionError};
+pub use expression::{Expression, ExpressionError, Facts};
 pub use manifest::{Manifest, Redacted, Source};
 pub use output::{Layout, Output, OutputError};
 pub use selection::{Selection, Skipped, Verdict};

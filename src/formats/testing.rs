@@ -79,6 +79,7 @@ impl Build {
             answer: None,
             metadata: Map::new(),
             findings: Vec::new(),
+            annotations: Vec::new(),
         };
         Self {
             run,

@@ -44,6 +44,7 @@ pub(crate) fn run() -> Run {
         answer: None,
         metadata: Map::new(),
         findings: Vec::new(),
+        annotations: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Routes of the API for the pages: a run's skeleton, words for rows, a run or a step as JSON or Markdown.
 
-use std::cell::Cell;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use axum::routing::get;
@@ -14,12 +14,14 @@ use super::markdown;
 use super::outline::{self, Outline};
 use super::query::{Query, sought};
 use super::reply::HTML;
+use super::rows;
 use super::skeleton::{self, Skeleton};
 use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view;
 use crate::view::conversation::readable;
+use crate::view::found::each_text;
 use crate::view::json::WholeRun;
 use crate::view::seeking::Sought;
 use crate::web::Route;
@@ -29,6 +31,7 @@ use crate::web::openapi;
 use crate::web::reply::{Outcome, Problem};
 use crate::web::request::Asked;
 use crate::web::service::Web;
+use crate::web::single::{self, Wanted};
 use crate::web::url::query_pairs;
 
 /// Rows that are told of at once.
@@ -40,13 +43,16 @@ const HITS: usize = 10_000;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         openapi::RUNS.reads(|web, (), asked, answer| runs(web, asked, answer)),
+        openapi::RUNS_DOCUMENTS.reads(|web, (), asked, answer| rows::write(web, asked, answer)),
         openapi::EVENTS.bare(get(live::events)),
         openapi::SKELETON.reads(|web, id: String, asked, answer| skeleton(web, &id, asked, answer)),
-        openapi::ROWS.reads(|web, id: String, asked, answer| rows(web, &id, asked, answer)),
+        openapi::ROWS.reads(|web, id: String, asked, answer| row_words(web, &id, asked, answer)),
         openapi::FIND.reads(|web, id: String, asked, answer| find(web, &id, asked, answer)),
         openapi::RUN.reads(|web, id: String, _, answer| whole(web, &id, answer)),
         openapi::MARKDOWN.reads(|web, id: String, _, answer| as_markdown(web, &id, answer)),
         openapi::PAGE.reads(|web, id: String, _, answer| file(web, &id, answer)),
+        openapi::SESSION_MARKDOWN.reads(|web, session: String, asked, answer| session_markdown(web, &session, asked, answer)),
+        openapi::SESSION_PAGE.reads(|web, session: String, asked, answer| session_file(web, &session, asked, answer)),
         openapi::RUN_STEP.reads(|web, (id, step): (String, String), _, answer| one_step(web, &id, &step, answer)),
         openapi::STEP_PART.reads(|web, (id, step, part): (String, String, String), _, answer| one_part(web, &id, &step, &part, answer)),
     ]
@@ -70,6 +76,11 @@ fn as_markdown(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
 fn file(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
+    to_be_stored(answer);
+    Ok(super::file::write(loaded.run()?, answer)?)
+}
+
+fn to_be_stored(answer: &mut Answer) {
     answer.of_type(HTML);
     for (name, value) in [
         (CONTENT_DISPOSITION, "attachment"),
@@ -78,7 +89,32 @@ fn file(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
     ] {
         answer.header(name, value);
     }
-    Ok(super::file::write(loaded.run()?, answer)?)
+}
+
+fn session_markdown(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let runs = of_session(web, session, asked, answer)?;
+    answer.of_type("text/plain; charset=utf-8");
+    for run in &runs {
+        answer.check()?;
+        answer.write_all(markdown::run(run).as_bytes())?;
+        answer.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn session_file(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let runs = of_session(web, session, asked, answer)?;
+    to_be_stored(answer);
+    Ok(super::file::write_runs("session", session, &runs, answer)?)
+}
+
+/// The runs of a session, with the memory for writing what they say once more.
+fn of_session(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Result<Vec<Run>, Problem> {
+    let wanted = Wanted::of(web, asked, true)?;
+    let runs = single::runs_of_session(web, session, &wanted, answer)?;
+    let held = answer.reserved();
+    answer.reserve(held)?;
+    Ok(runs)
 }
 
 fn text(answer: &mut Answer, text: &str) -> Outcome {
@@ -133,7 +169,7 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
 }
 
 /// Words beside names, for rows that are in sight.
-fn rows(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+fn row_words(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     check_revision(asked, &loaded)?;
     let outline = Outline::of(loaded.run()?);
@@ -188,35 +224,19 @@ fn find(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.json(&json!({ "rows": hits, "more": more }))
 }
 
-/// Whether a step says these words; `None`: that is not known, because the search ended before. What a call shares with earlier calls
-/// is theirs.
+/// Whether a step says these words; `None`: that is not known, because the search ended before.
 fn has_words(run: &Run, step: &Step, results: &Results<'_>, words: &Sought, goes_on: &dyn Fn() -> bool) -> Option<bool> {
-    let ended = Cell::new(false);
-    // That it ended is enough, as a find is.
-    let has = |text: &str| {
-        let found = words.look(text.as_bytes(), goes_on);
-        ended.set(found.is_none());
-        found != Some(false)
-    };
-    let operation = &step.operation;
-    let messages = || {
-        let input = operation.input_messages.as_ref().map(|messages| messages.own()).unwrap_or_default();
-        input.iter().chain(operation.output_messages.as_deref().unwrap_or_default())
-    };
-    let found = !goes_on()
-        || has(&operation.name)
-        || has(view::step::name(run, step))
-        || operation.failure.as_ref().is_some_and(|failure| has(&view::errors::words(failure)))
-        || messages().any(|message| {
-            has(&message.joined_text())
-                || message.result.as_ref().is_some_and(|result| has(&content::text(result)))
-                || message.tool_calls.iter().any(|call| has(&call.name) || has(&call.arguments_json()))
-        })
-        || view::step::arguments(run, step).is_some_and(|text| has(&text))
-        || (operation.output_messages.is_none() && content::output(results, step).is_some_and(|output| has(&readable(output))))
-        || (operation.input_messages.is_none() && content::input(run, step).is_some_and(|input| has(&readable(input))))
-        || operation.unmapped.iter().any(|(key, value)| has(key) || has(&content::text(value)));
-    (!ended.get() && goes_on()).then_some(found)
+    let mut found = Some(false);
+    let _ = each_text(run, step, results, &mut |_, text| {
+        found = words.look(text.as_bytes(), goes_on);
+        if found == Some(false) && goes_on() {
+            return ControlFlow::Continue(());
+        }
+        // That it ended is enough, as a find is.
+        found = found.filter(|is_found| *is_found);
+        ControlFlow::Break(())
+    });
+    found.filter(|_| goes_on())
 }
 
 fn no_step(step: &str) -> Problem {

@@ -42,13 +42,14 @@ macro_rules! assets {
 }
 
 /// All of them; a test compares the list with the folder.
-pub(crate) static ASSETS: [Asset; 11] = assets! {
+pub(crate) static ASSETS: [Asset; 12] = assets! {
     "control.js": JAVASCRIPT,
     "file.js": JAVASCRIPT,
     "format.js": JAVASCRIPT,
     "icon.svg": "image/svg+xml",
     "live.js": JAVASCRIPT,
     "page.js": JAVASCRIPT,
+    "review.js": JAVASCRIPT,
     "run.js": JAVASCRIPT,
     "runs.js": JAVASCRIPT,
     "skeleton.js": JAVASCRIPT,

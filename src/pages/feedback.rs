@@ -2,42 +2,56 @@
 
 use maud::{Markup, html};
 
-use super::outline::Outline;
-use super::words::{line, plain};
-use crate::operation::{Evaluation, Kind};
-use crate::run::{Run, Step};
-use crate::view::step::judgement;
+use super::words::{line, plain, time};
+use crate::operation::Kind;
+use crate::run::{Annotation, Run, Step};
 
-/// Judgements of a step by people. On a server, also the form; a step without a span cannot be judged.
-pub(crate) fn view(outline: &Outline<'_>, row: usize, of: &Step, served: bool) -> Markup {
-    let below = outline.children(row).filter_map(|child| outline.step(child));
-    let said: Vec<(&Step, &Evaluation)> = below.filter_map(|step| Some((step, judgement(step)?))).collect();
+/// Judgements of a step by people, those that count first. On a server, also the form; a step without a span cannot be judged.
+pub(crate) fn view(run: &Run, of: &Step, served: bool) -> Markup {
+    let judges = |said: &&Annotation| said.judged.is_some() && said.judged == of.span_id;
+    let (said, past): (Vec<&Annotation>, Vec<&Annotation>) = run.annotations.iter().filter(judges).partition(|said| said.counts);
     let form = of.span_id.filter(|_| served && of.operation.kind != Kind::Evaluator);
     html! {
-        @if !said.is_empty() || form.is_some() {
+        @if !said.is_empty() || !past.is_empty() || form.is_some() {
             section.feedback {
                 h3 { "Annotations" }
-                @for (step, evaluation) in said { (one(step, evaluation)) }
-                @if let Some(span) = form { (ask(outline.run, &span.to_string())) }
+                @for one in said { (shown(run, one, served)) }
+                @if !past.is_empty() {
+                    details.past {
+                        summary { "Earlier: " (past.len()) }
+                        @for one in past { (shown(run, one, false)) }
+                    }
+                }
+                @if let Some(span) = form { (ask(run, &span.to_string())) }
             }
         }
     }
 }
 
-fn one(step: &Step, of: &Evaluation) -> Markup {
-    let about = |name: &str| step.operation.metadata.get(name).and_then(|value| value.as_str());
+fn shown(run: &Run, said: &Annotation, served: bool) -> Markup {
+    let of = &said.evaluation;
+    let name = of.name.as_deref().unwrap_or("not named");
     html! {
         div.said {
             p.faint {
-                b { (line(about("annotator").unwrap_or("not named"), 80)) }
-                @if let Some(at) = about("annotated_at") { " " (line(&at.get(..19).unwrap_or(at).replace('T', " "), 30)) " UTC" }
+                b { (line(said.annotator.as_deref().unwrap_or("not named"), 80)) }
+                @if let Some(at) = said.at { " " (time(at.0, 0)) " UTC" }
             }
             p {
-                (line(of.name.as_deref().unwrap_or("not named"), 80)) ": "
+                (line(name, 80)) ": "
+                @if said.withdraws { "withdrawn" }
                 @if let Some(score) = of.score { b { (score) } " " }
                 @if let Some(label) = &of.label { b { (line(label, 200)) } }
             }
             @if let Some(words) = &of.explanation { p.txt { (plain(words)) } }
+            @if let (true, Some(judged)) = (served, said.judged) {
+                form.again method="post" action={ "/runs/" (run.trace_id) "/evaluations" } {
+                    input type="hidden" name="span_id" value=(judged);
+                    input type="hidden" name="name" value=(name);
+                    input type="hidden" name="annotator" value=(said.annotator.as_deref().unwrap_or_default());
+                    button.quiet.small name="withdraw" value="1" title={ "Delete the judgement " (line(name, 80)) "; the history keeps it" } { "Delete" }
+                }
+            }
         }
     }
 }
@@ -45,7 +59,7 @@ fn one(step: &Step, of: &Evaluation) -> Markup {
 fn ask(run: &Run, span: &str) -> Markup {
     html! {
         details {
-            summary { "Add a note, a label or a score" }
+            summary { "Add or correct a note, a label or a score" }
             form method="post" action={ "/runs/" (run.trace_id) "/evaluations" } {
                 input type="hidden" name="span_id" value=(span);
                 label { "About " input name="name" maxlength="200" placeholder="feedback"; }

@@ -8,7 +8,7 @@ use crate::formats::FORMATS;
 use crate::run::{Run, Step, Utterance};
 use crate::transcript::content;
 use crate::view::errors;
-use crate::view::outline::rows;
+use crate::view::outline::{all_rows, rows};
 use crate::view::step;
 use crate::view::text::{dollars, elapsed};
 use crate::view::totals::{self, Group, Totals};
@@ -130,6 +130,7 @@ fn actions(run: &Run, trace: &str) -> Markup {
     let api = format!("/api/v1/traces/{trace}");
     html! {
         div.acts {
+            a.btn.small href={ "/runs/" (trace) "/work" } { "Where it went" }
             a.btn.small href={ "/compare?a=" (trace) } { "Compare…" }
             details.menu {
                 summary.btn.small { "Copy" }
@@ -263,7 +264,7 @@ fn tokens(run: &Run, totals: &Totals) -> Markup {
 }
 
 fn tabs(run: &Run, trace: &str, at: Tab, around: &Around) -> Markup {
-    let steps = if run.has_agent_work() { rows(run).len() } else { run.steps.len() };
+    let steps = if run.has_agent_work() { rows(run) } else { all_rows(run) }.len();
     let conversations = run.scopes.iter().filter(|scope| !scope.conversation.is_empty()).count();
     let tabs = [
         (Tab::Timeline, "Timeline", "", words::count(steps as u64)),

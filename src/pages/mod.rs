@@ -8,6 +8,9 @@
 //! | `/runs/{trace}/conversation`, `/documents`, `/documents/{format}`, `/findings`, `/raw` | its other views |
 //! | `/runs/{trace}/steps/{step}` | a step as a separate page |
 //! | `/runs/{trace}/pane/{row}` | the same as a part of the run's page |
+//! | `/review` | the runs of a list one after the other, to judge them |
+//! | `/work`, `/runs/{trace}/work` | where time, tokens and cost went, of the runs of a list or of one |
+//! | `/failures` | the failures of the runs of a list, as groups |
 //! | `/compare?a=&b=` | two runs step by step; without `b` the list to choose it from |
 //! | `/compare/sessions?a=&b=` | two sessions, run by run |
 //! | `/operations` | the store, the destinations, and how to point clients at this server |
@@ -33,6 +36,7 @@ mod compare;
 mod conversation;
 mod differences;
 mod documents;
+mod failures;
 mod feedback;
 mod file;
 mod findings;
@@ -45,10 +49,13 @@ mod messages;
 mod operations;
 mod outline;
 mod pane;
+mod places;
 mod query;
 mod raw;
 mod reply;
+mod review;
 mod routes;
+mod rows;
 mod runs;
 mod sessions;
 mod skeleton;
@@ -56,6 +63,7 @@ mod span;
 mod timeline;
 mod value;
 mod words;
+mod work;
 
 pub use clients::Addresses;
 pub(crate) use file::write_runs;

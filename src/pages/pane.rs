@@ -136,7 +136,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
                 }
             }
         }
-        (feedback::view(outline, row, of, about.served))
+        (feedback::view(run, of, about.served))
         @if !findings.is_empty() {
             section {
                 h3 { "What is odd here" }

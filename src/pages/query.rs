@@ -20,6 +20,7 @@ use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single;
 use crate::web::url::{percent_encoded, query_pairs};
+use crate::web::words;
 
 /// Runs on one page.
 pub(crate) const PAGE: usize = 100;
@@ -44,6 +45,12 @@ pub(crate) struct Query {
     pub(crate) service: String,
     /// A session.
     pub(crate) session: String,
+    /// The whole version.
+    pub(crate) version: String,
+    /// A label or a score, as `feedback=good` or `good`.
+    pub(crate) label: String,
+    /// `no`: only runs that nobody judged; `yes`: only others.
+    pub(crate) judged: String,
     /// A moment, or how long ago.
     pub(crate) since: String,
     /// A moment, or how long ago.
@@ -82,15 +89,20 @@ pub(crate) struct Found {
 impl Query {
     /// Of a request.
     pub(crate) fn of(asked: &Asked) -> Result<Self, Problem> {
-        Self::read(asked, false)
+        Self::read(asked, &[])
     }
 
     /// Of a request for some rows of a list.
     pub(crate) fn of_rows(asked: &Asked) -> Result<Self, Problem> {
-        Self::read(asked, true)
+        Self::read(asked, &["ids"])
     }
 
-    fn read(asked: &Asked, with_ids: bool) -> Result<Self, Problem> {
+    /// Of a request for something made of a list, which has parameters of its own.
+    pub(crate) fn of_more(asked: &Asked, own: &[&str]) -> Result<Self, Problem> {
+        Self::read(asked, own)
+    }
+
+    fn read(asked: &Asked, own: &[&str]) -> Result<Self, Problem> {
         let mut query = Self::default();
         for (name, value) in query_pairs(asked.query()) {
             let value = value.trim().to_owned();
@@ -101,13 +113,16 @@ impl Query {
                 "model" => query.model = value,
                 "service" => query.service = value,
                 "session" => query.session = value,
+                "version" => query.version = value,
+                "label" => query.label = value,
+                "judged" => query.judged = one_of(&name, value, &["", "no", "yes"])?,
                 "since" => query.since = value,
                 "until" => query.until = value,
                 "where" => query.expression = value,
                 "all" => query.all = one_of(&name, value, &["", "0", "1"])? == "1",
                 "order" => query.oldest = one_of(&name, value, &["", "newest", "oldest"])? == "oldest",
                 "a" => query.compare = value,
-                "ids" if with_ids => {}
+                name if own.contains(&name) => {}
                 "after" if value.is_empty() => {}
                 "after" => {
                     let cursor = TraceCursor::parse(&value);
@@ -128,6 +143,9 @@ impl Query {
             ("model", &self.model),
             ("service", &self.service),
             ("session", &self.session),
+            ("version", &self.version),
+            ("label", &self.label),
+            ("judged", &self.judged),
             ("since", &self.since),
             ("until", &self.until),
             ("where", &self.expression),
@@ -138,9 +156,19 @@ impl Query {
         pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
 
+    /// Goes on behind a place in the list.
+    pub(crate) fn go_on(&mut self, behind: TraceCursor) {
+        self.after = Some(behind);
+    }
+
     /// The address of the list without one of its filters, or with a place added.
     pub(crate) fn address(&self, without: &str, after: Option<TraceCursor>) -> String {
-        let mut address = String::from(if self.compare.is_empty() { "/" } else { "/compare" });
+        self.address_of(if self.compare.is_empty() { "/" } else { "/compare" }, without, after)
+    }
+
+    /// The same of another page over the same runs.
+    pub(crate) fn address_of(&self, path: &str, without: &str, after: Option<TraceCursor>) -> String {
+        let mut address = path.to_owned();
         let mut sign = '?';
         for (name, value) in self.pairs() {
             if name != without {
@@ -154,38 +182,13 @@ impl Query {
         address
     }
 
-    /// The command that exports the runs that it asks for. Words in payloads are no part of the language.
-    pub(crate) fn command(&self) -> String {
-        let mut all: Vec<String> = Vec::new();
-        for (field, value) in [("status", &self.status), ("agent", &self.agent), ("model", &self.model)] {
-            if !value.is_empty() {
-                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-                all.push(format!("{field} = \"{value}\""));
-            }
-        }
-        match self.expression.as_str() {
-            "" => {}
-            alone if all.is_empty() => all.push(alone.to_owned()),
-            more => all.push(format!("({more})")),
-        }
-        let mut command = String::from("spanbridge export --to messages --jsonl --output set/");
-        let expression = all.join(" and ");
-        for (flag, value) in [
-            ("service", &self.service),
-            ("session", &self.session),
-            ("since", &self.since),
-            ("until", &self.until),
-            ("where", &expression),
-        ] {
-            if !value.is_empty() {
-                let _ = write!(command, " --{flag} '{}'", value.replace('\'', "'\\''"));
-            }
-        }
-        command
-    }
-
     /// The runs that it asks for, a page of them.
     pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
+        self.find_up_to(PAGE, web, answer)
+    }
+
+    /// The same, at most so many.
+    pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         let mut found = Found::default();
         let moment = |name: &str, text: &str| match text {
             "" => Ok(None),
@@ -251,7 +254,7 @@ impl Query {
             for row in rows {
                 answer.check()?;
                 let cursor = row.cursor();
-                if found.runs.len() == PAGE || found.names >= lists::NAME_BYTES {
+                if found.runs.len() == most || found.names >= lists::NAME_BYTES {
                     found.next = filter.after;
                     return Ok(found);
                 }
@@ -272,7 +275,7 @@ impl Query {
                 if let Some(words) = words.as_ref().filter(|_| matches && !self.has_words(&listed)) {
                     // The first trace is looked through in any case: whoever goes on gets further.
                     let until = (filter.after != self.after).then_some(given_up);
-                    match has_words_in_payloads(web, &row, words, &answer.goes_on(until)) {
+                    match words::are_in_payloads(&*web.store, row.trace_id, words, &answer.goes_on(until)) {
                         Some(found) => matches = found,
                         None => {
                             answer.check()?;
@@ -283,7 +286,7 @@ impl Query {
                     }
                 }
                 filter.after = Some(cursor);
-                if matches && self.expression_matches(web, &row, expression.as_ref(), answer)? {
+                if matches && self.expression_matches(web, &row, &listed, expression.as_ref(), answer)? {
                     found.names += listed.names();
                     found.runs.push(listed);
                 }
@@ -333,10 +336,11 @@ impl Query {
         let has_words = Sought::of(&self.words).is_none_or(|words| {
             self.has_words(&listed)
                 || self.hits(web, goes_on()).is_some_and(is_known)
-                || has_words_in_payloads(web, &row, &words, &goes_on()) == Some(true)
+                || words::are_in_payloads(&*web.store, row.trace_id, &words, &goes_on()) == Some(true)
         });
-        let fits =
-            has_words && self.matches(&Facet::of(&listed.summary)) && self.expression_matches(web, &row, expression.as_ref(), answer)?;
+        let fits = has_words
+            && self.matches(&Facet::of(&listed.summary))
+            && self.expression_matches(web, &row, &listed, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
     }
 
@@ -347,6 +351,9 @@ impl Query {
             && (self.status.is_empty() || self.status == facet.status)
             && (self.agent.is_empty() || facet.agents.contains(&self.agent))
             && (self.model.is_empty() || facet.models.contains(&self.model))
+            && (self.version.is_empty() || facet.version.as_ref() == Some(&self.version))
+            && (self.judged.is_empty() || facet.judged == (self.judged == "yes"))
+            && (self.label.is_empty() || facet.labels.iter().any(|label| is_label(label, &self.label)))
     }
 
     /// The runs that have the words; `None`: there is no index of words, or it cannot be read in time, so the log is.
@@ -375,9 +382,19 @@ impl Query {
             || listed.trace_id.starts_with(&self.words.to_lowercase())
     }
 
-    /// What the run must be asked for. The memory that this takes is given back.
-    fn expression_matches(&self, web: &Web, row: &TraceRow, expression: Option<&Expression>, answer: &mut Answer) -> Result<bool, Problem> {
+    /// What the run must be asked for where the list does not decide it. The memory that this takes is given back.
+    fn expression_matches(
+        &self,
+        web: &Web,
+        row: &TraceRow,
+        listed: &Listed,
+        expression: Option<&Expression>,
+        answer: &mut Answer,
+    ) -> Result<bool, Problem> {
         let Some(expression) = expression else { return Ok(true) };
+        if let Some(known) = expression.known(listed) {
+            return Ok(known);
+        }
         let built = single::built(web, row, answer);
         answer.shrink_to(lists::MEMORY);
         match built {
@@ -388,6 +405,11 @@ impl Query {
             }
         }
     }
+}
+
+/// Whether `feedback=good` is the wanted label, by its name or without.
+fn is_label(label: &str, wanted: &str) -> bool {
+    label == wanted || label.split_once('=').is_some_and(|(_, value)| value == wanted)
 }
 
 /// Words that are looked for.
@@ -410,20 +432,4 @@ fn one_of(name: &str, value: String, words: &[&str]) -> Result<String, Problem> 
 
 fn unsearched(error: SearchError) -> Problem {
     Problem::internal(format!("the words cannot be looked up: {error}"))
-}
-
-/// Whether the spans or log records of a trace have the words: in names, keys, values and payloads, as they came. Text in JSON is found
-/// as JSON writes it. `None`: that is not known, because the search ended before.
-fn has_words_in_payloads(web: &Web, row: &TraceRow, words: &Sought, goes_on: &dyn Fn() -> bool) -> Option<bool> {
-    let mut found = Some(false);
-    // That it is found ends the reading. A trace that cannot be read has no words.
-    let _ = web.store.each_chunk(row.trace_id, &mut |_, message| {
-        found = if goes_on() { words.look(message, goes_on) } else { None };
-        if found == Some(false) {
-            Ok(())
-        } else {
-            Err(store::Error::Cancelled)
-        }
-    });
-    found
 }

@@ -22,13 +22,12 @@ use super::pane::{self, About};
 use super::query::{self, Query};
 use super::reply::page_reply;
 use super::words::line;
-use super::{api, assets, charts, conversation, findings, operations, raw, runs, sessions, timeline};
+use super::{api, assets, charts, conversation, failures, findings, operations, raw, review, runs, sessions, timeline, work};
 use crate::access::{Project, Right};
 use crate::formats::FORMATS;
 use crate::forward::{Forwarder, Sample};
 use crate::run::Run;
 use crate::span::TraceId;
-use crate::store;
 use crate::view;
 use crate::web::Route;
 use crate::web::allowance::PATIENCE;
@@ -40,9 +39,6 @@ use crate::web::request::{Asked, Named};
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
 
-/// Nanoseconds after its end in which more of a run may come.
-const SETTLED: u64 = 600 * 1_000_000_000;
-
 /// The routes of the pages, and those of the API that they need.
 #[must_use]
 pub fn routes() -> (Vec<Route>, Vec<Route>) {
@@ -50,6 +46,12 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
     let pages = vec![
         page("/runs", Read, |web, (), asked, answer| runs::page(web, asked, answer)),
         page("/rows", Read, |web, (), asked, answer| rows(web, asked, answer)),
+        page("/work", Read, |web, (), asked, answer| work::of_list(web, asked, answer)),
+        page("/runs/{trace}/work", Read, |web, id: String, asked, answer| {
+            work::of_run(web, &id, asked, answer)
+        }),
+        page("/failures", Read, |web, (), asked, answer| failures::page(web, asked, answer)),
+        page("/review", Read, |web, (), asked, answer| review::page(web, asked, answer)),
         Route::reads("/runs/{trace}", Some(Read), GET, |web, id: String, asked, answer| {
             run(web, &id, asked, answer)
         }),
@@ -117,7 +119,7 @@ fn rows(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem
 
 fn rows_of(found: &[Listed], query: &Query) -> Markup {
     let longest = found.iter().filter_map(charts::took).max().unwrap_or(1);
-    html! { table { tbody { @for listed in found { (runs::row(listed, longest, &query.compare)) } } } }
+    html! { table { tbody { @for listed in found { (runs::row(listed, longest, query, None)) } } } }
 }
 
 /// A run, or where it is if only the first digits of its id are given.
@@ -127,32 +129,8 @@ fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
         return answer.see_other(&format!("/runs/{found}"));
     }
     let loaded = Loaded::of(web, id, answer)?;
-    let run = loaded.run()?;
-    let outline = Outline::of(run);
-    let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
-    let selected = selected(&outline, parameter(asked, "span").as_deref());
-    let span = outline
-        .step(selected)
-        .map(|step| OneSpan::of_step(web, run, step, answer))
-        .transpose()?
-        .flatten();
-    let about = About {
-        span: span.as_ref().and_then(|span| span.explained(web)),
-        served: true,
-    };
-    let is_recent = |end: crate::span::UnixNanos| end.0.saturating_add(SETTLED) > store::now();
-    let live = run.ended_at.is_none_or(is_recent);
-    let body = timeline::view(&outline, from, selected, &about, live);
-    write(answer, of_run(run, Tab::Timeline, &loaded.around(), &["run.js"], &body))
-}
-
-/// The row of a step or a span, else of the one that is to be looked at first.
-fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
-    let named = id.and_then(|id| {
-        let is_named = |step: &crate::run::Step| step.id == id || step.span_id.is_some_and(|span| span.to_string() == id);
-        outline.steps().position(|(_, step)| is_named(step))
-    });
-    named.unwrap_or_else(|| outline.first_to_look_at())
+    let body = timeline::of(web, asked, &loaded, answer)?;
+    write(answer, of_run(loaded.run()?, Tab::Timeline, &loaded.around(), &["run.js"], &body))
 }
 
 /// The trace whose id begins with these digits.

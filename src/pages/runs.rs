@@ -7,11 +7,14 @@ use maud::{Markup, html};
 use super::charts::{self, took};
 use super::clients::{self, Addresses};
 use super::frame::{self, Place};
+use super::places::Snippet;
 use super::query::{Found, Query};
+use super::rows;
 use super::words::{bytes, count, day, line, many, none, short, status, tidy, when};
+use crate::hash::HashMap;
 use crate::view::text::{dollars, elapsed, is_harmful};
 use crate::web::answer::Answer;
-use crate::web::listing::Listed;
+use crate::web::listing::{Listed, Score};
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
@@ -25,12 +28,18 @@ pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
     let query = Query::of(asked)?;
     let found = query.find(web, answer)?;
+    let places = query.places(&found.runs, web, answer)?;
     let clients = clients::view(&addresses.http, &addresses.grpc);
-    Ok(frame::page("Runs", Place::Runs, &["runs.js"], &view(&query, &found, &clients)))
+    Ok(frame::page(
+        "Runs",
+        Place::Runs,
+        &["runs.js"],
+        &view(&query, &found, &places, &clients),
+    ))
 }
 
 /// The list with its filters.
-fn view(query: &Query, found: &Found, clients: &Markup) -> Markup {
+fn view(query: &Query, found: &Found, places: &HashMap<String, Snippet>, clients: &Markup) -> Markup {
     if !found.has_any && found.fault.is_none() {
         return html! { h1.vh { "Runs" } (empty(clients)) };
     }
@@ -43,7 +52,10 @@ fn view(query: &Query, found: &Found, clients: &Markup) -> Markup {
             div.none-yet {
                 @if found.searched_to.is_some() { p { "No run found yet." } } @else if found.fault.is_none() { p { "No run fits." } }
             }
-        } @else { (table(query, found)) }
+        } @else {
+            @if query.compare.is_empty() { (marking(query)) }
+            (table(query, found, places))
+        }
         (pager(query, found))
     }
 }
@@ -64,6 +76,14 @@ fn filters(query: &Query, found: &Found) -> Markup {
     let distinct = |of: fn(&Listed) -> Vec<&String>| found.runs.iter().flat_map(of).filter(is_plain).collect::<BTreeSet<_>>();
     let agents = distinct(|listed| listed.summary.agents.iter().collect());
     let models = distinct(|listed| listed.summary.models.iter().collect());
+    let versions = distinct(|listed| listed.summary.version.iter().collect());
+    let labels: BTreeSet<String> = found
+        .runs
+        .iter()
+        .flat_map(|listed| &listed.summary.scores)
+        .map(Score::words)
+        .collect();
+    let labels: Vec<&String> = labels.iter().filter(is_plain).collect();
     let action = if query.compare.is_empty() { "/" } else { "/compare" };
     let chips: Vec<_> = query
         .pairs()
@@ -87,6 +107,15 @@ fn filters(query: &Query, found: &Found) -> Markup {
             input name="until" value=(query.until) placeholder="Until, UTC" aria-label="Until, UTC: a time, a day, or how long ago" size="12";
             datalist id="ago" { @for ago in ["15m", "1h", "1d", "7d"] { option value=(ago) {} } }
             input.mono name="where" value=(query.expression) placeholder="where tokens.in > 1000 and failures >= 1" aria-label="Where: an expression as for export --where" size="38" aria-invalid=[found.fault.as_ref().map(|_| "true")] aria-describedby=[found.fault.as_ref().map(|_| "fault")];
+            select name="judged" aria-label="Judged by a person" {
+                @for (value, word) in [("", "Judged or not"), ("no", "Not judged"), ("yes", "Judged")] {
+                    option value=(value) selected[query.judged == value] { (word) }
+                }
+            }
+            input name="label" list="labels" value=(query.label) placeholder="Label" aria-label="Label or score, as good or help=0.5" size="10";
+            datalist id="labels" { @for label in labels.iter().take(20) { option value=(label) {} } }
+            input name="version" list="versions" value=(query.version) placeholder="Version" aria-label="Version" size="8";
+            datalist id="versions" { @for version in versions.iter().take(20) { option value=(version) {} } }
             @if !query.session.is_empty() { input type="hidden" name="session" value=(query.session); }
             @if !query.service.is_empty() { input type="hidden" name="service" value=(query.service); }
             @if !query.compare.is_empty() { input type="hidden" name="a" value=(query.compare); }
@@ -103,7 +132,26 @@ fn filters(query: &Query, found: &Found) -> Markup {
     }
 }
 
-fn table(query: &Query, found: &Found) -> Markup {
+/// One label for the runs that are chosen, and the way to review all.
+fn marking(query: &Query) -> Markup {
+    html! {
+        form.mark id="mark" method="post" action="/runs/evaluations" {
+            a.btn href=(query.address_of("/review", "", None)) { "Review these" }
+            a.btn href=(query.address_of("/work", "", None)) { "Where it went" }
+            a.btn href=(query.address_of("/failures", "", None)) { "Failures as groups" }
+            span { "Label the chosen:" }
+            input type="hidden" name="next" value=(query.address("", None));
+            button name="label" value="good" { "good" }
+            button name="label" value="bad" { "bad" }
+            input name="label" placeholder="Other label" aria-label="Other label" maxlength="200" size="12";
+            input name="explanation" placeholder="Note" aria-label="Note" maxlength="16000" size="24";
+            input name="annotator" placeholder="Your name" aria-label="Your name" maxlength="200" autocomplete="name" size="12";
+            button { "Label" }
+        }
+    }
+}
+
+fn table(query: &Query, found: &Found, places: &HashMap<String, Snippet>) -> Markup {
     let mut times: Vec<u64> = found.runs.iter().filter_map(took).collect();
     times.sort_unstable();
     let longest = times.get(times.len().saturating_sub(1) * 95 / 100).copied().unwrap_or(1).max(1);
@@ -124,7 +172,7 @@ fn table(query: &Query, found: &Found) -> Markup {
     html! {
         table.runs id="runs" {
             caption.vh { "Runs, " (if query.oldest { "oldest" } else { "newest" }) " first" }
-            colgroup { @for column in ["c1", "c2", "c3", "c5", "c6", "c6", "c7", "c7", "c8", "c6", "c6", "c9", "c10"] { col class=(column); } }
+            colgroup { @for column in ["c1", "c2", "c3", "c5", "c6", "c6", "c7", "c7", "c8", "c6", "c6", "c11", "c9", "c10"] { col class=(column); } }
             thead {
                 tr {
                     th { "Status" }
@@ -136,42 +184,58 @@ fn table(query: &Query, found: &Found) -> Markup {
                     th.num { "In" } th.num { "Out" } th.num { "Cost" }
                     th.num title="Failed operations" { "Failed" }
                     th.num title="Oddities of the data" { "Found" }
+                    th { "Labels" }
                     th.hide-m { "Model" } th.hide-m { "Session" }
                 }
             }
-            tbody { @for listed in &found.runs { (row(listed, longest, &query.compare)) } }
+            tbody { @for listed in &found.runs { (row(listed, longest, query, places.get(&listed.trace_id))) } }
         }
     }
 }
 
-/// One run. `longest`: nanoseconds that fill the bar. `compare`: the run that this one would be compared with.
-pub(crate) fn row(listed: &Listed, longest: u64, compare: &str) -> Markup {
+/// One run. `longest`: nanoseconds that fill the bar. `hit`: where it has the words of the query.
+pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Snippet>) -> Markup {
+    let compare = &query.compare;
     let summary = &listed.summary;
     let name = summary.agent.as_deref().or(listed.root.as_deref()).unwrap_or("not named");
-    let href = if compare.is_empty() {
-        format!("/runs/{}", listed.trace_id)
-    } else {
-        format!("/compare?a={}&b={}", percent_encoded(compare), listed.trace_id)
+    let href = match (compare.is_empty(), hit) {
+        (true, None) => format!("/runs/{}", listed.trace_id),
+        // The words go with the reader.
+        (true, Some(hit)) => format!(
+            "/runs/{}?span={}&q={}",
+            listed.trace_id,
+            percent_encoded(&hit.step),
+            percent_encoded(&query.words)
+        ),
+        (false, _) => format!("/compare?a={}&b={}", percent_encoded(compare), listed.trace_id),
     };
     let took = took(listed);
     let width = took.map_or(0, |took| (u128::from(took) * 440 / u128::from(longest.max(1))).clamp(10, 440));
     let models: BTreeSet<&str> = summary.models.iter().map(|model| tidy(model)).collect();
     let first = summary.model.as_deref().map(tidy).or_else(|| models.first().copied());
+    let labels = summary.scores.iter().map(Score::words).collect::<Vec<_>>().join(" · ");
     let number = |number: u64| if number == 0 { String::new() } else { count(number) };
     let tokens = |tokens: Option<u64>| tokens.map(short).unwrap_or_default();
     html! {
         tr id={ "t" (listed.trace_id) } data-start=(listed.start_unix_nano) {
-            td { (status(&summary.status, true)) }
+            td {
+                @if compare.is_empty() { input type="checkbox" form="mark" name="t" value=(listed.trace_id) aria-label={ "Choose " (line(name, 80)) }; " " }
+                (status(&summary.status, true))
+            }
             td.dim { (day(listed.start_unix_nano)) }
             td.who {
                 a.row href=(href) { b { (line(name, 80)) } }
+                @if let Some(Snippet { place, text: [before, words, behind], .. }) = hit {
+                    span.asked { (line(place, 80)) ": " (before) mark { (words) } (behind) }
+                }
+                @if let Some(error) = summary.error.as_ref().filter(|_| summary.failures > 0) { span.asked.bad { (line(error, 160)) } }
                 @if let Some(question) = &summary.question { span.asked { (line(question, 160)) } }
             }
             td.num {
                 @match took {
                     Some(took) => {
                         (elapsed(took))
-                        svg.meter.hide-m viewBox="0 0 44 6" aria-hidden="true" { rect.t width="44" height="6" {} rect width={ (width / 10) "." (width % 10) } height="6" {} }
+                        progress.meter.hide-m value=(width) max="440" aria-hidden="true" {}
                     },
                     None => (none("running")),
                 }
@@ -183,6 +247,7 @@ pub(crate) fn row(listed: &Listed, longest: u64, compare: &str) -> Markup {
             td.num { @if let Some(cost) = summary.cost_usd { span title={ "$" (cost) } { (dollars(cost)) } } }
             td.num data-l="failed" { @if summary.failures > 0 { b.bad { (count(summary.failures)) } } }
             td.num data-l="found" { (number(summary.findings)) }
+            td title=(line(&labels, 400)) { (line(&labels, 60)) }
             td.hide-m { (line(first.unwrap_or_default(), 60)) @if models.len() > 1 { " " span.faint { "+" (models.len() - 1) } } }
             td.hide-m { @if let Some(session) = &listed.session { a href={ "/sessions/" (percent_encoded(session)) } { (line(session, 60)) } } }
         }
@@ -196,10 +261,7 @@ fn pager(query: &Query, found: &Found) -> Markup {
             @if found.behind > BEHIND { span { "The last " (bytes(usize::try_from(found.behind).unwrap_or(usize::MAX))) " that came are not searched yet." } }
             @if let Some(to) = found.searched_to { span { "Searched back to " (when(to, 0)) " UTC." } }
             @if query.compare.is_empty() && !found.runs.is_empty() {
-                details {
-                    summary { "A data set of these" }
-                    code { (line(&query.command(), 400)) } " " button.quiet.small data-copytext=(query.command()) { "Copy" }
-                }
+                (rows::form(query))
             }
             @if let Some(next) = found.next {
                 a href=(query.address("", Some(next))) { (if found.searched_to.is_some() { "Go on" } else if query.oldest { "Newer" } else { "Older" }) }

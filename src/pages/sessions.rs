@@ -1,28 +1,35 @@
 //! Sessions: the list, and one as a thread over its runs.
 
+use std::time::Instant;
+
 use maud::{Markup, html};
 
 use super::asking::parameter;
 use super::charts::took;
 use super::frame::{self, Place};
+use super::query::sought;
 use super::words::{count, line, many, none, short, status, time};
+use crate::formats::FORMATS;
 use crate::run::{Run, Utterance};
-use crate::store::{Filter, Order, SessionCursor, SessionRow, TraceRow};
+use crate::store::{Filter, Order, SessionCursor, TraceRow};
 use crate::transcript::content;
+use crate::view::seeking::Sought;
 use crate::view::text::{dollars, elapsed};
+use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
+use crate::web::sessions::{RUNS, SESSION_SORTS, SessionListed, sort};
 use crate::web::url::percent_encoded;
 
 /// Sessions on one page.
 const PAGE: usize = 100;
 
-/// Runs of a session that a page reads.
-const RUNS: usize = 200;
+/// Sessions that are looked at for an order of the whole list.
+const SORTED: usize = 1_000;
 
 /// The first runs of a session, and whether there are more.
 pub(super) fn runs(web: &Web, session: &str) -> Result<(Vec<TraceRow>, bool), Problem> {
@@ -41,50 +48,171 @@ pub(super) fn runs(web: &Web, session: &str) -> Result<(Vec<TraceRow>, bool), Pr
     Ok((rows, are_more))
 }
 
+/// What the list is asked for.
+#[derive(Debug, Default)]
+struct Asking {
+    /// Words of the session's name, agent, question or answer.
+    words: String,
+    /// One of [`SESSION_SORTS`]; the latest first without.
+    sort: String,
+    /// Only sessions with a run that failed.
+    failed: bool,
+    /// The session that these would be compared with.
+    compare: Option<String>,
+}
+
+/// The sessions of a page.
+#[derive(Debug, Default)]
+struct Found {
+    sessions: Vec<SessionListed>,
+    next: Option<SessionCursor>,
+    /// The search gave up here: the start of the last run of the last session that was looked at.
+    searched_to: Option<u64>,
+}
+
+impl Asking {
+    /// Sessions by what is asked for. An order needs all of them: it is that of the first [`SORTED`].
+    fn find(&self, web: &Web, after: Option<SessionCursor>, answer: &mut Answer) -> Result<Found, Problem> {
+        let sought = Sought::of(&self.words);
+        let most = if self.sort.is_empty() { PAGE } else { SORTED };
+        let given_up = Instant::now() + PATIENCE;
+        let (mut found, mut after) = (Found::default(), after);
+        'pages: loop {
+            let rows = web.store.sessions(PAGE, after.as_ref())?;
+            let is_last = rows.len() < PAGE;
+            for row in rows {
+                answer.check()?;
+                if found.sessions.len() == most {
+                    found.next = after;
+                    break 'pages;
+                }
+                // The first session is looked at in any case: whoever goes on gets further.
+                if after.is_some() && Instant::now() > given_up {
+                    found.searched_to = Some(row.last_start);
+                    found.next = after;
+                    break 'pages;
+                }
+                after = Some(row.cursor());
+                let session = lists::session_listed(web, row, answer)?;
+                let fits = sought.as_ref().is_none_or(|words| session.has(words));
+                if fits && (!self.failed || session.summary.failed_runs > 0) {
+                    found.sessions.push(session);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        if !self.sort.is_empty() {
+            let sorted = sort(&mut found.sessions, SESSION_SORTS, &self.sort);
+            sorted.map_err(|known| Problem::invalid(format!("sort={} is not {known}", self.sort)))?;
+            found.sessions.truncate(PAGE);
+        }
+        Ok(found)
+    }
+
+    /// The address of the list in another order, or behind a session.
+    fn address(&self, sort: &str, after: Option<&SessionCursor>) -> String {
+        let path = if self.compare.is_some() { "/compare/sessions" } else { "/sessions" };
+        let after = after.map(|after| format!("{}.{}", after.last_start, percent_encoded(&after.session)));
+        let pairs = [
+            ("a", self.compare.clone().unwrap_or_default()),
+            ("q", self.words.clone()),
+            ("sort", sort.to_owned()),
+            ("failed", if self.failed { "1" } else { "" }.to_owned()),
+            ("after", after.unwrap_or_default()),
+        ];
+        let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
+        if pairs.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{path}?{}", pairs.join("&"))
+        }
+    }
+}
+
 /// The page of the list. `compare`: the session that these would be compared with.
 pub(crate) fn page(web: &Web, asked: &Asked, compare: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
     answer.reserve_in_all(lists::MEMORY)?;
-    let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
-    let rows = web.store.sessions(PAGE, after.as_ref())?;
-    let path = match compare {
-        Some(session) => format!("/compare/sessions?a={}&", percent_encoded(session)),
-        None => "/sessions?".to_owned(),
+    let given = |name: &str| parameter(asked, name).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let asking = Asking {
+        words: sought(given("q"))?,
+        sort: given("sort"),
+        failed: given("failed") == "1",
+        compare: compare.map(str::to_owned),
     };
-    let last = rows.last().filter(|_| rows.len() == PAGE);
-    let next = last.map(|row| format!("{path}after={}.{}", row.last_start, percent_encoded(&percent_encoded(&row.session))));
-    Ok(frame::page(
-        "Sessions",
-        Place::Sessions,
-        &[],
-        &list(&rows, next.as_deref(), compare),
-    ))
+    let after: Option<SessionCursor> = parameter(asked, "after").map(|text| lists::session_cursor(&text)).transpose()?;
+    let found = asking.find(web, after, answer)?;
+    Ok(frame::page("Sessions", Place::Sessions, &[], &list(&asking, &found)))
 }
 
-fn list(rows: &[SessionRow], next: Option<&str>, compare: Option<&str>) -> Markup {
-    let href = |session: &str| match compare {
+/// The columns that the list is sorted by.
+const HEADS: [(&str, &str); 5] = [
+    ("Runs", "runs"),
+    ("Failed", "failures"),
+    ("Tokens", "tokens"),
+    ("Cost", "cost"),
+    ("Last", "last"),
+];
+
+fn list(asking: &Asking, found: &Found) -> Markup {
+    let href = |session: &str| match &asking.compare {
         Some(left) => format!("/compare/sessions?a={}&b={}", percent_encoded(left), percent_encoded(session)),
         None => format!("/sessions/{}", percent_encoded(session)),
     };
+    let is_filtered = !asking.words.is_empty() || asking.failed;
     html! {
         h1.vh { "Sessions" }
-        @if let Some(left) = compare { p.tools { "Choose the session that " code { (line(left, 60)) } " is compared with." } }
-        @if rows.is_empty() { div.none-yet { h2 { "No sessions yet" } p { "Runs whose spans name a session are listed here by it." } } } @else {
+        @if let Some(left) = &asking.compare { p.tools { "Choose the session that " code { (line(left, 60)) } " is compared with." } }
+        form.filters method="get" action=(if asking.compare.is_some() { "/compare/sessions" } else { "/sessions" }) {
+            @if let Some(left) = &asking.compare { input type="hidden" name="a" value=(left); }
+            div.q { input type="search" name="q" value=(asking.words) placeholder="Search questions, answers, agents and names" aria-label="Search questions, answers, agents and names"; }
+            label.btn { input type="checkbox" name="failed" value="1" checked[asking.failed]; " With a failed run" }
+            @if !asking.sort.is_empty() { input type="hidden" name="sort" value=(asking.sort); }
+            button { "Filter" }
+        }
+        @if found.sessions.is_empty() {
+            div.none-yet {
+                @if is_filtered || found.searched_to.is_some() { h2 { "No session fits" } p { a href=(if asking.compare.is_some() { asking.address("", None) } else { "/sessions".to_owned() }) { "All sessions" } } }
+                @else { h2 { "No sessions yet" } p { "Runs whose spans name a session are listed here by it." } }
+            }
+        } @else {
             table.plain {
-                thead { tr { th { "Session" } th.num { "Runs" } th { "First, " span.zone { "UTC" } } th { "Last, " span.zone { "UTC" } } th.num { "Over" } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            td.cut { a.row href=(href(&row.session)) { b { (line(&row.session, 120)) } } }
-                            td.num { (count(row.traces)) }
-                            td.dim { (time(row.start, 0)) }
-                            td.dim { (time(row.last_start, 0)) }
-                            td.num { (elapsed(row.end.saturating_sub(row.start))) }
-                        }
+                thead { tr {
+                    th { "First question and last answer" } th { "Agent" }
+                    @for (head, sort) in HEADS {
+                        @let is_sorted = asking.sort == sort || asking.sort.is_empty() && sort == "last";
+                        th.num aria-sort=[is_sorted.then_some("descending")] { a href=(asking.address(sort, None)) { (head) @if sort == "last" { ", " span.zone { "UTC" } } } }
                     }
-                }
+                } }
+                tbody { @for session in &found.sessions { (row(session, &href(&session.session))) } }
             }
         }
-        @if let Some(next) = next { div.pager { a href=(next) { "Older" } } }
+        div.pager {
+            @if !asking.sort.is_empty() { span { "Sorted among the latest " (SORTED) " sessions." } }
+            @if let Some(to) = found.searched_to { span { "Searched back to " (time(to, 0)) " UTC." } }
+            @if let Some(next) = &found.next { a href=(asking.address(&asking.sort, Some(next))) { (if found.searched_to.is_some() { "Go on" } else { "Older" }) } }
+        }
+    }
+}
+
+fn row(session: &SessionListed, href: &str) -> Markup {
+    let of = &session.summary;
+    let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
+    html! {
+        tr {
+            td.cut {
+                a.row href=(href) title=(line(&session.session, 400)) { b { (line(of.question.as_deref().unwrap_or(&session.session), 160)) } }
+                @if let Some(answer) = &of.answer { p.asked { (line(answer, 160)) } }
+            }
+            td { (line(of.agent.as_deref().unwrap_or_default(), 40)) }
+            td.num title={ (session.traces) " traces" } { (count(of.runs)) }
+            td.num { @if of.failures > 0 { b.bad { (count(of.failures)) } } }
+            td.num { @if of.input_tokens.is_some() || of.output_tokens.is_some() { (tokens(of.input_tokens)) " → " (tokens(of.output_tokens)) } }
+            td.num { @if let Some(cost) = of.cost_usd { (dollars(cost)) } }
+            td.num.dim { (time(session.last_start_unix_nano, 0)) }
+        }
     }
 }
 
@@ -127,7 +255,11 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
         div.runhead {
             div.line {
                 nav aria-label="Breadcrumb" { ol.crumbs { li { a href="/sessions" { "Sessions" } } li { h1 title=(super::words::plain(super::words::block_of(session, 2_000))) { (line(session, 120)) } } } }
-                div.acts { a.btn.small href={ "/?session=" (percent_encoded(session)) } { "Runs as a list" } a.btn.small href={ "/compare/sessions?a=" (percent_encoded(session)) } { "Compare…" } }
+                div.acts {
+                    a.btn.small href={ "/?session=" (percent_encoded(session)) } { "Runs as a list" }
+                    a.btn.small href={ "/compare/sessions?a=" (percent_encoded(session)) } { "Compare…" }
+                    (copies(session))
+                }
             }
             dl.facts {
                 div { dt { "Runs" } dd { (hops.len()) @if left_out { "+" } } }
@@ -166,6 +298,29 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
                 ({ last_end = Some(listed.end_unix_nano); "" })
             }
             @if left_out { p.none-yet { "More runs: " a href={ "/?session=" (percent_encoded(session)) "&order=oldest" } { "all as a list" } } }
+        }
+    }
+}
+
+/// What of a session can be copied and downloaded.
+fn copies(session: &str) -> Markup {
+    let api = format!("/api/v1/sessions/{}", percent_encoded(session));
+    html! {
+        details.menu {
+            summary.btn.small { "Copy" }
+            ul {
+                li { button data-copy="link" { "Link to this view" } }
+                li { button data-copytext=(session) { "Name of the session" } }
+                li { button data-copyfrom={ (api) "/markdown" } { "Session as Markdown" span.faint { "for an LLM" } } }
+            }
+        }
+        details.menu {
+            summary.btn.small { "Download" }
+            ul {
+                li { a href={ (api) "/page" } download="session.html" { "One-file HTML" span.faint { "opens from disk" } } }
+                li { a href={ (api) "/markdown" } download="session.md" { "Markdown" } }
+                @for format in FORMATS { li { a href={ (api) "/" (format.id) } download={ "session." (format.id) ".json" } { (format.id) } } }
+            }
         }
     }
 }

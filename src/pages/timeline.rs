@@ -2,18 +2,58 @@
 
 use maud::{Markup, html};
 
+use super::asking::{number, parameter};
 use super::head::step_href;
+use super::load::{Loaded, OneSpan};
 use super::outline::{Outline, name, preview, took};
 use super::pane::{self, About};
 use super::words::{FAMILIES, count, family, line, many, short};
 use crate::run::Step;
+use crate::span::UnixNanos;
+use crate::store;
 use crate::view::step::{nanos, offset};
+use crate::web::answer::Answer;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
 use crate::web::url::percent_encoded;
 
 /// Rows that the server writes on one page.
 pub(crate) const ROWS: usize = 200;
 /// Classes of the indentation go so far.
 const DEPTH: usize = 16;
+
+/// Nanoseconds after its end in which more of a run may come.
+const SETTLED: u64 = 600 * 1_000_000_000;
+
+/// The timeline of a run, with the step that is asked for.
+pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer) -> Result<Markup, Problem> {
+    let run = loaded.run()?;
+    let outline = Outline::of(run);
+    let from = number(asked, "from")?.min(outline.rows.len().saturating_sub(1));
+    let selected = selected(&outline, parameter(asked, "span").as_deref());
+    let span = outline
+        .step(selected)
+        .map(|step| OneSpan::of_step(web, run, step, answer))
+        .transpose()?
+        .flatten();
+    let about = About {
+        span: span.as_ref().and_then(|span| span.explained(web)),
+        served: true,
+    };
+    let is_recent = |end: UnixNanos| end.0.saturating_add(SETTLED) > store::now();
+    let live = run.ended_at.is_none_or(is_recent);
+    Ok(view(&outline, from, selected, &about, live))
+}
+
+/// The row of a step or a span, else of the one that is to be looked at first.
+fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
+    let named = id.and_then(|id| {
+        let is_named = |step: &Step| step.id == id || step.span_id.is_some_and(|span| span.to_string() == id);
+        outline.steps().position(|(_, step)| is_named(step))
+    });
+    named.unwrap_or_else(|| outline.first_to_look_at())
+}
 
 /// The view. `from`: the first row that the server writes. `live`: more may come.
 pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>, live: bool) -> Markup {

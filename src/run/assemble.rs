@@ -1,18 +1,18 @@
 //! Spans and log records to runs, one a trace, in named stages.
 
 use super::log_records::{self, ByTrace};
-use super::model::Run;
+use super::model::{Annotation, Run};
 use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_names, agent_questions, agent_results, asked_calls, bare_definitions, bare_errors, broken_answers, calls_of_agents,
+    agent_names, agent_questions, agent_results, annotations, asked_calls, bare_definitions, bare_errors, broken_answers, calls_of_agents,
     continuations, conversation, conversation_entries, duplicates, echoed_errors, failure, input_limit, interrupts, joined_interrupts,
     joined_prompts, leaked_answers, linked_evaluations, nameless_calls, order, question, readings, recorded_words, request_models, root,
     run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
-use crate::span::{LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
+use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -27,7 +27,7 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
     let homeless = log_records::share_out(logs, &mut traces, registry);
     let is_of_session = |span: &Span| span.scope.name == SESSION_SCOPE;
     for (spans, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_session)) {
-        spans.retain(is_of_session);
+        spans.retain(|span| is_of_session(span) || span.scope.name == ANNOTATION_SCOPE);
         logs.clear();
     }
     // What these spans were made of.
@@ -38,7 +38,10 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
     let links: Vec<linked_evaluations::Judged> = traces.values().flat_map(|(spans, _)| linked_evaluations::links(spans)).collect();
     let mut runs: Vec<Run> = traces
         .into_iter()
-        .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))
+        .map(|(id, (mut spans, logs))| {
+            let annotations = annotations::settle(&mut spans, registry);
+            of_trace(id, Trace::from_spans(spans), logs, registry, annotations)
+        })
         .collect();
     runs.sort_by_key(|run| (run.started_at, run.trace_id));
     if let (Some(run), false) = (runs.first_mut(), homeless.is_empty()) {
@@ -53,7 +56,7 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
 
 /// The stages in order. Each one's file documents its input, its output and why it comes at this point. A stage consumes what it
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
-fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
+fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry, annotations: Vec<Annotation>) -> Run {
     let mut readings = readings::read(&mut trace, records, registry);
     continuations::resolve(&mut readings);
     agent_questions::give_to_calls(&mut readings);
@@ -97,6 +100,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
         failure,
         question,
         answer,
+        annotations,
         session: session.filter(|_| steps.is_empty() && trace.spans.iter().any(|span| span.scope.name == SESSION_SCOPE)),
     };
     summary::run((trace_id, &trace), steps, scopes, whole, findings)

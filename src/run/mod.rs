@@ -24,6 +24,7 @@ mod agent;
 mod agent_names;
 mod agent_questions;
 mod agent_results;
+pub(crate) mod annotations;
 mod arguments;
 mod asked_calls;
 mod assemble;
@@ -79,6 +80,6 @@ pub(crate) use assemble::from_batch;
 pub use id::{Id, IdVec, ScopeId, StepId};
 #[cfg(feature = "server")]
 pub(crate) use in_full::{InFull, in_full, missing_bases};
-pub use model::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Scope, Step, Utterance};
+pub use model::{AgentInfo, Annotation, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Scope, Step, Utterance};
 pub(crate) use names::{handoff_target, plain as plain_name};
 pub use status::RunStatus;

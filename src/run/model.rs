@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::id::{Id, IdVec, ScopeId, StepId};
-use crate::operation::{Failure, Message, Messages, Operation, ToolCallId};
+use crate::operation::{Evaluation, Failure, Message, Messages, Operation, ToolCallId};
 use crate::span::{SESSION_SCOPE, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 use crate::trace::Finding;
 
@@ -40,6 +40,8 @@ pub struct Run {
     pub metadata: Map<String, Value>,
     /// Oddities of the data.
     pub findings: Vec<Finding>,
+    /// What people judged of it when it was over, in the order in which they did. Those that count are steps, too.
+    pub annotations: Vec<Annotation>,
 }
 
 impl Run {
@@ -49,6 +51,7 @@ impl Run {
         use crate::operation::Kind;
         self.steps
             .iter()
+            .filter(|step| step.observed != Observed::Annotation)
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
     }
 
@@ -190,6 +193,27 @@ pub enum Observed {
     Span,
     /// Only the messages of model calls contain it; its times lie between those calls.
     Messages,
+    /// A person judged the run when it was over.
+    Annotation,
+}
+
+/// A judgement by a person of a run or a step, made when it was over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Annotation {
+    /// Its own span.
+    pub span_id: SpanId,
+    /// The span that is judged.
+    pub judged: Option<SpanId>,
+    /// What it says.
+    pub evaluation: Evaluation,
+    /// Who judges; `None`: nobody is named.
+    pub annotator: Option<String>,
+    /// When it was made.
+    pub at: Option<UnixNanos>,
+    /// Whether it takes back what the person judged before.
+    pub withdraws: bool,
+    /// Whether it is the last of its name, judged span and person, and withdraws nothing.
+    pub counts: bool,
 }
 
 /// One operation of a run.

@@ -14,7 +14,7 @@ use super::scopes::Scopes;
 use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
-use crate::span::{TIMES_UNKNOWN, UnixNanos, hex};
+use crate::span::{ANNOTATION_SCOPE, TIMES_UNKNOWN, UnixNanos, hex};
 use crate::trace::Finding;
 
 /// Steps while the run is being made, and where each node and each call went.
@@ -86,6 +86,7 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
         let span = hex(node.span_id.bytes());
         let (span_id, observed, name) = match node.agent_turn {
             Some(place) => (None, Observed::Messages, format!("{span}:turn{place}")),
+            None if node.scope.name == ANNOTATION_SCOPE => (Some(node.span_id), Observed::Annotation, span),
             None => (Some(node.span_id), Observed::Span, span),
         };
         list.push(Step {

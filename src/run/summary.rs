@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::agent;
 use super::id::{IdVec, ScopeId, StepId};
-use super::model::{Run, RunFailure, Scope, Step, Utterance};
+use super::model::{Annotation, Run, RunFailure, Scope, Step, Utterance};
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::span::{Span, TraceId, UnixNanos};
@@ -18,6 +18,7 @@ pub(super) struct Whole {
     pub(super) failure: Option<RunFailure>,
     pub(super) question: Option<Utterance>,
     pub(super) answer: Option<Utterance>,
+    pub(super) annotations: Vec<Annotation>,
     /// The session of a run without steps.
     pub(super) session: Option<String>,
 }
@@ -34,6 +35,7 @@ pub(super) fn run(
         failure,
         question,
         answer,
+        annotations,
         session,
     } = whole;
     let started_at = trace.spans.first().map_or(UnixNanos(0), |span| span.start);
@@ -141,6 +143,7 @@ pub(super) fn run(
         answer,
         metadata,
         findings,
+        annotations,
     }
 }
 
@@ -168,6 +171,7 @@ mod tests {
             failure: None,
             question: None,
             answer: None,
+            annotations: Vec::new(),
             session: None,
         };
         let trace_id = TraceId::from_bytes(&[1; 16]).expect("not zero");

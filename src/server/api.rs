@@ -50,6 +50,10 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
         .layer(needs(Some(Right::Annotate)))
         .layer(from_fn(pages::dressed));
     router = router.route("/runs/{trace}/evaluations", evaluate);
+    let evaluate_many = post(writes::evaluations_of_form)
+        .layer(needs(Some(Right::Annotate)))
+        .layer(from_fn(pages::dressed));
+    router = router.route("/runs/evaluations", evaluate_many);
     for (path, order) in [("/operations/{name}/retry", Order::Retry), ("/operations/{name}/skip", Order::Skip)] {
         let give = post(writes::order).layer(Extension(order)).layer(needs(Some(Right::Admin)));
         router = router.route(path, give.layer(from_fn(pages::dressed)));

@@ -114,6 +114,51 @@ pub(super) async fn evaluation_of_form(
     see_other(&format!("/runs/{}{step}", percent_encoded(&trace)))
 }
 
+/// Judges several runs alike from a form of a page: `t` is a run, `next` where the browser goes then.
+pub(super) async fn evaluations_of_form(
+    Extension(project): OfProject,
+    Extension(TokenName(name)): Extension<TokenName>,
+    Reading(asked): Reading,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    if !is_same_origin(&uri, &headers) {
+        return Web::foreign_host("this form was not sent by a page of this server".to_owned());
+    }
+    if body.len() > web::EVALUATION_BYTES {
+        return Web::refuse_write(413, format!("a form has at most {} bytes", web::EVALUATION_BYTES), None);
+    }
+    let said = match NewEvaluation::from_form(form_urlencoded::parse(&body)) {
+        Ok(said) => said,
+        Err(problem) => return problem.reply(),
+    };
+    let (mut traces, mut next) = (Vec::new(), "/".to_owned());
+    for (field, value) in form_urlencoded::parse(&body) {
+        match &*field {
+            "t" => traces.push(value.into_owned()),
+            "next" if is_own_path(&value) => next = value.into_owned(),
+            _ => {}
+        }
+    }
+    if traces.is_empty() {
+        return Problem::invalid("no run is chosen").reply();
+    }
+    for trace in traces {
+        let asked = Reading(asked.clone());
+        if let Err(refused) = store_evaluation(&project, asked, trace, said.clone(), name.clone()).await {
+            return refused;
+        }
+    }
+    see_other(&next)
+}
+
+/// Whether this is an address on this server, and not of another host.
+fn is_own_path(path: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_graphic() && letter != '\\';
+    path.starts_with('/') && !path.starts_with("//") && path.chars().all(is_plain)
+}
+
 /// Deletes a trace.
 pub(super) async fn delete_trace(
     Extension(project): OfProject,

@@ -43,6 +43,9 @@ pub const SESSION_SCOPE: &str = "spanbridge.session";
 /// The instrumentation scope of spans that were made of log records, where a coding agent exports no spans.
 pub const LOGS_SCOPE: &str = "spanbridge.logs";
 
+/// The instrumentation scope of what people judge of a run when it is over.
+pub const ANNOTATION_SCOPE: &str = "spanbridge.evaluations";
+
 /// 2000-01-01: no client recorded a run before it. Times before it are none where others of the trace are behind it.
 pub(crate) const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
 

@@ -65,6 +65,7 @@ fn run(steps: Vec<Step>, conversation: Vec<Entry>) -> Run {
         answer: None,
         metadata: serde_json::Map::new(),
         findings: Vec::new(),
+        annotations: Vec::new(),
     }
 }
 

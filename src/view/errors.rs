@@ -22,6 +22,35 @@ pub(crate) fn words(failure: &Failure) -> Cow<'_, str> {
     }
 }
 
+/// Words without what differs from one failure to the next of its kind: numbers, and ids of hexadecimal digits, are `#`.
+pub(crate) fn without_numbers(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some(first) = rest.chars().next() {
+        let end = rest
+            .find(|letter: char| !letter.is_alphanumeric())
+            .unwrap_or(rest.len())
+            .max(first.len_utf8());
+        let (word, behind) = rest.split_at(end);
+        rest = behind;
+        let digits = word.trim_start_matches("0x");
+        if word.contains(|letter: char| letter.is_ascii_digit()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            out.push('#');
+            continue;
+        }
+        let mut in_number = false;
+        for letter in word.chars() {
+            match (letter.is_numeric(), in_number) {
+                (true, true) => {}
+                (true, false) => out.push('#'),
+                (false, _) => out.push(letter),
+            }
+            in_number = letter.is_numeric();
+        }
+    }
+    out
+}
+
 /// The stack of a failure, from wherever the client put it.
 pub(crate) fn stack(failure: &Failure) -> Option<&str> {
     let own = failure.stacktrace.as_deref().filter(|stack| !stack.trim().is_empty());
@@ -41,40 +70,5 @@ fn split(message: &str) -> (&str, Option<&str>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failure(kind: Option<&str>, message: Option<&str>) -> Failure {
-        Failure {
-            message: message.map(str::to_owned),
-            error_type: kind.map(str::to_owned),
-            stacktrace: None,
-        }
-    }
-
-    #[test]
-    fn the_type_is_said_once() {
-        for (kind, message, expected) in [
-            (None, None, "error"),
-            (Some("Timeout"), None, "Timeout"),
-            (Some("Timeout"), Some("after 3 s"), "Timeout: after 3 s"),
-            (Some("builtins.ValueError"), Some("ValueError('x')"), "ValueError('x')"),
-            (None, Some("no city"), "no city"),
-        ] {
-            assert_eq!(words(&failure(kind, message)), expected);
-        }
-    }
-
-    #[test]
-    fn a_stack_in_the_message_is_no_part_of_the_words() {
-        let after = failure(
-            None,
-            Some("ValueError('x')Traceback (most recent call last):\n  File 1\nValueError: x\n"),
-        );
-        assert_eq!(words(&after), "ValueError('x')");
-        assert!(stack(&after).is_some_and(|stack| stack.starts_with("Traceback")));
-        let alone = failure(None, Some("Traceback (most recent call last):\n  File 1\nValueError: x\n"));
-        assert_eq!(words(&alone), "ValueError: x");
-        assert_eq!(stack(&failure(None, Some("x"))), None);
-    }
-}
+#[path = "errors_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use super::outline;
 use super::step::{has_times, name, nanos, offset};
 use super::totals::{self, Group, Totals};
 use crate::document::json::{Json, Object};
-use crate::run::{Run, Step, StepId};
+use crate::run::{Annotation, Run, Step, StepId};
 use crate::span::LogRecord;
 use crate::trace::Finding;
 use crate::transcript::calls::Results;
@@ -36,6 +36,9 @@ impl Serialize for WholeRun<'_> {
         let all = move || steps(run).map(move |(depth, of)| step(run, of, depth, has_times, results));
         out.serialize_entry("steps", &Each(all))?;
         out.serialize_entry("findings", &Each(|| run.findings.iter().map(finding)))?;
+        if !run.annotations.is_empty() {
+            out.serialize_entry("annotations", &Each(|| run.annotations.iter().map(annotation)))?;
+        }
         out.serialize_entry("log_records", &Each(|| self.logs.iter().map(log_record)))?;
         out.end()
     }
@@ -102,6 +105,27 @@ pub(crate) fn finding(finding: &Finding) -> Json<'_> {
     shown.add("kind", Json::from(serde_json::to_value(finding.kind).unwrap_or_default()));
     shown.add("detail", &finding.detail);
     Json::from(shown)
+}
+
+/// What a person judged when the run was over; also what was corrected or withdrawn since.
+fn annotation(of: &Annotation) -> Json<'_> {
+    let mut out = Object::new();
+    out.add("span_id", of.span_id.to_string());
+    if let Some(judged) = of.judged {
+        out.add("evaluates", judged.to_string());
+    }
+    if let Some(annotator) = &of.annotator {
+        out.add("annotator", annotator);
+    }
+    if let Some(at) = of.at {
+        out.add("at_unix_nano", at.0);
+    }
+    out.add("counts", of.counts);
+    if of.withdraws {
+        out.add("withdraws", true);
+    }
+    out.add("evaluation", facts::evaluation(&of.evaluation));
+    Json::from(out)
 }
 
 fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, results: &Results<'a>) -> Object<'a> {

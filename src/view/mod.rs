@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod errors;
 pub(crate) mod excerpt;
+pub(crate) mod found;
 pub(crate) mod json;
 pub(crate) mod outline;
 pub(crate) mod seeking;

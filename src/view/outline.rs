@@ -1,7 +1,7 @@
 //! The steps of a run that are of interest to people, as a tree.
 
 use crate::operation::Kind;
-use crate::run::{IdVec, Run, Step, StepId};
+use crate::run::{IdVec, Observed, Run, Step, StepId};
 
 /// One step of the outline. Rows are in depth-first order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,12 @@ pub(crate) struct Row {
 
 /// Whether a step is of interest to people; the children of the others move up.
 fn is_shown(step: &Step) -> bool {
-    !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
+    is_of_run(step) && !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
+}
+
+/// Whether a step happened in the run: what people judged afterwards did not.
+fn is_of_run(step: &Step) -> bool {
+    step.observed != Observed::Annotation
 }
 
 /// The outline of a run.
@@ -26,7 +31,29 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
 
 /// The outline with every step in it, also with those without agent facts.
 pub(crate) fn all_rows(run: &Run) -> Vec<Row> {
-    rows_of(run, |_| true)
+    rows_of(run, is_of_run)
+}
+
+/// The rows that are wanted, with those above them. Rows are in depth-first order.
+pub(crate) fn only(rows: &[Row], is_wanted: impl Fn(&Row) -> bool) -> Vec<Row> {
+    let mut out: Vec<Row> = Vec::new();
+    // A row of less depth than this is above one that is wanted.
+    let mut needed = 0;
+    // For each depth, whether a row follows there.
+    let mut follows: Vec<bool> = Vec::new();
+    for row in rows.iter().rev() {
+        if !is_wanted(row) && row.depth >= needed {
+            continue;
+        }
+        needed = row.depth;
+        follows.truncate(row.depth + 1);
+        follows.resize(row.depth + 1, false);
+        let is_last = follows.pop() == Some(false);
+        follows.push(true);
+        out.push(Row { is_last, ..*row });
+    }
+    out.reverse();
+    out
 }
 
 fn rows_of(run: &Run, is_shown: impl Fn(&Step) -> bool) -> Vec<Row> {
@@ -65,3 +92,7 @@ fn rows_of(run: &Run, is_shown: impl Fn(&Step) -> bool) -> Vec<Row> {
     }
     rows
 }
+
+#[cfg(test)]
+#[path = "outline_tests.rs"]
+mod tests;

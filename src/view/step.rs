@@ -41,13 +41,6 @@ pub(crate) fn has_times(run: &Run) -> bool {
     run.steps.is_empty() || run.steps.iter().any(recorded)
 }
 
-/// The evaluation that a person added to a run afterwards; the step is nothing else.
-pub(crate) fn judgement(step: &Step) -> Option<&Evaluation> {
-    let is_human = |of: &&Evaluation| of.annotator_kind.as_deref().is_some_and(|kind| kind.eq_ignore_ascii_case("human"));
-    let judges = step.operation.kind == Kind::Evaluator;
-    step.operation.evaluations.iter().find(is_human).filter(|_| judges)
-}
-
 /// What a step was called with or asked.
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>> {
     let operation = &step.operation;

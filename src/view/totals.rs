@@ -1,5 +1,6 @@
 //! Calls, tokens and money of a run, in all and by agent and model. What no operation records stays `None`.
 
+use super::step;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation, TokenCount};
 use crate::run::{Run, Step};
@@ -7,6 +8,8 @@ use crate::run::{Run, Step};
 /// Sums over operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Totals {
+    /// Steps.
+    pub(crate) steps: u64,
     /// Calls of language models.
     pub(crate) model_calls: u64,
     /// Those of them that record no tokens.
@@ -77,20 +80,25 @@ impl Totals {
     /// Of several runs.
     pub(crate) fn of_all(runs: &[Run]) -> Self {
         let mut all = Self::default();
-        for totals in runs.iter().map(Self::of) {
-            all.model_calls += totals.model_calls;
-            all.unmetered_calls += totals.unmetered_calls;
-            all.tool_calls += totals.tool_calls;
-            all.failures += totals.failures;
-            all.busy_nanos = all.busy_nanos.saturating_add(totals.busy_nanos);
-            all.tokens.add(&totals.tokens);
-            add(&mut all.cost, totals.cost, |one, other| one + other);
-        }
+        runs.iter().for_each(|run| all.join(&Self::of(run)));
         all
+    }
+
+    /// Adds others.
+    pub(crate) fn join(&mut self, more: &Self) {
+        self.steps += more.steps;
+        self.model_calls += more.model_calls;
+        self.unmetered_calls += more.unmetered_calls;
+        self.tool_calls += more.tool_calls;
+        self.failures += more.failures;
+        self.busy_nanos = self.busy_nanos.saturating_add(more.busy_nanos);
+        self.tokens.add(&more.tokens);
+        add(&mut self.cost, more.cost, |one, other| one + other);
     }
 
     fn take(&mut self, step: &Step) {
         let operation = &step.operation;
+        self.steps += 1;
         self.failures += u64::from(operation.failure.is_some());
         let nanos = step.ended_at.map_or(0, |end| end.0.saturating_sub(step.started_at.0));
         if operation.kind == Kind::Tool {
@@ -126,6 +134,22 @@ pub(crate) fn by_model(run: &Run) -> Vec<Group<'_>> {
     let calls = run.steps.iter().filter(|step| calls_model(&step.operation));
     groups(calls, |step| step.operation.model.name())
 }
+
+/// The totals of each tool that ran, in order of its first step.
+pub(crate) fn by_tool(run: &Run) -> Vec<Group<'_>> {
+    let tools = run.steps.iter().filter(|step| step.operation.kind == Kind::Tool);
+    groups(tools, |step| Some(step::name(run, step)))
+}
+
+/// The totals of each kind of step.
+pub(crate) fn by_kind(run: &Run) -> Vec<Group<'_>> {
+    let shown = super::outline::rows(run).into_iter().filter_map(|row| run.steps.get(row.step));
+    groups(shown, |step| Some(step.operation.kind.name()))
+}
+
+/// By what the steps of runs are summed up.
+pub(crate) const BY: [(&str, fn(&Run) -> Vec<Group<'_>>); 4] =
+    [("tool", by_tool), ("model", by_model), ("agent", by_agent), ("kind", by_kind)];
 
 /// The agent that a step belongs to.
 pub(crate) fn agent_of<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {

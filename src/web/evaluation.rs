@@ -3,7 +3,7 @@
 //! It is stored as a separate span below the one that it judges, in OpenInference's words (`EVALUATOR`,
 //! `evaluations.0.evaluation.*`), so every format has it as it has the judgements of programs. Its times are the end of what it
 //! judges: a note of next week does not make a run take a week. Its author and time are in its metadata, as `annotator` and
-//! `annotated_at`.
+//! `annotated_at`. Of one name, step and person the last one counts; one that withdraws takes it back. The log keeps all.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
@@ -24,8 +24,9 @@ use super::single;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::operation::{Evaluation, Kind, Operation};
 use crate::otlp::encode;
-use crate::run::{Run, Step};
-use crate::span::{Resource, Scope, Span, SpanId, TraceId};
+use crate::run::annotations::{ANNOTATED_AT, ANNOTATOR, WITHDRAWN};
+use crate::run::{Observed, Run, Step};
+use crate::span::{ANNOTATION_SCOPE, Resource, Scope, Span, SpanId, TraceId};
 use crate::store;
 
 /// Characters of a name, of a label and of the author.
@@ -35,8 +36,8 @@ const NOTE: usize = 64 << 10;
 /// Bytes of a body: a note with the escapes of JSON or of a form, and the rest.
 pub(crate) const EVALUATION_BYTES: usize = 512 << 10;
 
-/// The judgement. At least one of score, label and explanation is there.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The judgement. At least one of score, label and explanation is there, unless it withdraws.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewEvaluation {
     /// The span that is judged, in hexadecimal digits; without it the run.
@@ -51,6 +52,9 @@ pub(crate) struct NewEvaluation {
     pub explanation: Option<String>,
     /// The author. If tokens are required, the token's name replaces it.
     pub annotator: Option<String>,
+    /// Takes back what the same person judged before by this name.
+    #[serde(default)]
+    pub withdraw: bool,
 }
 
 /// An evaluation as it is stored.
@@ -92,9 +96,11 @@ impl NewEvaluation {
             match &*name {
                 "span_id" => said.span_id = text,
                 "name" => said.name = text,
-                "label" => said.label = text,
+                // The button that was pressed comes before a field that has other words.
+                "label" => said.label = said.label.or(text),
                 "explanation" => said.explanation = text,
                 "annotator" => said.annotator = text,
+                "withdraw" => said.withdraw = text.is_some(),
                 "score" => {
                     let number = |text: String| {
                         text.parse()
@@ -113,8 +119,11 @@ impl NewEvaluation {
             let details = Map::from_iter([("field".to_owned(), Value::from(field))]);
             Err(Problem::validation(message, details))
         };
-        if self.score.is_none() && self.label.is_none() && self.explanation.is_none() {
-            return refuse("score", "an evaluation has a score, a label or an explanation".to_owned());
+        let says = self.score.is_some() || self.label.is_some() || self.explanation.is_some();
+        match (says, self.withdraw) {
+            (false, false) => return refuse("score", "an evaluation has a score, a label or an explanation".to_owned()),
+            (true, true) => return refuse("withdraw", "what withdraws has no score, label or explanation".to_owned()),
+            _ => {}
         }
         if self.score.is_some_and(|score| !score.is_finite()) {
             return refuse("score", "the score is not a finite number".to_owned());
@@ -165,10 +174,7 @@ fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> R
     let row = web.store.row(trace_id)?.ok_or_else(|| single::no_trace(web, trace_id))?;
     let built = single::built(web, &row, answer)?;
     let run = built.run.as_ref().ok_or_else(|| single::no_trace(web, trace_id))?;
-    let step = step(run, said.span_id.as_deref())?;
-    let now = store::now();
-    let at = Timestamp::from_nanosecond(now.into()).map(|at| at.to_string()).unwrap_or_default();
-    let span = span(trace_id, step, &said, &at)?;
+    let (span, at) = annotation(run, &said)?;
     let answer = json!({
         "trace_id": trace_id.to_string(),
         "span_id": span.span_id.to_string(),
@@ -182,22 +188,55 @@ fn judged(web: &Web, trace: &str, said: NewEvaluation, answer: &mut Answer) -> R
     })
 }
 
+/// The span of a judgement that is made now, and its time.
+pub(crate) fn annotation(run: &Run, said: &NewEvaluation) -> Result<(Span, String), Problem> {
+    let step = step(run, said.span_id.as_deref())?;
+    let annotator = text(&said.annotator);
+    if said.withdraw {
+        let name = name(said);
+        let mut earlier = run.annotations.iter().filter(|earlier| earlier.counts);
+        if !earlier.any(|earlier| earlier.is_of(step.span_id, &name, annotator.as_deref())) {
+            let by = annotator.map(|annotator| format!(" by {annotator}")).unwrap_or_default();
+            return Err(Problem::not_found(format!("there is no judgement {name}{by} to withdraw")));
+        }
+    }
+    // A clock that goes back does not put a correction before what it corrects.
+    let last = run.annotations.iter().filter_map(|earlier| earlier.at).max();
+    let now = last.map_or(store::now(), |last| store::now().max(last.0.saturating_add(1)));
+    let at = Timestamp::from_nanosecond(now.into()).map(|at| at.to_string()).unwrap_or_default();
+    Ok((span(run.trace_id, step, said, &at)?, at))
+}
+
+fn text(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.trim().is_empty())
+}
+
+fn name(said: &NewEvaluation) -> String {
+    text(&said.name).unwrap_or_else(|| "feedback".to_owned())
+}
+
 /// The step that is judged: the one of a span, else the run's first.
 fn step<'a>(run: &'a Run, span_id: Option<&str>) -> Result<&'a Step, Problem> {
     let Some(text) = span_id else {
         let root = run.root.and_then(|root| run.steps.get(root)).filter(|step| step.span_id.is_some());
-        let first = root.or_else(|| run.steps.iter().find(|step| step.span_id.is_some()));
+        let first = root.or_else(|| {
+            run.steps
+                .iter()
+                .find(|step| step.span_id.is_some() && step.observed == Observed::Span)
+        });
         return first.ok_or_else(|| Problem::not_found("the run has no span"));
     };
     let id = SpanId::from_hex(text)
         .ok_or_else(|| Problem::invalid(format!("{text} is not a span id: expected 16 hexadecimal digits, not all zero")))?;
-    let found = run.steps.iter().find(|step| step.span_id == Some(id));
+    let found = run
+        .steps
+        .iter()
+        .find(|step| step.span_id == Some(id) && step.observed == Observed::Span);
     found.ok_or_else(|| Problem::not_found(format!("there is no span {id} in this trace")))
 }
 
 fn span(trace_id: TraceId, step: &Step, said: &NewEvaluation, at: &str) -> Result<Span, Problem> {
-    let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let name = text(&said.name).unwrap_or_else(|| "feedback".to_owned());
+    let name = name(said);
     let mut operation = Operation {
         kind: Kind::Evaluator,
         evaluations: vec![Evaluation {
@@ -209,10 +248,12 @@ fn span(trace_id: TraceId, step: &Step, said: &NewEvaluation, at: &str) -> Resul
         }],
         ..Operation::default()
     };
-    let about = [("annotator", text(&said.annotator)), ("annotated_at", Some(at.to_owned()))];
-    let about = about
-        .into_iter()
-        .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
+    let about = [
+        (ANNOTATOR, text(&said.annotator).map(Value::from)),
+        (ANNOTATED_AT, Some(Value::from(at))),
+        (WITHDRAWN, said.withdraw.then_some(Value::from(true))),
+    ];
+    let about = about.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     operation.metadata.extend(about);
     let mut hash = Sha256::new();
     hash.update(trace_id.to_string());
@@ -228,7 +269,7 @@ fn span(trace_id: TraceId, step: &Step, said: &NewEvaluation, at: &str) -> Resul
         attributes: AttributeWriter::new(Vocabulary::OpenInference).write(&operation),
         resource: Arc::new(Resource::default()),
         scope: Arc::new(Scope {
-            name: "spanbridge.evaluations".to_owned(),
+            name: ANNOTATION_SCOPE.to_owned(),
             ..Scope::default()
         }),
         ..Span::new(trace_id, id, name)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::listing::Summary;
+use super::listing::{Score, Summary};
 use crate::hash::{HashMap, HashSet};
 use crate::span::TraceId;
 use crate::store::TraceRow;
@@ -23,6 +23,12 @@ pub(crate) struct Facet {
     pub(crate) agents: Vec<String>,
     /// The models.
     pub(crate) models: Vec<String>,
+    /// [`Summary::version`].
+    pub(crate) version: Option<String>,
+    /// The labels and scores, as `feedback=good`.
+    pub(crate) labels: Vec<String>,
+    /// Whether a person judged it.
+    pub(crate) judged: bool,
 }
 
 impl Facet {
@@ -34,11 +40,20 @@ impl Facet {
             status: summary.status.clone(),
             agents,
             models: summary.models.clone(),
+            version: summary.version.clone(),
+            labels: summary.scores.iter().map(Score::words).collect(),
+            judged: summary.is_judged(),
         }
     }
 
     fn bytes(&self) -> usize {
-        let names = self.agents.iter().chain(&self.models).map(|name| name.len() + size_of::<String>());
+        let names = self
+            .agents
+            .iter()
+            .chain(&self.models)
+            .chain(&self.labels)
+            .chain(&self.version)
+            .map(|name| name.len() + size_of::<String>());
         size_of::<Self>() + names.sum::<usize>()
     }
 }

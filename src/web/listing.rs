@@ -7,15 +7,16 @@ use crate::documents::{Vocabulary, awaits_root};
 use crate::formats;
 use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
-use crate::run::Run;
+use crate::run::{Observed, Run};
 use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, Stored, TraceRow};
 use crate::transcript::content;
 use crate::view::text::one_line;
 use crate::view::totals::{self, Totals};
+use crate::view::{errors, step};
 
 /// The program's version, and a number that rises when a summary of the same version changes.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+6");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+7");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -64,13 +65,23 @@ impl Listed {
             name,
             answer,
             question,
+            version,
+            error,
+            failed,
             ..
         } = summary;
-        let one = [root, service, session, agent, model, name, answer, question].into_iter().flatten();
-        let scores = summary.scores.iter().flat_map(|score| [&score.name, &score.label]).flatten();
+        let one = [root, service, session, agent, model, name, answer, question, version, error];
+        let one = one.into_iter().flatten();
+        let failed = failed.iter().flat_map(|failed| [&failed.name, &failed.message]);
+        let scores = summary
+            .scores
+            .iter()
+            .flat_map(|score| [&score.name, &score.label, &score.annotator])
+            .flatten();
         one.chain(&summary.agents)
             .chain(&summary.models)
             .chain(scores)
+            .chain(failed)
             .map(String::len)
             .sum()
     }
@@ -110,12 +121,20 @@ pub struct Summary {
     pub agents: Vec<String>,
     /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
     pub models: Vec<String>,
+    /// The agent's version, else the service's, cut to [`Summary::NAME`] bytes.
+    pub version: Option<String>,
+    /// Why the run failed, else why the first of its operations did that failed; cut as the question is.
+    pub error: Option<String>,
+    /// The failures of its operations, equal ones once, [`Summary::FAILED`] at most.
+    pub failed: Vec<FailedAs>,
     /// What was asked first, cut to [`Summary::WORDS`] columns on one line.
     pub question: Option<String>,
     /// How many operations failed.
     pub failures: u64,
     /// How many oddities of the data were found.
     pub findings: u64,
+    /// How many spans are annotations: judgements by people, which are not among [`Listed::spans`].
+    pub annotations: u64,
     /// The program that computed this: another one may see more.
     pub computed_by: String,
 }
@@ -130,6 +149,33 @@ pub struct Score {
     pub score: Option<f64>,
     /// For example `pass`.
     pub label: Option<String>,
+    /// The person who judged when the run was over; empty where nobody is named, `None` for judgements of programs.
+    pub annotator: Option<String>,
+}
+
+impl Score {
+    /// `feedback=good`, `help=0.25`; `feedback` of a note alone.
+    pub(crate) fn words(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("not named");
+        let value = self.label.clone().or_else(|| self.score.map(|score| score.to_string()));
+        value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"))
+    }
+}
+
+/// How operations failed, without what differs from one to the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FailedAs {
+    /// The error's class or code.
+    pub error_type: Option<String>,
+    /// The kind of the operation.
+    pub kind: String,
+    /// The tool, the model or the agent.
+    pub name: String,
+    /// Its words with `#` for numbers, cut as the question is.
+    pub message: String,
+    /// How many operations of the run.
+    pub count: u64,
 }
 
 impl Summary {
@@ -141,12 +187,20 @@ impl Summary {
         }
     }
 
+    /// Whether a person judged the run or a step of it.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.scores.iter().any(|score| score.annotator.is_some())
+    }
+
     /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
     pub const NAMES: usize = 64;
     /// Questions and answers are cut to so many columns.
     pub const WORDS: usize = 200;
     /// So many judgements are listed.
     pub const SCORES: usize = 16;
+    /// So many ways to fail are listed.
+    pub const FAILED: usize = 8;
     /// The longest name of an agent or a model in the lists of them, in bytes.
     pub const NAME: usize = 256;
 
@@ -193,8 +247,12 @@ impl Summary {
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
             })),
             question: run.question.as_ref().map(|said| words(&said.content)),
+            version: run.agent.version.as_deref().map(name),
+            error: error(run),
+            failed: failed(run),
             failures: totals.failures,
             findings: run.findings.len() as u64,
+            annotations: run.annotations.len() as u64,
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
@@ -208,14 +266,43 @@ fn words(said: &Value) -> String {
     one_line(&content::text(said), Summary::WORDS)
 }
 
-/// The judgements, with names and labels that are no longer than those of agents.
+/// Why a run failed, else why its first operation did that failed.
+fn error(run: &Run) -> Option<String> {
+    let of_steps = || run.steps.iter().find_map(|step| step.operation.failure.as_ref());
+    let failure = run.failure.as_ref().map(|failed| &failed.failure).or_else(of_steps)?;
+    Some(one_line(&errors::words(failure), Summary::WORDS))
+}
+
+/// The failures of operations, equal ones once, in the order in which they came first.
+fn failed(run: &Run) -> Vec<FailedAs> {
+    let mut counts: Keyed<FailedAs, u64> = Keyed::default();
+    for step in &run.steps {
+        let Some(failure) = &step.operation.failure else { continue };
+        let as_this = FailedAs {
+            error_type: failure.error_type.as_deref().map(|kind| one_line(kind, Summary::WORDS)),
+            kind: step.operation.kind.name().to_owned(),
+            name: one_line(step::name(run, step), Summary::WORDS),
+            message: errors::without_numbers(&one_line(&errors::words(failure), Summary::WORDS)),
+            count: 0,
+        };
+        *counts.get_or_insert_with(&as_this, || 0) += 1;
+    }
+    let counts = counts.into_list().into_iter().take(Summary::FAILED);
+    counts.map(|(failed, count)| FailedAs { count, ..failed }).collect()
+}
+
+/// The judgements, those of people first and the latest of them first.
 fn scores(run: &Run) -> Vec<Score> {
-    let all = run.steps.iter().flat_map(|step| &step.operation.evaluations);
+    let of_people = run.annotations.iter().rev();
+    let of_people = of_people.filter_map(|said| Some((said.counting()?, Some(said.annotator.clone().unwrap_or_default()))));
+    let recorded = run.steps.iter().filter(|step| step.observed != Observed::Annotation);
+    let recorded = recorded.flat_map(|step| &step.operation.evaluations).map(|judged| (judged, None));
     let short = |text: &Option<String>| text.as_deref().map(|text| one_line(text, Summary::WORDS));
-    let scores = all.take(Summary::SCORES).map(|judged| Score {
+    let scores = of_people.chain(recorded).take(Summary::SCORES).map(|(judged, annotator)| Score {
         name: short(&judged.name),
         score: judged.score.filter(|score| score.is_finite()),
         label: short(&judged.label),
+        annotator: short(&annotator),
     });
     scores.collect()
 }
@@ -293,7 +380,7 @@ pub(crate) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
         session: row.session,
         start_unix_nano: row.start,
         end_unix_nano: row.end,
-        spans: row.spans,
+        spans: row.spans.saturating_sub(summary.annotations),
         logs: row.logs,
         failed_spans: row.errors,
         bytes: row.bytes,

@@ -1,16 +1,17 @@
 //! Lists of traces and of sessions, page by page.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer::Answer;
 use super::listing::{self, Listed, Summary};
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::service::Web;
+use super::sessions::{SessionListed, SessionSummary};
 use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{Filter, Order, SessionCursor, TraceCursor, TraceRow, Unwanted};
+use crate::store::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Unwanted};
 
 /// Lists are this long by default.
 const USUAL: usize = 50;
@@ -157,14 +158,15 @@ pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Li
 }
 
 pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
-    let (mut most, mut after) = (USUAL, None);
+    let (mut most, mut after, mut summaries) = (USUAL, None, true);
     for (name, value) in query_pairs(asked.query()) {
         match name.as_str() {
             "limit" => most = limit(&value)?,
             "after" => after = Some(session_cursor(&value)?),
+            "summary" => summaries = value != "no",
             _ => {
                 return Err(Problem::invalid(format!(
-                    "there is no parameter {name}; the parameters are limit, after"
+                    "there is no parameter {name}; the parameters are limit, after, summary"
                 )));
             }
         }
@@ -184,18 +186,27 @@ pub(crate) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
         .last()
         .filter(|_| full)
         .map(|row| format!("{}.{}", row.last_start, percent_encoded(&row.session)));
-    let sessions: Vec<Value> = rows
-        .into_iter()
-        .map(|row| {
-            json!({
-                "session": row.session,
-                "traces": row.traces,
-                "start_unix_nano": row.start,
-                "end_unix_nano": row.end,
-            })
-        })
-        .collect();
+    let mut sessions = Vec::with_capacity(rows.len());
+    for row in rows {
+        sessions.push(if summaries {
+            session_listed(web, row, answer)?
+        } else {
+            SessionListed::bare(row)
+        });
+    }
     answer.json(&json!({ "sessions": sessions, "next": next }))
+}
+
+/// A session with what its runs did.
+pub(crate) fn session_listed(web: &Web, row: SessionRow, answer: &mut Answer) -> Result<SessionListed, Problem> {
+    let mut session = SessionListed::bare(row);
+    let mut runs = Vec::new();
+    for row in web.store.list(&session.runs())? {
+        answer.check()?;
+        runs.push(listed(web, row, answer)?);
+    }
+    session.summary = SessionSummary::of(&runs);
+    Ok(session)
 }
 
 pub(crate) fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {

@@ -109,6 +109,11 @@ impl Problem {
         }
     }
 
+    /// In words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Whether what was asked for takes more memory than there is for all requests.
     pub(crate) fn is_too_large(&self) -> bool {
         self.code == "TOO_LARGE"

@@ -44,7 +44,7 @@ impl<S: Sync> FromRequestParts<S> for Reading {
 }
 
 /// What is asked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Asked {
     uri: Uri,
     accept: Option<String>,

@@ -232,6 +232,12 @@ pub(crate) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, a
 pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let format = format_of(format)?;
     let wanted = Wanted::of(web, asked, true)?;
+    let runs = runs_of_session(web, session, &wanted, answer)?;
+    wanted.write(format, &runs, answer)
+}
+
+/// The runs of a session in which an agent did something, oldest first; at least one.
+pub(crate) fn runs_of_session(web: &Web, session: &str, wanted: &Wanted, answer: &mut Answer) -> Result<Vec<Run>, Problem> {
     let most = answer.most_bytes() / TRACE;
     let filter = Filter {
         session: Some(session.to_owned()),
@@ -270,5 +276,5 @@ pub(crate) fn session_document(web: &Web, session: &str, format: &str, asked: &A
             "session {session} has no agent operations, so it has no document"
         )));
     }
-    wanted.write(format, &runs, answer)
+    Ok(runs)
 }

@@ -102,6 +102,52 @@ export async function judge(browser, api, fault) {
   await page.close();
 }
 
+/** Ten runs are judged by keys and ten by clicks, within their limits; the list has the labels, and rows of one label are downloaded. */
+export async function review(browser, program, fault) {
+  const serving = await serve(program), most = { keys: 30, clicks: 12 };
+  try {
+    for (let k = 0; k < 20; k++) await send(serving, body([...run(100 + k, 3)]));
+    const { page, faults } = await open(browser, `${serving.api}/review?judged=no&order=oldest`);
+    let keys = 0, clicks = 0;
+    const press = async (key) => { keys++; await page.keyboard.press(key); };
+    const click = async (selector) => { clicks++; await page.click(selector); };
+    const text = (selector) => page.$eval(selector, (node) => node.textContent);
+    if (!/^1 of 20$/.test((await text('.review nav b')).trim())) fault(`review: the progress is ${await text('.review nav b')}`);
+    await press('j');
+    await page.waitForFunction(() => document.querySelector('.review nav b')?.textContent.trim() === '2 of 20', { timeout: 5000 }).catch(() => fault('review: j does not go on'));
+    await press('k');
+    await page.waitForFunction(() => document.querySelector('.review nav b')?.textContent.trim() === '1 of 20', { timeout: 5000 }).catch(() => fault('review: k does not go back'));
+    // The name is given once.
+    await page.focus('#judge [name=annotator]');
+    for (const letter of 'Ana') await press(letter);
+    await press('Escape');
+    for (let k = 0; k < 10; k++) await Promise.all([page.waitForNavigation({ timeout: 5000 }), press('1')]);
+    if (keys > most.keys) fault(`review: ${keys} keys`);
+    if (!/^\d+ of 10$/.test((await text('.review nav b')).trim())) fault(`review: what is judged does not leave the queue: ${await text('.review nav b')}`);
+
+    await page.goto(`${serving.api}/?judged=no`, { waitUntil: 'load' });
+    for (const box of await page.$$('#runs input[name=t]')) { clicks++; await box.click(); }
+    await Promise.all([page.waitForNavigation({ timeout: 5000 }), click('#mark button[value=bad]')]);
+    if (clicks > most.clicks) fault(`review: ${clicks} clicks`);
+    for (const label of ['good', 'bad']) {
+      await page.goto(`${serving.api}/?label=feedback%3D${label}`, { waitUntil: 'load' });
+      const rows = await page.$$eval('#runs tbody tr', (all) => all.map((row) => row.textContent));
+      if (rows.length !== 10 || !rows.every((row) => row.includes(`feedback=${label}`))) fault(`review: ${rows.length} rows have ${label}`);
+    }
+    const answer = await fetch(`${serving.api}/api/v1/runs/documents?to=contextforge&label=good`);
+    const lines = (await answer.text()).trim().split('\n').map((line) => JSON.parse(line));
+    if (lines.length !== 10) fault(`review: ${lines.length} documents`);
+    const by = await page.evaluate(async (api) => (await (await fetch(`${api}/api/v1/runs?label=good`)).json()).runs.map((listed) => listed.scores[0].annotator), serving.api);
+    if (!by.every((name) => name === 'Ana')) fault(`review: the name is ${by}`);
+    const elements = await page.evaluate(() => document.getElementsByTagName('*').length);
+    for (const said of faults) fault(`review: ${said}`);
+    await page.close();
+    return `${keys} keys, ${clicks} clicks, ${elements} elements for ten rows`;
+  } finally {
+    await serving.stop();
+  }
+}
+
 /** Where tokens are required, a browser logs in with one. */
 export async function logIn(browser, program, fault) {
   const made = spawnSync(program, ['token', 'new', '--name', 'ana', '--right', 'read'], { encoding: 'utf8' });

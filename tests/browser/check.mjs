@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { deadLetters, judge, keys, live, logIn, orphan } from './acts.mjs';
+import { deadLetters, judge, keys, live, logIn, orphan, review } from './acts.mjs';
 import { start } from './browser.mjs';
 import { CASES, looks } from './looks.mjs';
 import { phoenix } from './phoenix.mjs';
@@ -34,6 +34,7 @@ try {
   await step('live', () => live(browser, serving, fault));
   await step('orphan', () => orphan(browser, serving, fault));
   await step('judge', () => judge(browser, serving.api, fault));
+  await step('review', () => review(browser, program, fault));
   await step('log in', () => logIn(browser, program, fault));
   await step('dead letters', () => deadLetters(browser, program, fault));
   for (const n of timed ? [10000, 100000, 1000000] : [2000]) {

@@ -132,6 +132,7 @@ impl Tree<'_> {
             answer,
             metadata,
             findings: _,
+            annotations,
         } = self.run;
         let AgentInfo {
             name,
@@ -176,6 +177,13 @@ impl Tree<'_> {
             self.note(1, label, text);
         }
         self.note(1, "metadata", (!metadata.is_empty()).then(|| map(metadata)));
+        for said in annotations {
+            self.note(
+                1,
+                "annotation",
+                Some(format!("[{}] {:?} counts {}", said.span_id, said.evaluation, said.counts)),
+            );
+        }
     }
 
     /// Each step under its parent; siblings in their order in the run.

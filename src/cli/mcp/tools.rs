@@ -11,11 +11,13 @@ use serde::Deserialize;
 
 use super::page::{Page, number};
 use crate::cli::compare;
+use crate::cli::data_set::expression;
 use crate::cli::failure::Failure;
 use crate::cli::ls::Work;
 use crate::cli::select::trace_id;
 use crate::cli::show;
 use crate::cli::source::{Source, Where};
+use crate::cli::time::moment;
 use crate::documents::{self, Document};
 use crate::formats::{Layout, Options};
 use crate::run::{Run, Step};
@@ -25,7 +27,10 @@ use crate::transcript::calls::Results;
 use crate::view;
 use crate::view::compare::Effort;
 use crate::view::excerpt::Excerpt;
+use crate::view::seeking::Sought;
+use crate::web::listing::Listed;
 use crate::web::service::Caller;
+use crate::web::sessions::{SESSION_SORTS, sort};
 use crate::web::single::cost_of_writing;
 
 const INSTRUCTIONS: &str = "Runs of LLM agents that were recorded as OpenTelemetry spans. Begin with list_runs, then show_run for the \
@@ -69,6 +74,14 @@ struct Runs {
     model: Option<String>,
     /// Only runs of this session.
     session: Option<String>,
+    /// Only runs with these words in names, keys, values or payloads, in any case.
+    search: Option<String>,
+    /// Only runs for which this is true: fields of a run compared by = != < <= > >= ~, with and, or, not, for example `failures > 0 and
+    /// label.feedback = bad`. A wrong field is answered with the list of all.
+    #[serde(rename = "where")]
+    expression: Option<String>,
+    /// Only runs that began then or later: a day, a time, or how long ago, as 2h.
+    since: Option<String>,
     /// The most runs, the newest first: 1 to 1000 [default: 20].
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
@@ -81,6 +94,10 @@ struct Runs {
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 struct Sessions {
+    /// Only sessions with these words in their name, agent, first question or last answer, in any case.
+    search: Option<String>,
+    /// Largest first: last, started, runs, failures, tokens or cost.
+    sort: Option<String>,
     /// The most sessions, the latest first: 1 to 1000 [default: 20].
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "usize", skip_serializing_if = "Option::is_none")]
@@ -151,19 +168,36 @@ impl Tools {
             let work = Work::named(ask.status.as_deref(), ask.agent, ask.model).map_err(Failure::usage)?;
             let filter = Filter {
                 session: ask.session,
+                since: ask.since.as_deref().map(moment).transpose().map_err(Failure::usage)?,
                 limit: Some(ask.limit.unwrap_or(LISTED).min(MOST)),
                 ..Filter::default()
             };
-            let runs = source.list_where(&filter, true, &|listed| work.matches(listed))?;
+            let having = source.having(ask.search.as_deref(), &filter)?;
+            let matches = |listed: &Listed| work.matches(listed) && source.has_words(&having, listed);
+            let runs = match &ask.expression {
+                Some(text) => source.list_of_runs(&filter, &matches, &expression("where", text)?)?,
+                None => source.list_where(&filter, true, &matches)?,
+            };
             lines(out, &runs, "no run matches")
         })
         .await
     }
 
-    #[tool(description = "List sessions, the latest first: a JSON object a line. list_runs takes one as its session.")]
+    #[tool(
+        description = "List sessions, the latest first: a JSON object a line, with the first question, the last answer, runs, failures, tokens and cost. list_runs takes one as its session."
+    )]
     async fn list_sessions(&self, Parameters(ask): Parameters<Sessions>) -> Result<String, String> {
         self.read(ask.page, move |source, out| {
-            let sessions = source.sessions(Some(ask.limit.unwrap_or(LISTED).min(MOST)))?;
+            let limit = ask.limit.unwrap_or(LISTED).min(MOST);
+            let is_part = ask.search.is_none() && ask.sort.is_none();
+            let mut sessions = source.sessions(Some(limit).filter(|_| is_part), true)?;
+            if let Some(words) = ask.search.as_deref().and_then(Sought::of) {
+                sessions.retain(|session| session.has(&words));
+            }
+            if let Some(key) = &ask.sort {
+                sort(&mut sessions, SESSION_SORTS, key).map_err(|known| Failure::usage(format!("sort={key} is not {known}")))?;
+            }
+            sessions.truncate(limit);
             lines(out, &sessions, "there is no session")
         })
         .await
@@ -172,7 +206,10 @@ impl Tools {
     #[tool(description = "Show a run: who did what, the question and the answer, the outline of its steps, errors and totals.")]
     async fn show_run(&self, Parameters(ask): Parameters<OfRun>) -> Result<String, String> {
         self.of_run(&ask.trace, ask.page, |_, stored, out| {
-            written(joined(out, &show::overview(&stored.run, Some(WIDTH), false)))
+            written(joined(
+                out,
+                &show::overview(&stored.run, Some(WIDTH), false, &show::Only::default()),
+            ))
         })
         .await
     }

@@ -24,11 +24,16 @@ use super::source::{Source, Where};
 use super::{complete, new_file, out};
 use crate::pages;
 use crate::redact::Rules;
-use crate::run::Run;
+use crate::run::{Run, Step};
 use crate::span::{LogRecord, TraceId, UnixNanos, json as otlp};
 use crate::store::{self, Filter, Order, Stored};
 use crate::trace::{Finding, Trace};
+use crate::transcript::calls::Results;
+use crate::transcript::content;
+use crate::view::conversation::readable;
 use crate::view::{self, json::WholeRun};
+
+pub(in crate::cli) use tree::Only;
 
 const EXAMPLES: &str = "\
 START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ was not recorded: it lies \
@@ -37,6 +42,8 @@ between the times around it.
 Examples:
   spanbridge show 5b8efff798038103d269b633813fc60c
   spanbridge show 5b8e              the first digits of the id are enough
+  spanbridge show 5b8e --errors     what failed, and what it is in
+  spanbridge show 5b8e --step 0005  a step: what went in, what came out, what is below it
   spanbridge show 5b8e --full       all conversations, results and stack traces
   spanbridge show 5b8e --spans      all spans, with problems found in the data
   spanbridge show 5b8e --spans -v   the same with attributes, events and log records
@@ -78,6 +85,8 @@ pub(super) struct Show {
     /// Let --html replace a file that spanbridge did not write.
     #[arg(long, requires = "html")]
     force: bool,
+    #[command(flatten)]
+    only: Only,
     #[command(flatten)]
     redaction: Redaction,
     #[command(flatten)]
@@ -181,7 +190,7 @@ impl Show {
         let title = format!("{what} {}", out::shown(name, overview::NAME));
         match &self.html {
             Some(path) => write_page(path, self.force, &title, &|out| pages::write_runs(what, name, shown, out)),
-            None => print_lines(&runs::lines(&title, shown, out::width(), self.full)),
+            None => print_lines(&runs::lines(&title, shown, out::width(), self.full, &self.only)),
         }
     }
 
@@ -194,7 +203,10 @@ impl Show {
             return write_page(path, self.force, &format!("trace {}", run.trace_id), &|out| pages::write(run, out));
         }
         let width = out::width();
-        let mut lines = overview(run, width, self.full);
+        if let Some(step) = self.only.step(run)? {
+            return print_lines(&step_lines(run, step, width, &self.only));
+        }
+        let mut lines = overview(run, width, self.full, &self.only);
         if self.full {
             lines.extend(conversations(run, width));
         }
@@ -204,10 +216,10 @@ impl Show {
 }
 
 /// A run on one page: who, what was asked and answered, the tree, errors, totals.
-pub(super) fn overview(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+pub(super) fn overview(run: &Run, width: Option<usize>, full: bool, only: &Only) -> Vec<String> {
     let mut lines = overview::head(run, width, full);
     lines.push(String::new());
-    lines.extend(tree::lines(run, width));
+    lines.extend(tree::lines(run, width, only));
     if !run.has_agent_work() {
         lines.push(view::no_work(run));
         lines.extend(
@@ -218,6 +230,22 @@ pub(super) fn overview(run: &Run, width: Option<usize>, full: bool) -> Vec<Strin
     }
     lines.extend(overview::errors(run, width, full));
     lines.extend(overview::totals(run, width));
+    lines
+}
+
+/// A step with what is below it, and what went in and came out, whole.
+fn step_lines(run: &Run, step: &Step, width: Option<usize>, only: &Only) -> Vec<String> {
+    let mut lines = tree::lines(run, width, only);
+    let results = Results::of(run);
+    let texts = [("input", content::input(run, step)), ("output", content::output(&results, step))];
+    for (what, value) in texts.into_iter().filter_map(|(what, value)| Some((what, value?))) {
+        lines.extend([String::new(), out::styled(what, out::Style::Strong)]);
+        lines.extend(overview::indented(&view::text::block(&readable(value)), 2, width));
+    }
+    if let Some(failure) = &step.operation.failure {
+        lines.extend([String::new(), out::styled("error", out::Style::Strong)]);
+        lines.extend(overview::failure_lines(failure, width, true));
+    }
     lines
 }
 
@@ -240,7 +268,7 @@ fn print(json: &str) -> Result<(), Failure> {
 }
 
 fn print_lines(lines: &[String]) -> Result<(), Failure> {
-    let written = out::line(&lines.join("\n")).and_then(|()| out::flush());
+    let written = out::paged(lines).and_then(|()| out::flush());
     written.map_err(|source| Failure::Output { source })
 }
 

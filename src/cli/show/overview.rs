@@ -4,7 +4,8 @@ use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
 use crate::formats;
 use crate::operation::Failure;
-use crate::run::{Run, Utterance};
+use crate::run::annotations::ANNOTATOR;
+use crate::run::{Observed, Run, Utterance};
 use crate::span::LogRecord;
 use crate::transcript::content;
 use crate::view::text::{block, dollars, elapsed, wrapped};
@@ -92,9 +93,14 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
         add(format!("reward {reward}"));
     }
     for (at, of) in run.steps.enumerate() {
-        let about = match run.root {
-            Some(root) if root == at => String::new(),
-            _ => format!(" of {} {}", of.operation.kind.name(), step::name(run, of)),
+        // What a person judged is of the step above.
+        let (at, annotator) = match of.observed {
+            Observed::Annotation => (of.parent, of.operation.metadata.get(ANNOTATOR).and_then(|name| name.as_str())),
+            _ => (Some(at), None),
+        };
+        let about = match at.and_then(|at| run.steps.get(at)) {
+            Some(about) if run.root != at => format!(" of {} {}", about.operation.kind.name(), step::name(run, about)),
+            _ => String::new(),
         };
         if let Some(ideal) = &of.operation.training.ideal {
             add(format!("ideal{about}: {}", content::text(ideal)));
@@ -103,7 +109,8 @@ fn judgements(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
             let score = judged.score.map(|score| score.to_string());
             let said = [judged.label.clone(), score].into_iter().flatten().collect::<Vec<_>>().join(" ");
             let why = judged.explanation.as_deref().map_or_else(String::new, |why| format!(": {why}"));
-            let by = judged.annotator_kind.as_deref().map_or_else(String::new, |by| format!(" ({by})"));
+            let by = annotator.or(judged.annotator_kind.as_deref());
+            let by = by.map_or_else(String::new, |by| format!(" ({by})"));
             add(format!(
                 "score{about} {} {said}{by}{why}",
                 judged.name.as_deref().unwrap_or("(not named)")
@@ -145,6 +152,11 @@ pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
             lines.push(String::new());
             lines.extend(table(what, groups, step::has_times(run), width));
         }
+    }
+    let tools = totals::by_tool(run);
+    if tools.len() > 1 {
+        lines.push(String::new());
+        lines.extend(table("TOOL", &tools, step::has_times(run), width));
     }
     lines
 }
@@ -210,7 +222,7 @@ pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String>
     lines
 }
 
-fn failure_lines(failure: &Failure, width: Option<usize>, full: bool) -> Vec<String> {
+pub(super) fn failure_lines(failure: &Failure, width: Option<usize>, full: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut message = indented(&block(&words::words(failure)), 4, width);
     let hidden = message.len().saturating_sub(if full { usize::MAX } else { MESSAGE_LINES });

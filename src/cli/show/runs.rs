@@ -2,6 +2,7 @@
 
 use super::full as full_view;
 use super::line::facts;
+use super::tree::Only;
 use super::{overview, tree};
 use crate::cli::out::{Style, many, styled};
 use crate::run::Run;
@@ -10,7 +11,7 @@ use crate::view::text::elapsed;
 use crate::view::totals::Totals;
 
 /// Sums, then what was asked and answered in each run, with its steps.
-pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool) -> Vec<String> {
+pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool, only: &Only) -> Vec<String> {
     let mut lines = vec![styled(title, Style::Strong)];
     let all = Totals::of_all(runs);
     let failed = runs.iter().filter(|run| run.failure.is_some()).count();
@@ -29,7 +30,7 @@ pub(super) fn lines(title: &str, runs: &[Run], width: Option<usize>, full: bool)
     for run in runs {
         lines.push(String::new());
         lines.extend(overview::head(run, width, full));
-        lines.extend(tree::lines(run, width));
+        lines.extend(tree::lines(run, width, only));
         lines.extend(overview::errors(run, width, full));
         if full {
             lines.extend(full_view::lines(run, width));

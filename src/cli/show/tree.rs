@@ -1,6 +1,9 @@
 //! The steps of a run as a tree, with the time at which each began and how long it took.
 
+use clap::Args;
+
 use super::line::Line;
+use crate::cli::failure::Failure;
 use crate::cli::out::Style;
 use crate::operation::Kind;
 use crate::run::{Run, Step};
@@ -30,8 +33,66 @@ fn times(run: &Run, of: &Step, has_times: bool) -> (String, String, Style) {
     }
 }
 
-pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
-    let rows = outline::rows(run);
+/// Which steps are shown, with those above them.
+#[derive(Debug, Default, Clone, Args)]
+pub(in crate::cli) struct Only {
+    /// Show only steps that failed, and those above them.
+    #[arg(long)]
+    errors: bool,
+    /// Show only this step with what is below it, given by its id or the first digits of it, and what went in and came out.
+    #[arg(long, value_name = "ID")]
+    step: Option<String>,
+    /// Show only so many levels of the tree.
+    #[arg(long, value_name = "NUMBER")]
+    depth: Option<usize>,
+    /// Show only steps of this kind, for example llm, tool, agent or retrieval, and those above them. Repeatable.
+    #[arg(long = "kind", value_name = "KIND", value_parser = kind)]
+    kinds: Vec<Kind>,
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let known = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    Kind::from_name(&text.to_lowercase()).ok_or_else(|| format!("the kinds are {}", known()))
+}
+
+impl Only {
+    /// The step that is asked for; an error names what there is none of.
+    pub(super) fn step<'a>(&self, run: &'a Run) -> Result<Option<&'a Step>, Failure> {
+        let Some(wanted) = &self.step else { return Ok(None) };
+        let is_it = |step: &&Step| step.id == *wanted || step.span_id.is_some_and(|span| span.to_string().starts_with(wanted.as_str()));
+        let found = run.steps.iter().find(is_it);
+        found
+            .map(Some)
+            .ok_or_else(|| Failure::missing(format!("the run has no step {wanted}")))
+    }
+
+    fn rows(&self, run: &Run) -> Vec<Row> {
+        let mut rows = outline::rows(run);
+        if let Ok(Some(step)) = self.step(run) {
+            let is_it = |row: &Row| run.steps.get(row.step).is_some_and(|of| of.id == step.id);
+            let from = rows.iter().position(is_it).unwrap_or(rows.len());
+            rows.drain(..from);
+            let top = rows.first().map_or(0, |row| row.depth);
+            let below = rows.iter().skip(1).take_while(|row| row.depth > top).count();
+            rows.truncate(below + 1);
+            rows.iter_mut().for_each(|row| row.depth -= top);
+            rows.iter_mut().take(1).for_each(|row| row.is_last = true);
+        }
+        rows.retain(|row| self.depth.is_none_or(|most| row.depth < most));
+        if !self.errors && self.kinds.is_empty() {
+            return rows;
+        }
+        outline::only(&rows, |row| {
+            let operation = run.steps.get(row.step).map(|step| &step.operation);
+            operation.is_some_and(|operation| {
+                (!self.errors || operation.failure.is_some()) && (self.kinds.is_empty() || self.kinds.contains(&operation.kind))
+            })
+        })
+    }
+}
+
+pub(super) fn lines(run: &Run, width: Option<usize>, only: &Only) -> Vec<String> {
+    let rows = only.rows(run);
     let has_times = step::has_times(run);
     let rows: Vec<(&Row, &Step, _)> = rows
         .iter()

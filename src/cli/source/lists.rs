@@ -1,32 +1,22 @@
 //! Lists of traces and sessions, page by page from a server.
 
 use super::server::Server;
+use super::{Kind, Source};
 use crate::cli::failure::Failure;
 use crate::store::{Filter, Order};
 use crate::web::listing::Listed;
+use crate::web::sessions::{RUNS, SessionListed, SessionSummary};
 
 /// Traces and sessions that are asked for at once.
 pub(super) const PAGE: usize = 500;
 
-/// One session.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(in crate::cli) struct Session {
-    pub(in crate::cli) session: String,
-    /// How many traces name it.
-    pub(in crate::cli) traces: u64,
-    /// Start of the first.
-    pub(in crate::cli) start_unix_nano: u64,
-    /// End of the last; 0 if none has one.
-    pub(in crate::cli) end_unix_nano: u64,
-}
-
 #[derive(serde::Deserialize)]
 struct SessionsPage {
-    sessions: Vec<Session>,
+    sessions: Vec<SessionListed>,
     next: Option<String>,
 }
 
-pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+fn sessions_of_server(server: &Server, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
     let (mut sessions, mut after) = (Vec::new(), None::<String>);
     loop {
         let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
@@ -34,6 +24,9 @@ pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>) -> Resul
             return Ok(sessions);
         }
         let mut path = format!("/api/v1/sessions?limit={missing}");
+        if !summaries {
+            path.push_str("&summary=no");
+        }
         if let Some(after) = &after {
             path.push_str(&format!("&after={}", crate::web::percent_encoded(after)));
         }
@@ -44,6 +37,23 @@ pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>) -> Resul
             Some(next) if after.as_ref() != Some(&next) => after = Some(next),
             _ => return Ok(sessions),
         }
+    }
+}
+
+impl Source {
+    /// Sessions, newest first, at most so many; with what their runs did or without.
+    pub(in crate::cli) fn sessions(&self, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
+        let store = match &self.kind {
+            Kind::Directory { store, .. } => store,
+            Kind::Served(served) => served.store(),
+            Kind::Server(server) => return sessions_of_server(server, limit, summaries),
+        };
+        let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
+        let mut sessions: Vec<SessionListed> = rows.into_iter().map(SessionListed::bare).collect();
+        for session in sessions.iter_mut().filter(|_| summaries) {
+            session.summary = SessionSummary::of(&self.page(&session.runs(), true, RUNS, None)?.traces);
+        }
+        Ok(sessions)
     }
 }
 

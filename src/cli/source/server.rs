@@ -139,10 +139,28 @@ impl Server {
         self.answered((response.status().as_u16(), body), Right::Delete)
     }
 
+    /// Sends a judgement of a trace.
+    pub(super) fn post(&self, path: &str, json: &str) -> Result<(), Failure> {
+        let Self { agent, url, token } = self;
+        let fault = |source: ureq::Error| Failure::Server {
+            url: url.clone(),
+            message: explained(source.to_string()),
+        };
+        let mut request = agent.post(format!("{url}{path}")).content_type("application/json");
+        if let Some(Token(token)) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.send(json).map_err(fault)?;
+        let body = response.body_mut().read_to_vec().map_err(fault)?;
+        let missing = out::shown(&problem(&body), 500);
+        let answered = self.answered((response.status().as_u16(), body), Right::Annotate)?;
+        answered.map(drop).ok_or_else(|| Failure::missing(missing))
+    }
+
     fn answered(&self, answer: (u16, Vec<u8>), right: Right) -> Result<Option<Vec<u8>>, Failure> {
         let Self { url, token, .. } = self;
         match answer {
-            (200, body) => Ok(Some(body)),
+            (200 | 201, body) => Ok(Some(body)),
             (401, _) => Err(Failure::Server {
                 url: url.clone(),
                 message: match token {

@@ -124,7 +124,7 @@ impl fmt::Display for ExpressionError {
         let mark = "^".repeat(letters(self.place.clone()).max(1));
         write!(f, "{}\n  {text}\n  {before}{mark}", self.fault)?;
         match self.fault {
-            Fault::Field { .. } | Fault::Empty => write!(f, "\nThe fields are {}.", field::NAMES.join(", ")),
+            Fault::Field { .. } | Fault::Empty => write!(f, "\nThe fields are {}.", field::names().collect::<Vec<_>>().join(", ")),
             _ => Ok(()),
         }
     }

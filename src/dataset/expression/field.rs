@@ -9,6 +9,7 @@ use super::quote::quoted;
 use crate::operation::Evaluation;
 use crate::run::Run;
 use crate::span::UnixNanos;
+use crate::transcript::content;
 use crate::view::totals::{self, Totals};
 
 /// A fact that a run may have.
@@ -49,6 +50,14 @@ pub enum TextField {
     Framework,
     /// Why the run failed.
     Error,
+    /// The agent's version, else the service's.
+    Version,
+    /// What was asked first.
+    Question,
+    /// What was answered last.
+    Answer,
+    /// Who judged the run or a step of it when it was over; empty where nobody is named.
+    Annotator,
     /// The labels of judgements of this name.
     Label(String),
 }
@@ -76,81 +85,58 @@ pub enum NumberField {
     Score(String),
 }
 
-/// The fields as they are listed; `NAME` is the writer's.
-pub(super) const NAMES: [&str; 23] = [
-    "status",
-    "agent",
-    "model",
-    "tool",
-    "tag",
-    "service",
-    "session",
-    "user",
-    "trace",
-    "framework",
-    "error",
-    "label.NAME",
-    "score.NAME",
-    "reward",
-    "tokens.in",
-    "tokens.out",
-    "tokens.total",
-    "cost",
-    "model_calls",
-    "tool_calls",
-    "failures",
-    "duration",
-    "start",
+/// The fields in the order in which they are listed. `NAME` is the writer's.
+static FIELDS: [(&str, Field); 27] = [
+    ("status", Field::Status),
+    ("agent", Field::Text(TextField::Agent)),
+    ("model", Field::Text(TextField::Model)),
+    ("tool", Field::Text(TextField::Tool)),
+    ("tag", Field::Text(TextField::Tag)),
+    ("service", Field::Text(TextField::Service)),
+    ("version", Field::Text(TextField::Version)),
+    ("session", Field::Text(TextField::Session)),
+    ("user", Field::Text(TextField::User)),
+    ("trace", Field::Text(TextField::Trace)),
+    ("framework", Field::Text(TextField::Framework)),
+    ("error", Field::Text(TextField::Error)),
+    ("question", Field::Text(TextField::Question)),
+    ("answer", Field::Text(TextField::Answer)),
+    ("annotator", Field::Text(TextField::Annotator)),
+    ("label.NAME", Field::Text(TextField::Label(String::new()))),
+    ("score.NAME", Field::Number(NumberField::Score(String::new()))),
+    ("reward", Field::Number(NumberField::Reward)),
+    ("tokens.in", Field::Number(NumberField::TokensIn)),
+    ("tokens.out", Field::Number(NumberField::TokensOut)),
+    ("tokens.total", Field::Number(NumberField::TokensTotal)),
+    ("cost", Field::Number(NumberField::Cost)),
+    ("model_calls", Field::Number(NumberField::ModelCalls)),
+    ("tool_calls", Field::Number(NumberField::ToolCalls)),
+    ("failures", Field::Number(NumberField::Failures)),
+    ("duration", Field::Duration),
+    ("start", Field::Start),
 ];
+
+/// The names of the fields.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().map(|(name, _)| *name)
+}
 
 impl Field {
     /// The field of this name.
     pub(super) fn of(name: &str) -> Option<Self> {
-        use {NumberField as Number, TextField as Text};
-        Some(match name {
-            "status" => Self::Status,
-            "duration" => Self::Duration,
-            "start" => Self::Start,
-            "agent" => Self::Text(Text::Agent),
-            "model" => Self::Text(Text::Model),
-            "tool" => Self::Text(Text::Tool),
-            "tag" => Self::Text(Text::Tag),
-            "service" => Self::Text(Text::Service),
-            "session" => Self::Text(Text::Session),
-            "user" => Self::Text(Text::User),
-            "trace" => Self::Text(Text::Trace),
-            "framework" => Self::Text(Text::Framework),
-            "error" => Self::Text(Text::Error),
-            "tokens.in" => Self::Number(Number::TokensIn),
-            "tokens.out" => Self::Number(Number::TokensOut),
-            "tokens.total" => Self::Number(Number::TokensTotal),
-            "cost" => Self::Number(Number::Cost),
-            "reward" => Self::Number(Number::Reward),
-            "model_calls" => Self::Number(Number::ModelCalls),
-            "tool_calls" => Self::Number(Number::ToolCalls),
-            "failures" => Self::Number(Number::Failures),
-            _ => match name.split_once('.') {
-                Some(("score", judged)) if !judged.is_empty() => Self::Number(Number::Score(judged.to_owned())),
-                Some(("label", judged)) if !judged.is_empty() => Self::Text(Text::Label(judged.to_owned())),
-                _ => return None,
-            },
+        let family = |known: &str| Some(name.strip_prefix(known.strip_suffix("NAME")?)?.to_owned()).filter(|judged| !judged.is_empty());
+        FIELDS.iter().find_map(|(known, field)| match (field, family(known)) {
+            (Self::Text(TextField::Label(_)), Some(judged)) => Some(Self::Text(TextField::Label(judged))),
+            (Self::Number(NumberField::Score(_)), Some(judged)) => Some(Self::Number(NumberField::Score(judged))),
+            (field, None) if *known == name => Some(field.clone()),
+            _ => None,
         })
-    }
-
-    /// Whether a run has it.
-    pub(super) fn is_said(&self, run: &Run) -> bool {
-        match self {
-            Self::Status | Self::Start => true,
-            Self::Text(field) => !field.values(run).is_empty(),
-            Self::Number(field) => !field.values(run).is_empty(),
-            Self::Duration => duration(run).is_some(),
-        }
     }
 }
 
 impl TextField {
     /// The values of a run.
-    pub(super) fn values<'a>(&'a self, run: &'a Run) -> Vec<Cow<'a, str>> {
+    pub(super) fn values<'a>(&self, run: &'a Run) -> Vec<Cow<'a, str>> {
         let operations = || run.steps.iter().map(|step| &*step.operation);
         let one = |text: Option<&'a String>| text.map(|text| text.as_str().into()).into_iter().collect();
         match self {
@@ -182,6 +168,13 @@ impl TextField {
             Self::Trace => vec![run.trace_id.to_string().into()],
             Self::Framework => one(run.agent.framework.as_ref()),
             Self::Error => run.failure.iter().map(|failed| failed.failure.text().into()).collect(),
+            Self::Version => one(run.agent.version.as_ref()),
+            Self::Question => run.question.iter().map(|said| content::text(&said.content)).collect(),
+            Self::Answer => run.answer.iter().map(|said| content::text(&said.content)).collect(),
+            Self::Annotator => {
+                let judged = run.annotations.iter().filter(|said| said.counts);
+                judged.map(|said| said.annotator.as_deref().unwrap_or_default().into()).collect()
+            }
             Self::Label(name) => judgements(run, name)
                 .filter_map(|judged| judged.label.as_deref())
                 .map(Into::into)
@@ -211,7 +204,7 @@ impl NumberField {
     }
 }
 
-fn judgements<'a>(run: &'a Run, name: &'a str) -> impl Iterator<Item = &'a Evaluation> {
+fn judgements<'a>(run: &'a Run, name: &str) -> impl Iterator<Item = &'a Evaluation> {
     let all = run.steps.iter().flat_map(|step| &step.operation.evaluations);
     all.filter(move |judged| judged.name.as_deref() == Some(name))
 }
@@ -258,58 +251,35 @@ pub(crate) fn moment_text(at: UnixNanos) -> String {
 /// The field that a misspelled name may mean.
 pub(super) fn near(name: &str) -> Option<&'static str> {
     let family = name.split('.').next().unwrap_or_default();
-    if let Some(kin) = NAMES
-        .iter()
-        .find(|known| known.split_once('.').is_some_and(|(head, _)| head == family))
-    {
-        return Some(kin);
-    }
-    let distances = NAMES.iter().map(|known| (strsim::damerau_levenshtein(known, name), *known));
-    distances.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
+    let is_kin = |known: &&str| known.split_once('.').is_some_and(|(head, _)| head == family);
+    let distances = || names().map(|known| (strsim::damerau_levenshtein(known, name), known));
+    let nearest = || distances().min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known);
+    names().find(is_kin).or_else(nearest)
 }
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Status => f.write_str("status"),
-            Self::Duration => f.write_str("duration"),
-            Self::Start => f.write_str("start"),
-            Self::Text(field) => field.fmt(f),
-            Self::Number(field) => field.fmt(f),
+        let (known, judged) = match self {
+            Self::Text(TextField::Label(name)) => (Self::Text(TextField::Label(String::new())), Some(name)),
+            Self::Number(NumberField::Score(name)) => (Self::Number(NumberField::Score(String::new())), Some(name)),
+            other => (other.clone(), None),
+        };
+        let name = FIELDS.iter().find(|(_, field)| *field == known).map_or("", |(name, _)| name);
+        match judged {
+            Some(judged) => write!(f, "{}{}", name.trim_end_matches("NAME"), quoted(judged)),
+            None => f.write_str(name),
         }
     }
 }
 
 impl fmt::Display for TextField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Agent => "agent",
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::Tag => "tag",
-            Self::Service => "service",
-            Self::Session => "session",
-            Self::User => "user",
-            Self::Trace => "trace",
-            Self::Framework => "framework",
-            Self::Error => "error",
-            Self::Label(name) => return write!(f, "label.{}", quoted(name)),
-        })
+        Field::Text(self.clone()).fmt(f)
     }
 }
 
 impl fmt::Display for NumberField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TokensIn => "tokens.in",
-            Self::TokensOut => "tokens.out",
-            Self::TokensTotal => "tokens.total",
-            Self::Cost => "cost",
-            Self::Reward => "reward",
-            Self::ModelCalls => "model_calls",
-            Self::ToolCalls => "tool_calls",
-            Self::Failures => "failures",
-            Self::Score(name) => return write!(f, "score.{}", quoted(name)),
-        })
+        Field::Number(self.clone()).fmt(f)
     }
 }

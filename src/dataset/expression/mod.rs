@@ -17,7 +17,10 @@
 //! | `status` | `ok`, `error`, `cancelled` or `running` | `=` `!=` |
 //! | `agent`, `model`, `tool`, `tag` | the names of all agents, models and tools of the run; its tags | `=` `!=` `~` |
 //! | `service`, `session`, `user`, `trace`, `framework` | one text | `=` `!=` `~` |
+//! | `version` | the agent's version, else the service's | `=` `!=` `~` |
 //! | `error` | why the run failed | `=` `!=` `~` |
+//! | `question`, `answer` | what was asked first and answered last | `=` `!=` `~` |
+//! | `annotator` | who judged the run or a step of it when it was over; empty where nobody is named | `=` `!=` `~` |
 //! | `label.NAME` | the labels of the judgements with this name | `=` `!=` `~` |
 //! | `score.NAME` | the numbers of the judgements with this name | all but `~` |
 //! | `reward` | the run's own reward, else the sum of its steps' | all but `~` |
@@ -43,4 +46,4 @@ mod tree;
 pub use error::{ExpressionError, Fault};
 pub(crate) use field::moment_text;
 pub use field::{Field, NumberField, TextField};
-pub use tree::{Expression, Pattern, Relation, Sameness};
+pub use tree::{Expression, Facts, Pattern, Relation, Sameness};

@@ -84,23 +84,83 @@ impl PartialEq for Pattern {
     }
 }
 
+/// What is known of a run: everything of one that was read, some of one that is listed. `None`: that is not known.
+pub trait Facts {
+    /// How it ended.
+    fn status(&self) -> Option<RunStatus>;
+    /// The values of a field; none if the run does not have it.
+    fn texts(&self, field: &TextField) -> Option<Vec<Cow<'_, str>>>;
+    /// The numbers of a field; none if the run does not have it.
+    fn numbers(&self, field: &NumberField) -> Option<Vec<f64>>;
+    /// How long it took, in nanoseconds; none while it runs.
+    fn durations(&self) -> Option<Vec<u64>>;
+    /// When it started.
+    fn started_at(&self) -> Option<UnixNanos>;
+}
+
+impl Facts for Run {
+    fn status(&self) -> Option<RunStatus> {
+        Some(Run::status(self))
+    }
+
+    fn texts(&self, field: &TextField) -> Option<Vec<Cow<'_, str>>> {
+        Some(field.values(self))
+    }
+
+    fn numbers(&self, field: &NumberField) -> Option<Vec<f64>> {
+        Some(field.values(self))
+    }
+
+    fn durations(&self) -> Option<Vec<u64>> {
+        Some(field::duration(self).into_iter().collect())
+    }
+
+    fn started_at(&self) -> Option<UnixNanos> {
+        Some(self.started_at)
+    }
+}
+
 impl Expression {
     /// Whether a run is one of these.
     #[must_use]
     pub fn matches(&self, run: &Run) -> bool {
-        match self {
-            Self::All(all) => all.iter().all(|one| one.matches(run)),
-            Self::Any(any) => any.iter().any(|one| one.matches(run)),
-            Self::Not(one) => !one.matches(run),
-            Self::Has(field) => field.is_said(run),
-            Self::Text(field, sameness, wanted) => sameness.matches(&field.values(run), &Cow::Borrowed(wanted.as_str())),
-            Self::Like(field, pattern) => field.values(run).iter().any(|text| pattern.regex.is_match(text)),
-            Self::Status(sameness, wanted) => sameness.matches(&[run.status()], wanted),
-            Self::Number(field, relation, wanted) => relation.matches(&field.values(run), wanted),
-            Self::Duration(relation, wanted) => relation.matches(field::duration(run).as_slice(), wanted),
-            Self::Start(relation, wanted) => relation.matches(&[run.started_at], wanted),
+        self.known(run) == Some(true)
+    }
+
+    /// The same of what is known of a run; `None`: that does not decide it.
+    #[must_use]
+    pub fn known(&self, of: &dyn Facts) -> Option<bool> {
+        Some(match self {
+            Self::All(all) => return decided(all, of, false),
+            Self::Any(any) => return decided(any, of, true),
+            Self::Not(one) => !one.known(of)?,
+            Self::Has(field) => match field {
+                Field::Status | Field::Start => true,
+                Field::Text(field) => !of.texts(field)?.is_empty(),
+                Field::Number(field) => !of.numbers(field)?.is_empty(),
+                Field::Duration => !of.durations()?.is_empty(),
+            },
+            Self::Text(field, sameness, wanted) => sameness.matches(&of.texts(field)?, &Cow::Borrowed(wanted.as_str())),
+            Self::Like(field, pattern) => of.texts(field)?.iter().any(|text| pattern.regex.is_match(text)),
+            Self::Status(sameness, wanted) => sameness.matches(&[of.status()?], wanted),
+            Self::Number(field, relation, wanted) => relation.matches(&of.numbers(field)?, wanted),
+            Self::Duration(relation, wanted) => relation.matches(&of.durations()?, wanted),
+            Self::Start(relation, wanted) => relation.matches(&[of.started_at()?], wanted),
+        })
+    }
+}
+
+/// Whether one of these is `decisive`, which decides for all; `None`: none is, and one is not known.
+fn decided(list: &[Expression], of: &dyn Facts, decisive: bool) -> Option<bool> {
+    let mut decision = Some(!decisive);
+    for one in list {
+        match one.known(of) {
+            Some(known) if known == decisive => return Some(decisive),
+            Some(_) => {}
+            None => decision = None,
         }
     }
+    decision
 }
 
 impl Sameness {

@@ -84,6 +84,9 @@ function next(by) { if (!hits.length) return; let k = hits.findIndex((i) => i >=
 $('q').addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(() => find($('q').value), 120); });
 $('q').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); find($('q').value); next(event.shiftKey ? -1 : 1); } if (event.key === 'Escape') { $('q').value = ''; find(''); $('rows').focus(); } });
 
+// Words that were looked for in all runs.
+const sought = url.searchParams.get('q'); if (sought) { $('q').value = sought; find(sought.replaceAll('"', '')); }
+
 if (off.size || errors) { press($('b-err'), errors); filter(); }
 
 // Links to other steps, and the width of the pane.

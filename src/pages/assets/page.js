@@ -46,6 +46,12 @@ function help() {
 document.getElementById('b-help')?.addEventListener('click', help);
 addEventListener('keydown', (event) => { if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea, dialog')) return; if (event.key === '?') help(); if (event.key === '/') { event.preventDefault(); document.querySelector('.top .find input, .filters .q input')?.focus(); } });
 
+// Who judges is asked for once: each form has the name that was given last.
+function named(by) { if (by && by.type !== 'hidden' && !by.value) try { by.value = localStorage.getItem('annotator') || ''; } catch { /* no storage: it is asked for again */ } }
+for (const by of document.querySelectorAll('input[name=annotator]')) named(by);
+document.addEventListener('focusin', (event) => named(event.target.closest?.('form')?.elements.annotator));
+document.addEventListener('submit', (event) => { const by = event.target.elements.annotator; if (by && by.type !== 'hidden' && by.value) try { localStorage.setItem('annotator', by.value); } catch { /* as above */ } });
+
 // Tabs, also of parts that come later.
 /** Shows what belongs to a tab. */
 export function tab(button) {

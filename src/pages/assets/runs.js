@@ -28,7 +28,7 @@ async function fetched() {
   for (const row of template.content.querySelectorAll('tr')) {
     const old = document.getElementById(row.id);
     if (old || waiting.has(row.id)) known++;
-    if (old) { if (!old.contains(document.activeElement)) old.replaceChildren(...row.children); } else if (isFirst) waiting.set(row.id, row);
+    if (old) { if (!old.contains(document.activeElement) && !old.querySelector(':checked')) old.replaceChildren(...row.children); } else if (isFirst) waiting.set(row.id, row);
   }
   // Where the page knows none of the newest, there may be more between them than a page has.
   gap ||= all && isFirst && !known && waiting.size > 0;

@@ -127,7 +127,6 @@ fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
     let has_times = step::has_times(run);
     let mut prompts = prompt::of_calls(run);
     rows.filter_map(|row| Some((row, run.steps.get(row.step)?)))
-        .filter(|(_, step)| step::judgement(step).is_none())
         .map(|(row, step)| of_step(run, step, row.depth, has_times, prompts.remove(&row.step)))
         .collect()
 }

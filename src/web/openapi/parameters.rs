@@ -126,6 +126,19 @@ pub(super) const SESSIONS: &[Parameter] = &[
     new(RequiredQuery, "a", "The first session.", text),
     new(RequiredQuery, "b", "The second session.", text),
 ];
+/// What makes rows of a list of runs.
+pub(super) const OF_ROWS: &[Parameter] = &[
+    new(RequiredQuery, "to", "The format.", || formats(|_| true)),
+    new(Query, "dedup", "`1`: of equal runs only the first.", || json!({"enum": ["", "1"]})),
+    new(
+        Query,
+        "split",
+        "Sides by a hash of the session, for example `train:0.9,test:0.1`.",
+        text,
+    ),
+    new(Query, "side", "Only this side of the split.", text),
+    new(Query, "redact", "Rules as `spanbridge export --redact` takes them in a list.", text),
+];
 /// The filters of the list of runs.
 pub(super) const OF_RUNS: &[Parameter] = &[
     new(
@@ -144,6 +157,14 @@ pub(super) const OF_RUNS: &[Parameter] = &[
     new(Query, "model", "A model's whole name.", text),
     OF_SERVICE,
     OF_SESSION,
+    new(Query, "version", "A whole version of the agent, else of its service.", text),
+    new(Query, "label", "A label or a score, as `feedback=good` or `good`.", text),
+    new(
+        Query,
+        "judged",
+        "`no`: only runs that nobody judged; `yes`: only others.",
+        || json!({"enum": ["", "no", "yes"]}),
+    ),
     new(
         Query,
         "since",

@@ -127,6 +127,13 @@ paths! {
         ),
     ]
 
+    RUNS_DOCUMENTS "/api/v1/runs/documents" [
+        read("documents_of_runs", "The documents of all runs that filters select, oldest first", OF_LIST).with(of::OF_ROWS).gives(
+            "A document a line. The filters are those of `/api/v1/runs`.",
+            &[(NDJSON, text)],
+        ),
+    ]
+
     COMPARE "/api/v1/compare" [
         read("compare_runs", "Two runs, step by step", OF_NAMED).with(of::RUNS).gives(
             "What `spanbridge compare A B --json` prints: `left`, `right`, where question and answer differ, and `steps`, each with `change`.",
@@ -200,7 +207,7 @@ paths! {
 
     SESSIONS "/api/v1/sessions" [
         read("sessions", "Sessions, newest first", OF_LIST)
-            .with(&[of::LIMIT, of::AFTER])
+            .with(&[of::LIMIT, of::AFTER, of::SUMMARY])
             .gives("A page.", &[(JSON, || named("SessionPage"))]),
     ]
 
@@ -214,6 +221,18 @@ paths! {
         )
         .with(&[of::SESSION, of::DRY_RUN])
         .gives("How much was deleted, or would be.", DELETED_MEDIA),
+    ]
+
+    SESSION_MARKDOWN "/api/v1/sessions/{session}/markdown" [
+        read("session_markdown", "The runs of a session as Markdown, oldest first", OF_ONE)
+            .with(&[of::SESSION, of::DAMAGED, of::SINCE, of::UNTIL])
+            .gives("Markdown.", &[(TEXT, text)]),
+    ]
+
+    SESSION_PAGE "/api/v1/sessions/{session}/page" [
+        read("session_page", "The runs of a session as one HTML file that opens from disk", OF_ONE)
+            .with(&[of::SESSION, of::DAMAGED, of::SINCE, of::UNTIL])
+            .gives("The file.", &[("text/html", text)]),
     ]
 
     SESSION_DOCUMENT "/api/v1/sessions/{session}/{format}" [

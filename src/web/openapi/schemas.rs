@@ -166,7 +166,7 @@ fn new_evaluation() -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,
-        "description": "At least one of score, label and explanation is there.",
+        "description": "At least one of score, label and explanation is there, unless it withdraws. Of one name, span and person the last one counts.",
         "properties": {
             "span_id": {
                 "type": "string",
@@ -186,6 +186,7 @@ fn new_evaluation() -> Value {
                 "maxLength": 200,
                 "description": "Who judges. Where tokens are required, the token's name replaces it.",
             },
+            "withdraw": {"type": "boolean", "description": "Takes back what the same person judged before by this name."},
         },
     })
 }

@@ -1,0 +1,79 @@
+//! The failures of the runs of a list as groups.
+
+use std::time::Instant;
+
+use maud::{Markup, html};
+
+use super::frame::{self, Place};
+use super::query::{PAGE, Query};
+use super::words::{count, line, many, time};
+use crate::web::allowance::PATIENCE;
+use crate::web::answer::Answer;
+use crate::web::failures::{Failures, Groups};
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
+
+/// Groups on the page.
+const GROUPS: usize = 200;
+
+/// The page. It goes through the list for as long as a search may take, and says how far it came.
+pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let mut query = Query::of(asked)?;
+    let given_up = Instant::now() + PATIENCE;
+    let (mut groups, mut runs, mut searched_to) = (Groups::default(), 0_usize, None);
+    let list = query.address("", None);
+    loop {
+        let found = query.find_up_to(PAGE, web, answer)?;
+        if let Some(fault) = found.fault {
+            return Err(Problem::invalid(fault));
+        }
+        runs += found.runs.len();
+        found.runs.iter().for_each(|listed| groups.add(listed));
+        match found.next {
+            None => break,
+            Some(next) if Instant::now() > given_up => {
+                searched_to = Some(next.start);
+                break;
+            }
+            Some(next) => query.go_on(next),
+        }
+    }
+    let groups = groups.into_list();
+    let body = html! {
+        div.runhead { div.line {
+            nav aria-label="Breadcrumb" { ol.crumbs { li { a href=(list) { "Runs" } } li { h1 { "Failures" } } } }
+            span { (many(groups.len(), "kind")) " of failures in " (many(runs, "run")) }
+        } }
+        @if groups.is_empty() { div.none-yet { h2 { "No operation failed" } p { a href=(list) { "The runs" } } } } @else { (table(&groups)) }
+        div.pager {
+            @if groups.len() > GROUPS { span { "The first " (GROUPS) " are shown." } }
+            @if let Some(to) = searched_to { span { "Searched back to " (time(to, 0)) " UTC." } }
+        }
+    };
+    Ok(frame::page("Failures", Place::Runs, &[], &body))
+}
+
+fn table(groups: &[Failures]) -> Markup {
+    html! {
+        table.plain {
+            thead { tr {
+                th.num { "Failures" } th.num { "Runs" } th { "Operation" } th { "Error" } th { "Runs with it, by version" }
+                th { "First, " span.zone { "UTC" } } th { "Last, " span.zone { "UTC" } }
+            } }
+            tbody {
+                @for group in groups.iter().take(GROUPS) {
+                    tr {
+                        td.num { b.bad { (count(group.failed.count)) } }
+                        td.num { (count(group.runs)) }
+                        td { (line(&group.failed.kind, 40)) " " b { (line(&group.failed.name, 80)) } }
+                        td.cut title=(line(group.failed.error_type.as_deref().unwrap_or_default(), 200)) { a.row href={ "/runs/" (group.last_trace_id) } { (line(&group.failed.message, 200)) } }
+                        td { (line(&group.shares(), 200)) }
+                        td.dim { (time(group.first_unix_nano, 0)) }
+                        td.dim { (time(group.last_unix_nano, 0)) }
+                    }
+                }
+            }
+        }
+    }
+}

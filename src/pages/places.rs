@@ -1,0 +1,67 @@
+//! Where the runs of a list have the words that are looked for.
+
+use std::time::Instant;
+
+use super::query::Query;
+use crate::hash::HashMap;
+use crate::span::TraceId;
+use crate::view::found;
+use crate::web::allowance::PATIENCE;
+use crate::web::answer::Answer;
+use crate::web::listing::Listed;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::service::Web;
+use crate::web::single;
+
+/// Words in a run, and the text around them.
+#[derive(Debug)]
+pub(crate) struct Snippet {
+    /// The step that says them.
+    pub(crate) step: String,
+    /// The step in words, and the place in it.
+    pub(crate) place: String,
+    /// The text before the words, the words, the text behind.
+    pub(crate) text: [String; 3],
+}
+
+impl Query {
+    /// Looks in runs for the place of the words, as far as there is time.
+    pub(super) fn places(&self, runs: &[Listed], web: &Web, answer: &mut Answer) -> Result<HashMap<String, Snippet>, Problem> {
+        let mut places = HashMap::default();
+        if self.words.is_empty() {
+            return Ok(places);
+        }
+        let given_up = Instant::now() + PATIENCE / 2;
+        for listed in runs {
+            let Some(row) = TraceId::from_hex(&listed.trace_id)
+                .map(|id| web.store.row(id))
+                .transpose()?
+                .flatten()
+            else {
+                continue;
+            };
+            if Instant::now() > given_up {
+                break;
+            }
+            let built = match single::built(web, &row, answer) {
+                Err(problem) if problem.is_too_large() => continue,
+                built => built?,
+            };
+            let goes_on = answer.goes_on(Some(given_up));
+            let hit = built.run.as_ref().and_then(|run| {
+                let hit = found::hits(run, &self.words, 1, &goes_on).pop()?;
+                let place = format!("{}, {}", hit.of(run), hit.place);
+                let text = [hit.before, hit.words, hit.behind];
+                let step = hit.step.id.clone();
+                Some(Snippet { step, place, text })
+            });
+            drop(built);
+            answer.shrink_to(lists::MEMORY);
+            if let Some(hit) = hit {
+                places.insert(listed.trace_id.clone(), hit);
+            }
+        }
+        Ok(places)
+    }
+}

@@ -1,0 +1,130 @@
+//! Where time, tokens and cost went: a table by tool, model, agent and kind of step, of a run or of the runs of a list.
+
+use std::time::Instant;
+
+use maud::{Markup, html};
+
+use super::asking::parameter;
+use super::frame::{self, Place};
+use super::load::Loaded;
+use super::query::{PAGE, Query};
+use super::words::{count, line, many, time};
+use crate::span::TraceId;
+use crate::view::text::{dollars, elapsed};
+use crate::view::totals::BY;
+use crate::web::allowance::PATIENCE;
+use crate::web::answer::Answer;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::request::Asked;
+use crate::web::service::Web;
+use crate::web::sessions::sort;
+use crate::web::single;
+use crate::web::work::{SHARE_SORTS, Share, Shares};
+
+/// Rows of one table.
+const ROWS: usize = 60;
+
+/// Of one run.
+pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let loaded = Loaded::of(web, id, answer)?;
+    let mut shares = [(); BY.len()].map(|()| Shares::default());
+    for ((_, by), shares) in BY.iter().zip(&mut shares) {
+        shares.add(loaded.run()?, *by);
+    }
+    let path = format!("/runs/{}", loaded.row.trace_id);
+    let title = super::head::title(loaded.run()?);
+    let head = html! { li { a href="/" { "Runs" } } li { a href=(path) { (line(title, 80)) } } li { h1 { "Where it went" } } };
+    page(asked, &format!("{path}/work?"), shares, &head, &html! {})
+}
+
+/// Of the runs of a list, for as long as a search may take.
+pub(super) fn of_list(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
+    let mut query = Query::of_more(asked, &["sort"])?;
+    let list = query.address("", None);
+    let own = query.address_of("/work", "", None);
+    let own = format!("{own}{}", if own.contains('?') { '&' } else { '?' });
+    let given_up = Instant::now() + PATIENCE;
+    let mut shares = [(); BY.len()].map(|()| Shares::default());
+    let (mut runs, mut searched_to) = (0_usize, None);
+    'pages: loop {
+        let found = query.find_up_to(PAGE, web, answer)?;
+        if let Some(fault) = found.fault {
+            return Err(Problem::invalid(fault));
+        }
+        for listed in &found.runs {
+            if runs > 0 && Instant::now() > given_up {
+                searched_to = Some(listed.start_unix_nano);
+                break 'pages;
+            }
+            let row = TraceId::from_hex(&listed.trace_id).map(|id| web.store.row(id)).transpose()?;
+            let Some(row) = row.flatten() else { continue };
+            match single::built(web, &row, answer) {
+                Err(problem) if problem.is_too_large() => continue,
+                built => {
+                    let built = built?;
+                    for run in built.run.iter() {
+                        BY.iter().zip(&mut shares).for_each(|((_, by), shares)| shares.add(run, *by));
+                    }
+                }
+            }
+            answer.shrink_to(lists::MEMORY);
+            runs += 1;
+        }
+        match found.next {
+            Some(next) => query.go_on(next),
+            None => break,
+        }
+    }
+    let head = html! { li { a href=(list) { "Runs" } } li { h1 { "Where it went" } } };
+    let about = html! {
+        span { (many(runs, "run")) }
+        @if let Some(to) = searched_to { span { "Read back to " (time(to, 0)) " UTC." } }
+    };
+    page(asked, &own, shares, &head, &about)
+}
+
+fn page(asked: &Asked, address: &str, shares: [Shares; BY.len()], crumbs: &Markup, about: &Markup) -> Result<Markup, Problem> {
+    let by = parameter(asked, "sort")
+        .filter(|by| !by.is_empty())
+        .unwrap_or_else(|| "time".to_owned());
+    let mut tables = Vec::new();
+    for ((what, _), shares) in BY.iter().zip(shares) {
+        let mut list = shares.list;
+        sort(&mut list, SHARE_SORTS, &by).map_err(|known| Problem::invalid(format!("sort={by} is not {known}")))?;
+        tables.push((*what, list));
+    }
+    let body = html! {
+        div.runhead { div.line { nav aria-label="Breadcrumb" { ol.crumbs { (crumbs) } } (about) } }
+        @for (what, list) in &tables { @if !list.is_empty() { (table(what, list, address, &by)) } }
+    };
+    Ok(frame::page("Where it went", Place::Runs, &[], &body))
+}
+
+fn table(what: &str, list: &[Share], address: &str, by: &str) -> Markup {
+    let tokens = |tokens: Option<u64>| tokens.map(count).unwrap_or_default();
+    html! {
+        table.plain {
+            caption.vh { "By " (what) }
+            thead { tr {
+                th { "By " (what) }
+                @for (head, _) in SHARE_SORTS { th.num aria-sort=[(*head == by).then_some("descending")] { a href={ (address) "sort=" (head) } { (head) } } }
+            } }
+            tbody {
+                @for Share { name, runs, totals } in list.iter().take(ROWS) {
+                    tr {
+                        th scope="row" { (line(if name.is_empty() { "not named" } else { name }, 80)) }
+                        td.num { @if totals.busy_nanos > 0 { (elapsed(totals.busy_nanos)) } }
+                        td.num { (count(totals.steps)) }
+                        td.num { (count(*runs)) }
+                        td.num { @if totals.failures > 0 { b.bad { (count(totals.failures)) } } }
+                        td.num { (tokens(totals.tokens.input)) }
+                        td.num { (tokens(totals.tokens.output)) }
+                        td.num { (totals.cost.map(dollars).unwrap_or_default()) }
+                    }
+                }
+                @if list.len() > ROWS { tr { td.faint colspan="8" { (many(list.len() - ROWS, "more row")) } } }
+            }
+        }
+    }
+}
