@@ -63,6 +63,7 @@ fn words(source: Source) -> String {
     match source {
         Source::Field(field) => field.word().to_owned(),
         Source::Sum(one, other) => format!("{} + {}", one.word(), other.word()),
+        Source::Less(whole, part) => format!("{} - {}", whole.word(), part.word()),
         Source::Of(part) => part.words().to_owned(),
     }
 }

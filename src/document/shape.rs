@@ -121,6 +121,11 @@ impl Field {
         self.source(Source::Sum(one, other))
     }
 
+    /// A count without the part of it that another field counts.
+    pub(crate) const fn less(self, whole: operation::Field, part: operation::Field) -> Self {
+        self.source(Source::Less(whole, part))
+    }
+
     /// What is worked out of the operation.
     pub(crate) const fn of(self, part: Part) -> Self {
         self.source(Source::Of(part))
@@ -148,6 +153,14 @@ impl Field {
     pub(crate) const fn made_up(mut self, otherwise: Otherwise) -> Self {
         self.is_made_up = true;
         self.usually(otherwise)
+    }
+
+    /// The two counts of a field that has one without the other.
+    pub(crate) fn counted_beside(&self) -> Option<(operation::Field, operation::Field)> {
+        self.sources.into_iter().flatten().find_map(|source| match source {
+            Source::Less(whole, part) => Some((whole, part)),
+            _ => None,
+        })
     }
 
     /// Whether a value only fills the field.
@@ -229,6 +242,15 @@ impl Shape {
             Self::Maybe(shape) => value.is_null() || shape.takes(value),
             Self::Either(shapes) => shapes.iter().any(|shape| shape.takes(value)),
             Self::Deferred(now, _) => now.takes(value),
+        }
+    }
+
+    /// The record of an object whose fields are the same operation's.
+    pub(crate) fn record(self) -> Option<&'static Record> {
+        match self {
+            Self::Maybe(shape) => shape.record(),
+            Self::Of(record) => Some(record),
+            _ => None,
         }
     }
 
@@ -343,6 +365,12 @@ impl Record {
     /// Whether it has a field of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
+    }
+
+    /// Its field that is read into this field of an operation.
+    pub(crate) fn field_of(&self, of: operation::Field) -> Option<&Field> {
+        let is_from = |field: &&Field| field.sources.into_iter().flatten().any(|source| source.reads() == Some(of));
+        self.fields.iter().find(is_from)
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Source {
     Field(Field),
     /// Two counts or amounts, added where both are known. They stay facts.
     Sum(Field, Field),
+    /// A count without the part of it that the other field counts. Documents count that beside it.
+    Less(Field, Field),
     /// What is worked out of an operation for every format alike.
     Of(Part),
 }
@@ -36,7 +38,7 @@ impl Source {
     /// The field of an operation that the value is read into.
     pub(crate) fn reads(self) -> Option<Field> {
         match self {
-            Self::Field(field) => Some(field),
+            Self::Field(field) | Self::Less(field, _) => Some(field),
             Self::Of(Part::Model) => Some(Field::ModelResponse),
             Self::Of(Part::ToolName) => Some(Field::ToolName),
             Self::Of(Part::Result) => Some(Field::ToolResult),

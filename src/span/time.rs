@@ -21,6 +21,13 @@ impl UnixNanos {
         seconds as f64 + nanos as f64 / 1e9
     }
 
+    /// Seconds as a float, to the microsecond: what is below is left out.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
+    pub fn seconds_micros(self) -> f64 {
+        (self.0 / 1_000) as f64 / 1e6
+    }
+
     /// From seconds as a float, to the microsecond (a float of present times has no more); negative and non-finite numbers become
     /// 0.
     #[must_use]

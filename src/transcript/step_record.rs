@@ -66,7 +66,7 @@ impl<'a> StepRecord<'a, '_> {
             };
             let Some(value) = self.fitting(field, value) else { continue };
             match source {
-                Source::Field(field) => take(&mut self.facts, field),
+                Source::Field(field) | Source::Less(field, _) => take(&mut self.facts, field),
                 Source::Of(Part::Model) => take(&mut self.facts, operation::Field::ModelResponse),
                 Source::Of(_) | Source::Sum(..) => {}
             }
@@ -79,9 +79,9 @@ impl<'a> StepRecord<'a, '_> {
         let (run, step) = (self.run, self.step);
         let operation = &step.operation;
         match source {
-            Source::Field(field) => field.value(operation).map(fact_groups::to_json),
-            Source::Sum(one, other) => sum(one.value(operation)?, other.value(operation)?),
-            Source::Of(Part::Model) => operation.model.name().map(Json::from),
+            Source::Field(_) | Source::Sum(..) | Source::Less(..) | Source::Of(Part::Model) => {
+                own(source, operation).map(fact_groups::to_json)
+            }
             Source::Of(Part::ToolName) => Some(calls::tool_name(run, step).into()),
             Source::Of(Part::Result) => self.results.get(step).map(Json::from),
             Source::Of(Part::Input) => content::input(run, step),
@@ -115,12 +115,11 @@ impl<'a> StepRecord<'a, '_> {
 pub(crate) fn of_operation<'a>(record: &Record, operation: &'a Operation) -> Object<'a> {
     let mut out = Object::new();
     for field in record.fields {
-        let value = field
-            .sources
-            .into_iter()
-            .flatten()
-            .find_map(|source| source.reads()?.value(operation));
-        match value {
+        if let Some(record) = field.shape.record() {
+            out.add_filled(field.name, of_operation(record, operation));
+            continue;
+        }
+        match field.sources.into_iter().flatten().find_map(|source| own(source, operation)) {
             Some(FieldValue::Value(value)) if !field.shape.holds(value) => {}
             Some(value) => out.add_filled(field.name, fact_groups::to_json(value)),
             None => {}
@@ -129,11 +128,21 @@ pub(crate) fn of_operation<'a>(record: &Record, operation: &'a Operation) -> Obj
     out
 }
 
-fn sum(one: FieldValue<'_>, other: FieldValue<'_>) -> Option<Json<'static>> {
-    match (one, other) {
-        (FieldValue::Count(one), FieldValue::Count(other)) => Some(one.saturating_add(other).into()),
-        (FieldValue::Number(one), FieldValue::Number(other)) => Some((one + other).into()),
-        _ => None,
+/// The value of a source that is in the operation itself.
+fn own(source: Source, operation: &Operation) -> Option<FieldValue<'_>> {
+    match source {
+        Source::Field(field) => field.value(operation),
+        Source::Sum(one, other) => match (one.value(operation)?, other.value(operation)?) {
+            (FieldValue::Count(one), FieldValue::Count(other)) => Some(FieldValue::Count(one.saturating_add(other))),
+            (FieldValue::Number(one), FieldValue::Number(other)) => Some(FieldValue::Number(one + other)),
+            _ => None,
+        },
+        Source::Less(whole, part) => match (whole.value(operation)?, part.value(operation)) {
+            (FieldValue::Count(whole), Some(FieldValue::Count(part))) if part <= whole => Some(FieldValue::Count(whole - part)),
+            (whole, _) => Some(whole),
+        },
+        Source::Of(Part::Model) => operation.model.name().map(FieldValue::Text),
+        Source::Of(_) => None,
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::assembly::Assembly;
-use super::document::{EvalCase, EvalSet, Intermediate, Invocation};
-use super::event;
-use super::invocation::{Draft, details, lists};
+use super::event::{self, Content};
+use super::invocation::{Draft, details, events, lists};
+use super::table::{CASE, INVOCATION, SESSION, SET};
 use crate::document::choice::Options;
-use crate::document::json::{Json, Object, Text};
+use crate::document::json::{Json, Object};
 use crate::document::loss::LossReason;
 use crate::formats::format::Assembled;
 use crate::run::Run;
@@ -24,7 +24,7 @@ use crate::transcript::{content, facts};
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
 
 /// One set of all runs; none if the runs contain no messages.
-pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
     let (mut losses, mut names, mut cases) = (Losses::new(&PLACED), Ids::default(), Vec::new());
     let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
     let Some(first) = runs.peek().copied() else { return Vec::new() };
@@ -45,18 +45,18 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     if cases.is_empty() {
         return Vec::new();
     }
-    let document = EvalSet {
-        eval_set_id: first.trace_id.to_string().into(),
-        name: first.session_id.as_deref().map(Text::from),
-        eval_cases: cases,
-        creation_timestamp: event::seconds(first.started_at),
-    };
+    let document = SET.given([
+        ("eval_set_id", first.trace_id.to_string().into()),
+        ("name", first.session_id.as_deref().into()),
+        ("eval_cases", cases.into_iter().collect()),
+        ("creation_timestamp", first.started_at.seconds_micros().into()),
+    ]);
     let losses = losses.finish();
     vec![Assembled { document, losses }]
 }
 
 impl<'a> Assembly<'a, '_> {
-    fn of_run(mut self, cases: &mut Vec<EvalCase<'a>>, names: &mut Ids<'a>) {
+    fn of_run(mut self, cases: &mut Vec<Object<'a>>, names: &mut Ids<'a>) {
         let count = cases.len();
         let mut own = None;
         let run = self.run;
@@ -77,20 +77,19 @@ impl<'a> Assembly<'a, '_> {
                         self.losses.add(None, format!("session_input.{key}"), LossReason::Synthesized);
                     }
                 }
-                let session_input = Object::from([
+                let session = SESSION.given([
                     ("app_name", app.unwrap_or("unknown").into()),
                     ("user_id", person.unwrap_or("user").into()),
                 ]);
                 if !is_auxiliary(&scope) {
                     let _ = own.get_or_insert(cases.len());
                 }
-                cases.push(EvalCase {
-                    eval_id: names.numbered(trace, ':'),
-                    conversation,
-                    session_input,
-                    creation_timestamp: event::seconds(self.run.started_at),
-                    final_session_state: Object::new(),
-                });
+                cases.push(CASE.given([
+                    ("eval_id", names.numbered(trace, ':').into()),
+                    ("conversation", conversation.into()),
+                    ("session_input", session.into()),
+                    ("creation_timestamp", self.run.started_at.seconds_micros().into()),
+                ]));
             }
         }
         let about = facts::of_run_and_agent(self.run);
@@ -100,8 +99,9 @@ impl<'a> Assembly<'a, '_> {
         }
         let state = self.state();
         if let Some(case) = cases.get_mut(own.unwrap_or(count)) {
-            case.session_input.add_filled("state", state.0);
-            case.final_session_state = state.1;
+            let session = case.get_mut("session_input").and_then(Json::as_object_mut);
+            session.into_iter().for_each(|session| session.add_filled("state", state.0.clone()));
+            case.add_filled("final_session_state", state.1);
         } else if !state.0.is_empty() || !state.1.is_empty() {
             self.losses.fact(None, "state");
         }
@@ -136,7 +136,7 @@ impl<'a> Assembly<'a, '_> {
         (before, after)
     }
 
-    fn conversation(&mut self, id: ScopeId) -> Vec<Invocation<'a>> {
+    fn conversation(&mut self, id: ScopeId) -> Vec<Json<'a>> {
         let run = self.run;
         let Some(scope) = run.scopes.get(id) else {
             return Vec::new();
@@ -192,20 +192,17 @@ impl<'a> Assembly<'a, '_> {
                     .add(step.and_then(|step| step.span_id), "user_content", LossReason::Synthesized);
                 parts.push(event::text(""));
             }
-            out.push(Invocation {
-                invocation_id: ids.numbered(step.map_or("", |step| &step.id), ':'),
-                user_content: event::content("user", parts),
-                final_response: draft.answer,
-                intermediate_data: if self.lists {
-                    lists(draft.events)
-                } else {
-                    Intermediate::Events {
-                        invocation_events: draft.events,
-                    }
-                },
-                creation_timestamp: event::seconds(begin.map_or(run.started_at, |exchange| exchange.at)),
-                app_details: details(draft.agents),
-            });
+            let between = if self.lists { lists(draft.events) } else { events(draft.events) };
+            let began = begin.map_or(run.started_at, |exchange| exchange.at);
+            let invocation = INVOCATION.given([
+                ("invocation_id", ids.numbered(step.map_or("", |step| &step.id), ':').into()),
+                ("user_content", Content::users(parts).record().into()),
+                ("final_response", draft.answer.map(Content::record).into()),
+                ("intermediate_data", between.into()),
+                ("creation_timestamp", began.seconds_micros().into()),
+                ("app_details", details(draft.agents).into()),
+            ]);
+            out.push(invocation.into());
         }
         if scope.called_by.is_none() && asked.is_some() {
             self.losses

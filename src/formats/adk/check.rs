@@ -2,116 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::table::{DATA, PART, SET};
 use crate::document::rules::own_ids;
-use crate::document::shape::Shape::{self, Any, Count, Deferred, Flag, List, Maybe, Number, Object, Of, OneOf, Text};
-use crate::document::shape::{Tag, Variants, record, records, shown};
+use crate::document::shape::shown;
 use crate::document::violations::{JsonPath, Violations};
-
-records! {
-    SET "an eval set" {
-        need eval_set_id: Text;
-        need eval_cases: List(&Of(&CASE));
-        may name: Maybe(&Text);
-        may description: Maybe(&Text);
-        may creation_timestamp: Number;
-    }
-    CASE "an eval case" {
-        need eval_id: Text;
-        may conversation: Maybe(&List(&Of(&INVOCATION)));
-        may conversation_scenario: Maybe(&Object);
-        may session_input: Maybe(&Of(&SESSION));
-        may creation_timestamp: Number;
-        may final_session_state: Maybe(&Object);
-    }
-    SESSION "a session" {
-        need app_name: Text;
-        need user_id: Text;
-        may state: Object;
-    }
-    INVOCATION "an invocation", only "ADK refuses the whole file; leave it out" {
-        need user_content: Of(&CONTENT);
-        may invocation_id: Text;
-        may final_response: Maybe(&Of(&CONTENT));
-        may intermediate_data: Maybe(&Deferred(&Object, &OneOf(&DATA)));
-        may creation_timestamp: Number;
-        may duration: Maybe(&Number);
-        may model_duration: Maybe(&Number);
-        may tool_duration: Maybe(&Number);
-        may rubrics: Maybe(&List(&Object));
-        may app_details: Maybe(&Object);
-    }
-}
-
-static DATA: Variants = Variants {
-    common: record! { "intermediate data" {} },
-    of: &[
-        (
-            Tag::Has("invocation_events"),
-            &record! { "a list of events", only "events come alone, without the lists of calls and responses" {
-                need invocation_events: List(&Of(&EVENT));
-            } },
-        ),
-        (
-            Tag::Other,
-            &record! { "intermediate data", only "ADK refuses the whole file; leave it out" {
-                may tool_uses: List(&Of(&CALL));
-                may tool_responses: List(&Of(&RESPONSE));
-                may intermediate_responses: List(&List(&Any));
-            } },
-        ),
-    ],
-};
-
-records! {
-    EVENT "an event" {
-        need author: Text;
-        may content: Maybe(&Of(&CONTENT));
-        may usage_metadata: Maybe(&Deferred(&Object, &Of(&USAGE)));
-        may model_version: Maybe(&Text);
-    }
-    USAGE "usage metadata" {
-        may prompt_token_count: Maybe(&Count);
-        may candidates_token_count: Maybe(&Count);
-        may thoughts_token_count: Maybe(&Count);
-        may cached_content_token_count: Maybe(&Count);
-        may total_token_count: Maybe(&Count);
-    }
-    CONTENT "a content", only "a content has a role and parts" {
-        may role: Maybe(&Text);
-        may parts: Maybe(&List(&Of(&PART)));
-    }
-    PART "a part" {
-        may text: Maybe(&Text);
-        may thought: Maybe(&Flag);
-        may inline_data: Maybe(&Of(&BYTES));
-        may file_data: Maybe(&Of(&FILE));
-        may function_call: Maybe(&Of(&CALL));
-        may function_response: Maybe(&Of(&RESPONSE));
-    }
-    BYTES "the bytes of a file" {
-        may mime_type: Maybe(&Text);
-        may data: Maybe(&Text);
-        may display_name: Maybe(&Text);
-    }
-    FILE "a file" {
-        may mime_type: Maybe(&Text);
-        may file_uri: Maybe(&Text);
-        may display_name: Maybe(&Text);
-    }
-    CALL "a function call" {
-        may id: Maybe(&Text);
-        may name: Maybe(&Text);
-        may args: Maybe(&Object);
-    }
-    RESPONSE "a function response" {
-        may id: Maybe(&Text);
-        may name: Maybe(&Text);
-        may response: Maybe(&Object);
-    }
-}
-
-/// A document.
-pub(super) const DOCUMENT: Shape = Of(&SET);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(set) = document.as_object() else {
@@ -161,19 +55,6 @@ fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Viol
     DATA.check(data, place, found);
     own_ids(place.key("tool_uses"), list(data.get("tool_uses")), "id", "tool call", found);
     responses(data, place.key("intermediate_responses"), found);
-    let place = place.key("invocation_events");
-    for (at, event) in data
-        .get("invocation_events")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let place = place.item(at);
-        if let Some(usage) = event.get("usage_metadata").and_then(Value::as_object) {
-            USAGE.check(usage, place.key("usage_metadata"), found);
-        }
-    }
 }
 
 /// Pairs of an author and parts.

@@ -1,22 +1,77 @@
 //! Parts of contents, and events of model calls.
 
-use super::document::{Content, Event};
+use super::table::{CALL, CONTENT, EVENT, FILE, PART, RESPONSE, USAGE};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::operation::message::Media;
-use crate::operation::{Failure, Message, Part, TokenCount};
-use crate::run::Step;
-use crate::span::{SpanId, UnixNanos};
+use crate::operation::{Failure, Field, Message, Operation, Part};
+use crate::span::SpanId;
 use crate::transcript::losses::Losses;
+use crate::transcript::step_record::of_operation;
 use crate::transcript::{calls, content};
 
-/// A content of these parts.
-pub(super) fn content<'a>(role: &'static str, parts: Vec<Object<'a>>) -> Content<'a> {
-    Content { role: role.into(), parts }
+/// A model's words and calls, or the results of calls.
+#[derive(Default)]
+pub(super) struct Event<'a> {
+    pub(super) author: Text<'a>,
+    /// None for the model call of the final response.
+    pub(super) content: Option<Content<'a>>,
+    /// The tokens and the name of the model.
+    counts: Object<'a>,
+}
+
+/// Parts of one role.
+pub(super) struct Content<'a> {
+    role: &'static str,
+    pub(super) parts: Vec<Object<'a>>,
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn users(parts: Vec<Object<'a>>) -> Self {
+        Self { role: "user", parts }
+    }
+
+    pub(super) fn models(parts: Vec<Object<'a>>) -> Self {
+        Self { role: "model", parts }
+    }
+
+    pub(super) fn record(self) -> Object<'a> {
+        CONTENT.given([("role", self.role.into()), ("parts", self.parts.into_iter().collect())])
+    }
+}
+
+impl<'a> Event<'a> {
+    pub(super) fn new(author: Text<'a>, content: Content<'a>) -> Self {
+        Self {
+            author,
+            content: Some(content),
+            ..Self::default()
+        }
+    }
+
+    /// The event of a model call.
+    pub(super) fn of_model(author: Text<'a>, parts: Vec<Object<'a>>, operation: Option<&'a Operation>) -> Self {
+        Self {
+            author,
+            content: (!parts.is_empty()).then(|| Content::models(parts)),
+            counts: operation.map(counts).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.content.is_none() && self.counts.is_empty()
+    }
+
+    pub(super) fn record(self) -> Object<'a> {
+        let content = self.content.map(Content::record);
+        let mut out = EVENT.given([("author", self.author.into()), ("content", content.into())]);
+        out.extend(self.counts);
+        out
+    }
 }
 
 pub(super) fn text<'a>(words: impl Into<Text<'a>>) -> Object<'a> {
-    Object::from([("text", words.into().into())])
+    PART.given([("text", words.into().into())])
 }
 
 /// The parts of a message, without its calls.
@@ -55,15 +110,15 @@ fn file(media: &Media) -> Option<Object<'_>> {
         .uri
         .as_deref()
         .filter(|uri| !uri.starts_with("data:") && uri.contains("://"))?;
-    let mut data = Object::from([("file_uri", uri.into())]);
-    data.add_filled("mime_type", media.mime_type.as_deref().filter(|mime| !mime.is_empty()));
-    Some(Object::from([("file_data", data.into())]))
+    let mime_type = media.mime_type.as_deref().filter(|mime| !mime.is_empty());
+    let data = FILE.given([("file_uri", uri.into()), ("mime_type", mime_type.into())]);
+    Some(PART.given([("file_data", data.into())]))
 }
 
 /// A function call.
 pub(super) fn call<'a>(id: Text<'a>, name: &'a str, arguments: Object<'a>) -> Object<'a> {
-    let call = Object::from([("id", id.into()), ("name", name.into()), ("args", arguments.into())]);
-    Object::from([("function_call", call.into())])
+    let call = CALL.given([("id", id.into()), ("name", name.into()), ("args", arguments.into())]);
+    PART.given([("function_call", call.into())])
 }
 
 /// A function's response, which is an object: ADK itself writes other results as `result`, errors as `error`. The flag is whether
@@ -80,69 +135,47 @@ pub(super) fn response<'a>(id: Text<'a>, name: &'a str, value: Json<'a>, failure
         }
         other => (Object::from([("result", other)]), true),
     };
-    let response = Object::from([("id", id.into()), ("name", name.into()), ("response", value.into())]);
-    (Object::from([("function_response", response.into())]), wrapped)
+    let response = RESPONSE.given([("id", id.into()), ("name", name.into()), ("response", value.into())]);
+    (PART.given([("function_response", response.into())]), wrapped)
 }
 
-/// An event of a model call, with its counts.
-pub(super) fn of_model<'a>(author: Text<'a>, parts: Vec<Object<'a>>, step: Option<&'a Step>) -> Event<'a> {
-    let mut event = Event {
-        author,
-        content: (!parts.is_empty()).then(|| content("model", parts)),
-        ..Event::default()
-    };
-    let Some(operation) = step.map(|step| &step.operation) else {
-        return event;
-    };
-    let usage = &operation.usage;
-    let thoughts = thoughts(usage);
-    let counts = [
-        ("prompt_token_count", usage.input),
-        (
-            "candidates_token_count",
-            usage.output.map(|output| output - thoughts.unwrap_or_default()),
-        ),
-        ("thoughts_token_count", thoughts),
-        ("cached_content_token_count", usage.cache_read),
-        ("total_token_count", usage.total),
-    ];
-    for (key, count) in counts {
-        event.usage_metadata.add_filled(key, count.filter(is_readable));
+/// The tokens of a model call and the model. The reader's numbers end with 63 bits, and it counts thoughts beside the candidates.
+fn counts(operation: &Operation) -> Object<'_> {
+    let mut out = of_operation(&EVENT, operation);
+    if let Some(Json::Object(usage)) = out.get_mut(USAGE_METADATA) {
+        let (said, thought) = (operation.usage.output, operation.usage.reasoning);
+        let is_part = said.is_some_and(|said| thought.is_some_and(|thought| thought <= said));
+        let is_readable = |count: &Json<'_>| matches!(count, Json::Number(count) if count.is_i64());
+        usage.retain(|key, count| is_readable(count) && (key != "thoughts_token_count" || is_part));
+        if usage.is_empty() {
+            out.remove(USAGE_METADATA);
+        }
     }
-    event.model_version = operation.model.name().into();
-    event
+    out
 }
 
-/// The genai package counts thoughts beside the candidates.
-fn thoughts(usage: &TokenCount) -> Option<u64> {
-    usage
-        .reasoning
-        .filter(|thoughts| usage.output.is_some_and(|output| output >= *thoughts))
-}
-
-/// The reader's numbers end there.
-fn is_readable(count: &u64) -> bool {
-    i64::try_from(*count).is_ok()
-}
+const USAGE_METADATA: &str = "usage_metadata";
 
 /// Counts that an event has no field for.
-pub(super) fn unwritten_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
-    let counts = [
-        ("usage.input", usage.input, usage.input),
-        ("usage.output", usage.output, usage.output),
-        ("usage.reasoning", usage.reasoning, thoughts(usage)),
-        ("usage.cache_read", usage.cache_read, usage.cache_read),
-        ("usage.cache_write", usage.cache_write, None),
-        ("usage.total", usage.total, usage.total),
-    ];
-    let is_written = |written: Option<u64>| written.as_ref().is_some_and(is_readable);
-    let unwritten = counts
+pub(super) fn unwritten_counts(operation: &Operation) -> impl Iterator<Item = &'static str> {
+    let written = counts(operation);
+    let is_written = move |field: Field| {
+        let usage = written.get(USAGE_METADATA);
+        USAGE
+            .field_of(field)
+            .is_some_and(|to| usage.is_some_and(|usage| usage.as_object().is_some_and(|usage| usage.contains_key(to.name))))
+    };
+    let unwritten = COUNTS
         .into_iter()
-        .filter(move |(_, said, written)| said.is_some() && !is_written(*written));
-    unwritten.map(|(name, ..)| name)
+        .filter(move |field| field.value(operation).is_some() && !is_written(*field));
+    unwritten.filter_map(Field::path)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
-pub(super) fn seconds(at: UnixNanos) -> f64 {
-    (at.0 / 1_000) as f64 / 1e6
-}
+const COUNTS: [Field; 6] = [
+    Field::UsageInput,
+    Field::UsageOutput,
+    Field::UsageReasoning,
+    Field::UsageCacheRead,
+    Field::UsageCacheWrite,
+    Field::UsageTotal,
+];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::assembly::Assembly;
-use super::document::{Content, Event, Intermediate};
-use super::event;
+use super::event::{self, Content, Event};
+use super::table::{EVENTS, LISTS};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::run::Step;
@@ -27,18 +27,15 @@ pub(super) struct Draft<'a> {
 impl<'a> Assembly<'a, '_> {
     /// The answer that only an agent or chain has; the previous final words become an event.
     pub(super) fn answer(&mut self, draft: &mut Draft<'a>, id: ScopeId, words: Text<'a>) {
-        let new = event::content("model", vec![event::text(words)]);
-        if let Some(before) = draft.answer.replace(new.clone()).filter(|before| *before != new) {
+        let new = vec![event::text(words)];
+        if let Some(before) = draft.answer.take().filter(|before| before.parts != new) {
             let place = draft.events.iter_mut().rev().find(|event| event.content.is_none());
             match place {
                 Some(event) => event.content = Some(before),
-                None => draft.events.push(Event {
-                    author: self.author(id, None),
-                    content: Some(before),
-                    ..Event::default()
-                }),
+                None => draft.events.push(Event::new(self.author(id, None), before)),
             }
         }
+        draft.answer = Some(Content::models(new));
     }
 
     /// An exchange as events; `is_answer`: its words are the final response.
@@ -97,7 +94,7 @@ impl<'a> Assembly<'a, '_> {
             .map(|message| event::parts(message, span, self.losses))
             .unwrap_or_default();
         if is_answer {
-            draft.answer = Some(event::content("model", std::mem::take(&mut parts)));
+            draft.answer = Some(Content::models(std::mem::take(&mut parts)));
         }
         let of_model = own.filter(|own| crate::transcript::is_model_call(own));
         let mut answered = Vec::with_capacity(exchange.calls.len());
@@ -108,8 +105,8 @@ impl<'a> Assembly<'a, '_> {
             let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
             answered.push((called.unwrap_or_default(), response));
         }
-        let event = event::of_model(self.author(id, Some(exchange)), parts, of_model);
-        if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
+        let event = Event::of_model(self.author(id, Some(exchange)), parts, of_model.map(|own| &*own.operation));
+        if !event.is_empty() {
             draft.events.push(event);
         }
         // The responses of one event's calls are in one event, but for those between which an agent speaks.
@@ -128,11 +125,8 @@ impl<'a> Assembly<'a, '_> {
 
     fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, exchange: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
-            draft.events.push(Event {
-                author: self.author(id, Some(exchange)),
-                content: Some(event::content("user", std::mem::take(responses))),
-                ..Event::default()
-            });
+            let content = Content::users(std::mem::take(responses));
+            draft.events.push(Event::new(self.author(id, Some(exchange)), content));
         }
     }
 
@@ -151,11 +145,7 @@ impl<'a> Assembly<'a, '_> {
                 parts.extend(event::parts(message, span, self.losses));
             }
             if !parts.is_empty() {
-                draft.events.push(Event {
-                    author: "user".into(),
-                    content: Some(event::content("user", parts)),
-                    ..Event::default()
-                });
+                draft.events.push(Event::new("user".into(), Content::users(parts)));
             }
             for exchange in &round.done {
                 self.exchange(draft, id, exchange, false, ids, depth);
@@ -178,7 +168,7 @@ impl<'a> Assembly<'a, '_> {
         });
         self.losses.fact(step.span_id, "times of events");
         if is_model_call {
-            event::unwritten_counts(&step.operation.usage).for_each(|count| self.losses.fact(step.span_id, count));
+            event::unwritten_counts(&step.operation).for_each(|count| self.losses.fact(step.span_id, count));
         }
         if self.lists && is_model_call {
             self.losses.fact(step.span_id, "usage");
@@ -228,30 +218,36 @@ impl<'a> Assembly<'a, '_> {
     }
 }
 
+/// Events as they are.
+pub(super) fn events(events: Vec<Event<'_>>) -> Object<'_> {
+    EVENTS.given([("invocation_events", events.into_iter().map(Event::record).collect())])
+}
+
 /// Events as lists of calls, responses and words.
-pub(super) fn lists(events: Vec<Event<'_>>) -> Intermediate<'_> {
+pub(super) fn lists(events: Vec<Event<'_>>) -> Object<'_> {
     let (mut tool_uses, mut tool_responses, mut intermediate_responses) = (Vec::new(), Vec::new(), Vec::new());
     for event in events {
         let Some(content) = event.content else { continue };
         let mut words = Vec::new();
         for mut part in content.parts {
-            if let Some(Json::Object(call)) = part.remove("function_call") {
+            if let Some(call) = part.remove("function_call") {
                 tool_uses.push(call);
-            } else if let Some(Json::Object(response)) = part.remove("function_response") {
+            } else if let Some(response) = part.remove("function_response") {
                 tool_responses.push(response);
             } else {
                 words.push(part);
             }
         }
         if !words.is_empty() {
-            intermediate_responses.push((event.author, words));
+            let words = words.into_iter().collect();
+            intermediate_responses.push(Json::List(vec![event.author.into(), words]));
         }
     }
-    Intermediate::Lists {
-        tool_uses,
-        tool_responses,
-        intermediate_responses,
-    }
+    LISTS.given([
+        ("tool_uses", tool_uses.into()),
+        ("tool_responses", tool_responses.into()),
+        ("intermediate_responses", intermediate_responses.into()),
+    ])
 }
 
 /// Instructions and tools as ADK has them.

@@ -43,20 +43,23 @@
 //! Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
 //! `result`, and an error as `error`, as ADK does. A call id that already exists in the case gets a number appended. With
 //! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
+//!
+//! # Where values are from
+//!
+#![doc = include_str!("mapping.md")]
 
 mod assemble;
 mod assembly;
 pub(in crate::formats) mod back;
 mod check;
-mod document;
 mod event;
 mod invocation;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use document::EvalSet;
-
 use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
@@ -75,11 +78,11 @@ impl Format for Adk {
         "adk.subagents" of Words(&["events", "cases"]), "events",
             "write agents that a tool called into the events of the caller, or as cases of their own";
     };
-    type Document<'a> = EvalSet<'a>;
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
         assemble::assemble(runs, options)
     }
 
-    by_table!(check::DOCUMENT, check::check);
+    by_table!(table::DOCUMENT, check::check);
 }

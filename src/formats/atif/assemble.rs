@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::document::Trajectory;
 use super::draft::Draft;
 use super::step;
+use super::table::{CALL, OBSERVATION, REFERENCE};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
@@ -19,7 +19,7 @@ use crate::transcript::facts;
 use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, Transcript};
 
 /// The run's trajectory, and those of sub-agents that are separate documents.
-pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
+pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Object<'a>>> {
     let transcript = Transcript::of(run);
     let scopes = transcript.scopes_by_tool();
     let mut assembly = Assembly {
@@ -47,9 +47,10 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     }
     // A separate step may contain it.
     let is_said = |words: &Utterance| {
-        let last = main.steps.last().filter(|last| last.source == "agent");
-        last.and_then(|last| last.message.as_str())
-            .is_some_and(|last| words.content.as_str() == Some(last))
+        main.steps.last().is_some_and(|last| {
+            let is = |key: &str, words: Option<&str>| words.is_some() && last.fields.get(key).is_some_and(|value| value.as_str() == words);
+            is("source", Some("agent")) && is("message", words.content.as_str())
+        })
     };
     let answer = run.answer.as_ref().filter(outside).filter(|answer| !is_said(answer));
     main.steps
@@ -73,7 +74,7 @@ pub(super) struct Assembly<'a, 'o> {
     /// Conversations that are in no trajectory yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     /// Documents of sub-agents; `None` while one is written.
-    files: Vec<Option<Assembled<Trajectory<'a>>>>,
+    files: Vec<Option<Assembled<Object<'a>>>>,
 }
 
 impl<'a> Assembly<'a, '_> {
@@ -136,16 +137,16 @@ impl<'a> Assembly<'a, '_> {
                 }
             }
             let name = chat::name(run, asked);
-            let mut call = Object::from([
-                ("tool_call_id", id.clone().into()),
-                ("function_name", name.into()),
-                ("arguments", arguments.into()),
-            ]);
             let tool = asked.tool.and_then(|tool| tool.of(run));
             // The step of a separate operation has all its facts.
             let about = tool.filter(|_| asked.call.is_some() || asked.tool != exchange.step);
-            call.add_filled("extra", about.map(|tool| step::extra(run, tool)));
-            step.tool_calls.push(call);
+            let call = CALL.given([
+                ("tool_call_id", id.clone().into()),
+                ("function_name", name.into()),
+                ("arguments", arguments.into()),
+                ("extra", about.map(|tool| step::extra(run, tool)).into()),
+            ]);
+            step.fields.push("tool_calls", call);
             if let Some(mut result) = step::result(run, &self.results, asked, id) {
                 if let Some(scopes) = asked.tool.and_then(|tool| self.called(tool, depth)) {
                     let mode = self.options.get("atif.subagents");
@@ -163,9 +164,9 @@ impl<'a> Assembly<'a, '_> {
             }
         }
         if !written.is_empty() {
-            step.observation.add("results", written);
+            step.fields.add("observation", OBSERVATION.given([("results", written.into())]));
         }
-        if exchange.kind == ExchangeKind::Unasked && step.tool_calls.is_empty() {
+        if exchange.kind == ExchangeKind::Unasked && !step.fields.contains_key("tool_calls") {
             return;
         }
         draft.steps.push(step);
@@ -225,11 +226,11 @@ impl<'a> Assembly<'a, '_> {
         if let Some(slot) = self.files.get_mut(place).filter(|_| as_file) {
             *slot = Some(written);
             let path = format!("{}.{}.atif.json", run.trace_id, place + 2);
-            return Some(Object::from([("trajectory_id", id.into()), ("trajectory_path", path.into())]));
+            return Some(REFERENCE.given([("trajectory_id", id.into()), ("trajectory_path", path.into())]));
         }
         above.losses.extend(written.losses);
         above.subagents.push(written.document);
-        Some(Object::from([("trajectory_id", id.into())]))
+        Some(REFERENCE.given([("trajectory_id", id.into())]))
     }
 
     /// An operation without a step.

@@ -1,145 +1,13 @@
-//! The rules that all readers of ATIF share: the models with their types, and the order of parts.
+//! The rules that all readers of ATIF share beside the types of their models: the order of steps, and what belongs together.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::table::DOCUMENT;
 use crate::document::rules::own_ids;
-use crate::document::shape::Shape::{
-    self, Any, Count, Deferred, Either, Flag, Int, List, Maybe, Null, Number, Object, Of, OneOf, Text, Word,
-};
-use crate::document::shape::{Tag, Variants, record, records};
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::time;
-use crate::operation::Field as F;
-
-const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
-
-records! {
-    TRAJECTORY "a trajectory", only REFUSED {
-        need schema_version: Text;
-        may session_id: Maybe(&Text);
-        may trajectory_id: Maybe(&Text);
-        need agent: Of(&AGENT);
-        need steps: List(&Of(&STEP));
-        may notes: Maybe(&Text);
-        may final_metrics: Maybe(&Of(&FINAL_METRICS));
-        may continued_trajectory_ref: Maybe(&Text);
-        may extra: Maybe(&Object);
-        may subagent_trajectories: Maybe(&List(&Deferred(&Object, &Of(&TRAJECTORY))));
-    }
-    AGENT "an agent", only REFUSED {
-        need name: Text;
-        need version: Text;
-        may model_name: Maybe(&Text);
-        may tool_definitions: Maybe(&List(&Object));
-        may extra: Maybe(&Object);
-    }
-    STEP "a step", only REFUSED {
-        need step_id: Int;
-        may timestamp: Maybe(&Text);
-        need source: Word(&["system", "user", "agent"]);
-        may model_name: Maybe(&Text);
-        may reasoning_effort: Maybe(&Either(&[Text, Number]));
-        need message: CONTENT;
-        may reasoning_content: Maybe(&Text);
-        may tool_calls: Maybe(&List(&Of(&CALL)));
-        may observation: Maybe(&Of(&OBSERVATION));
-        may metrics: Maybe(&Of(&METRICS));
-        may extra: Maybe(&Object);
-        may llm_call_count: Maybe(&Count);
-        may is_copied_context: Maybe(&Flag);
-    }
-}
-
-const CONTENT: Shape = Either(&[Text, List(&Deferred(&Of(&PART), &OneOf(&PARTS)))]);
-
-records! {
-    PART "a content part", only REFUSED {
-        need type: Word(&["text", "image", "audio"]);
-        may text: Maybe(&Text);
-        may source: Maybe(&Of(&SOURCE));
-    }
-}
-
-/// What a part of each type has.
-static PARTS: Variants = Variants {
-    common: record! { "a content part" {} },
-    of: &[
-        (
-            Tag::Is("type", &["text"]),
-            &record! { "a text part", only REFUSED {
-                need text: Text;
-                may source: Null;
-            } },
-        ),
-        (
-            Tag::Is("type", &["image", "audio"]),
-            &record! { "a media part", only REFUSED {
-                may text: Null;
-                need source: Of(&SOURCE);
-            } },
-        ),
-    ],
-};
-
-records! {
-    SOURCE "a source", only REFUSED {
-        need media_type: Text;
-        need path: Text;
-        may duration_sec: Maybe(&Number);
-    }
-    CALL "a tool call", only REFUSED {
-        need tool_call_id: Text;
-        need function_name: Text;
-        need arguments: Object;
-        may extra: Maybe(&Object);
-    }
-    OBSERVATION "an observation", only "readers refuse the document for it; put it into the `extra` of a result" {
-        need results: List(&Of(&RESULT));
-    }
-    RESULT "a result", only REFUSED {
-        may source_call_id: Maybe(&Text);
-        may content: Maybe(&CONTENT);
-        may subagent_trajectory_ref: Maybe(&List(&Of(&REFERENCE)));
-        may extra: Maybe(&Object);
-    }
-    REFERENCE "a reference to a sub-agent's trajectory", only REFUSED {
-        may trajectory_id: Maybe(&Text);
-        may trajectory_path: Maybe(&Text);
-        may session_id: Maybe(&Text);
-        may extra: Maybe(&Object);
-    }
-    METRICS "metrics", only REFUSED {
-        may prompt_tokens: Maybe(&Int), from(F::UsageInput);
-        may completion_tokens: Maybe(&Int), from(F::UsageOutput);
-        may cached_tokens: Maybe(&Int), from(F::UsageCacheRead);
-        may cost_usd: Maybe(&Number), from(F::CostTotal);
-        may prompt_token_ids: Maybe(&List(&Int)), from(F::PromptTokenIds);
-        may completion_token_ids: Maybe(&List(&Int)), from(F::CompletionTokenIds);
-        may logprobs: Maybe(&List(&Number)), from(F::Logprobs);
-        may extra: Maybe(&Object);
-    }
-    MORE_METRICS "further metrics" {
-        may total_tokens: Any, from(F::UsageTotal);
-        may cache_write_tokens: Any, from(F::UsageCacheWrite);
-        may reasoning_tokens: Any, from(F::UsageReasoning);
-        may input_cost_usd: Any, from(F::CostInput);
-        may output_cost_usd: Any, from(F::CostOutput);
-        may time_to_first_token: Any, from(F::FirstTokenSeconds);
-        may prompt_token_ids: Any, from(F::PromptTokenIds);
-        may completion_token_ids: Any, from(F::CompletionTokenIds);
-        may logprobs: Any, from(F::Logprobs);
-    }
-    FINAL_METRICS "final metrics", only REFUSED {
-        may total_prompt_tokens: Maybe(&Int);
-        may total_completion_tokens: Maybe(&Int);
-        may total_cached_tokens: Maybe(&Int);
-        may total_cost_usd: Maybe(&Number);
-        may total_steps: Maybe(&Int);
-        may extra: Maybe(&Object);
-    }
-}
 
 /// Fields of agent steps alone.
 const OF_AGENTS: [&str; 5] = ["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
@@ -168,9 +36,6 @@ const AUDIO: &[&str] = &[
     "audio/x-flac",
     "audio/x-aiff",
 ];
-
-/// A document.
-pub(super) const DOCUMENT: Shape = Of(&TRAJECTORY);
 
 pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     DOCUMENT.check(document, place, found);

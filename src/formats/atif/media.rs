@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
+use super::table::{PART, SOURCE};
 use crate::document::json::{Object, Text};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part};
@@ -62,8 +63,8 @@ pub(super) fn part<'a>(part: &'a Part, keeps_files: bool) -> Option<Object<'a>> 
         _ => return None,
     };
     let kind = if mime.starts_with("audio/") { "audio" } else { "image" };
-    let source = Object::from([("media_type", mime.into()), ("path", path.into())]);
-    Some(Object::from([("type", kind.into()), ("source", source.into())]))
+    let source = SOURCE.given([("media_type", mime.into()), ("path", path.into())]);
+    Some(PART.given([("type", kind.into()), ("source", source.into())]))
 }
 
 /// The type by the name that all readers take.

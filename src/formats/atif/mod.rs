@@ -54,16 +54,15 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
-mod document;
 mod draft;
 mod media;
 mod step;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use document::Trajectory;
-
 use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Object;
 use crate::formats::format::{Assembled, Files, Format, by_table};
 use crate::run::Run;
 
@@ -86,14 +85,14 @@ impl Format for Atif {
         option: ("atif.media", "files"),
         of: media::files,
     });
-    type Document<'a> = Trajectory<'a>;
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .flat_map(|run| assemble::of_run(run, options))
             .collect()
     }
 
-    by_table!(check::DOCUMENT, check::check);
+    by_table!(table::DOCUMENT, check::check);
 }

@@ -1,9 +1,8 @@
 //! One step, with its calls, results and facts.
 
-use super::check::{METRICS, MORE_METRICS};
-use super::document::Step;
-use super::draft::Draft;
+use super::draft::{Draft, Step};
 use super::media;
+use super::table::{METRICS, MORE_METRICS, PART, RESULT};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::Loss;
 use crate::operation::{Kind, Message, Part, Role};
@@ -28,11 +27,11 @@ const PLACED: [&str; 8] = [
 ];
 
 fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> Step<'a> {
+    let mut fields = Object::from([("source", source.into()), ("message", message)]);
+    fields.add_filled("timestamp", at.map(UnixNanos::rfc3339_micros));
     Step {
-        timestamp: at.map(|at| at.rfc3339_micros().into()),
-        source: source.into(),
-        message,
-        ..Step::default()
+        fields,
+        extra: Object::new(),
     }
 }
 
@@ -65,14 +64,14 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             let mut step = new(source, content(message, span, draft), run.known_time(exchange.step, exchange.at));
             let thoughts = content::thoughts(message);
             if source == "agent" {
-                step.reasoning_content = content::reasoning(message);
+                step.fields.add_filled("reasoning_content", content::reasoning(message));
                 step.extra.add_filled(
                     "reasoning_opaque",
                     thoughts.get("reasoning_opaque").map(std::borrow::Cow::into_owned),
                 );
             }
             if source == "agent" && matches!(exchange.kind, ExchangeKind::Message(_)) {
-                step.is_copied_context = Some(true);
+                step.fields.add("is_copied_context", true);
             }
             if let (Role::Developer | Role::Other(_), "user" | "system") = (&message.role, source) {
                 step.extra.add("role", message.role.name());
@@ -108,7 +107,7 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             model_call(own, &mut step);
         }
         ExchangeKind::Unasked => {
-            step.llm_call_count = Some(0);
+            step.fields.add("llm_call_count", 0_u64);
             let kind = own.map(|own| own.operation.kind).filter(|kind| *kind != Kind::Tool);
             step.extra.add_filled("kind", kind.map(Kind::name));
         }
@@ -151,25 +150,24 @@ fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>
         .parts
         .iter()
         .zip(media)
-        .filter_map(|(part, media)| media.or_else(|| Some(Object::from([("type", "text".into()), ("text", text_of(part)?.into())]))));
+        .filter_map(|(part, media)| media.or_else(|| Some(PART.given([("type", "text".into()), ("text", text_of(part)?.into())]))));
     parts.collect()
 }
 
 fn model_call<'a>(own: Option<&'a run::Step>, step: &mut Step<'a>) {
-    step.llm_call_count = Some(1);
+    let fields = &mut step.fields;
+    fields.add("llm_call_count", 1_u64);
     let mut metrics = Object::new();
     if let Some(operation) = own.map(|own| &own.operation) {
-        step.model_name = operation.model.name().map(Text::from);
-        step.reasoning_effort = match operation.parameters.get("reasoning_effort") {
-            Some(effort) if effort.is_string() || effort.is_number() => effort.into(),
-            _ => Json::Null,
-        };
+        fields.add_filled("model_name", operation.model.name());
+        let effort = operation.parameters.get("reasoning_effort");
+        fields.add_filled("reasoning_effort", effort.filter(|effort| effort.is_string() || effort.is_number()));
         metrics = of_operation(&METRICS, operation);
         let mut more = of_operation(&MORE_METRICS, operation);
         more.retain(|key, _| !metrics.contains_key(key));
         metrics.add_filled("extra", more);
     }
-    step.metrics = Some(metrics);
+    fields.add("metrics", metrics);
 }
 
 fn ancestry<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
@@ -190,8 +188,8 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     let mut out = Object::from([("ancestry", ancestry(run, step).into())]);
     let mut invocation = Object::new();
     if let (Some(start), Some(end)) = (step.known_start(), step.known_end()) {
-        invocation.add("start_timestamp", seconds(start));
-        invocation.add("end_timestamp", seconds(end));
+        invocation.add("start_timestamp", start.seconds_micros());
+        invocation.add("end_timestamp", end.seconds_micros());
     }
     invocation.add("invocation_id", &step.id);
     let status = match (&step.operation.failure, step.ended_at) {
@@ -211,17 +209,10 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     out
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
-fn seconds(at: UnixNanos) -> f64 {
-    (at.0 / 1_000) as f64 / 1e6
-}
-
 /// The result of a call; `None` where it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
     let (content, extra) = given(run, results, asked)?;
-    let mut out = Object::from([("source_call_id", id.into()), ("content", content)]);
-    out.add_filled("extra", extra);
-    Some(out)
+    Some(RESULT.given([("source_call_id", id.into()), ("content", content), ("extra", extra.into())]))
 }
 
 /// A result of which neither the call nor the tool was recorded.

@@ -4,9 +4,9 @@ use serde_json::{Number, Value};
 
 use super::at::At;
 use super::error::Result;
-use crate::document::shape::{Field, Shape, shown};
+use crate::document::shape::{Field, shown};
 use crate::document::source::Source;
-use crate::operation::{Operation, Slot};
+use crate::operation::{FieldValue, Operation, Slot};
 use crate::transcript::fact_groups;
 
 /// Reads the fields that an operation has; all others have the type that they must have, or are left out.
@@ -29,23 +29,22 @@ pub(in crate::formats) fn read(at: &At<'_>, fields: &[Field], operation: &mut Op
             let wanted = field.shape.words();
             return Err(at.need(field.name)?.refuse(format!("expected {wanted}, found {}", shown(value))));
         }
-        if let Some(record) = nested(field.shape).filter(|_| value.is_object()) {
-            read(&at.need(field.name)?, record, operation)?;
+        if let Some(record) = field.shape.record().filter(|_| value.is_object()) {
+            read(&at.need(field.name)?, record.fields, operation)?;
         } else if !value.is_null() && !field.is_filler(value) {
             let source = field.sources.into_iter().flatten().find_map(Source::reads);
             put(source.and_then(|source| source.slot(operation)), value);
         }
     }
-    Ok(())
-}
-
-/// The fields of a record whose sources are the same operation's.
-fn nested(shape: Shape) -> Option<&'static [Field]> {
-    match shape {
-        Shape::Maybe(shape) => nested(*shape),
-        Shape::Of(record) => Some(record.fields),
-        _ => None,
+    for (whole, part) in fields.iter().filter_map(Field::counted_beside) {
+        let Some(FieldValue::Count(part)) = part.value(operation) else {
+            continue;
+        };
+        if let Some(Slot::Count(whole)) = whole.slot(operation) {
+            *whole = Some(whole.unwrap_or_default().saturating_add(part));
+        }
     }
+    Ok(())
 }
 
 /// A value where the operation has it. A count may be written 12.0, as the packages read it.
@@ -72,4 +71,54 @@ pub(in crate::formats) fn whole(number: &Number) -> Option<u64> {
         let float = number.as_f64()?;
         (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::shape::Record;
+    use crate::document::shape::Shape::{Count, Maybe, Of, Text};
+    use crate::document::shape::record;
+    use crate::document::source::Part;
+    use crate::operation::Field as F;
+    use crate::transcript::step_record::of_operation;
+
+    static CALL: Record = record! { "a call" {
+        may model: Text, of(Part::Model);
+        may usage: Maybe(&Of(&USAGE));
+    } };
+    static USAGE: Record = record! { "usage" {
+        may fresh: Count, less(F::UsageInput, F::UsageCacheRead);
+        may cached: Count, from(F::UsageCacheRead);
+    } };
+
+    #[test]
+    fn a_count_beside_its_part_is_read_as_the_whole() {
+        for (input, cached, written) in [
+            (Some(10), Some(4), json!({"model": "m", "usage": {"fresh": 6, "cached": 4}})),
+            (Some(10), None, json!({"model": "m", "usage": {"fresh": 10}})),
+            (None, None, json!({"model": "m"})),
+        ] {
+            let mut operation = Operation::default();
+            operation.model.response = Some("m".to_owned());
+            (operation.usage.input, operation.usage.cache_read) = (input, cached);
+            assert_eq!(
+                Value::from(crate::document::json::Json::from(of_operation(&CALL, &operation))),
+                written
+            );
+            let mut read = Operation::default();
+            super::read(&At::root("test", &written, "$".to_owned()), CALL.fields, &mut read).unwrap();
+            assert_eq!((read.usage, read.model), (operation.usage, operation.model), "{written}");
+        }
+        // A part that is more than its whole is counted in something else.
+        let mut operation = Operation::default();
+        (operation.usage.input, operation.usage.cache_read) = (Some(1), Some(4));
+        let written = of_operation(&USAGE, &operation);
+        assert_eq!(
+            Value::from(crate::document::json::Json::from(written)),
+            json!({"fresh": 1, "cached": 4})
+        );
+    }
 }

@@ -36,9 +36,8 @@ pub(super) struct Events<'a, 't> {
     spans: IdVec<ScopeId, Text<'a>>,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
 pub(super) fn seconds(from: UnixNanos, to: UnixNanos) -> f64 {
-    (to.0.saturating_sub(from.0) / 1_000) as f64 / 1e6
+    UnixNanos(to.0.saturating_sub(from.0)).seconds_micros()
 }
 
 fn times(event: &mut Object<'_>, step: &Step) {

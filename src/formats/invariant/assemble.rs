@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
+use super::offered::{TOOL, TOOLS};
 use super::run_facts::Facts;
 use super::scopes;
+use super::table::{ANNOTATION, PUSH, ROW};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
@@ -15,7 +16,7 @@ use crate::transcript::NESTING_LIMIT;
 use crate::transcript::facts;
 
 /// All runs in the container that the options name.
-pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Json<'a>>> {
     let lists = runs
         .iter()
         .filter(|run| run.has_agent_work())
@@ -30,57 +31,58 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
 /// One list of events, ready for a container.
 struct Finished<'a> {
     events: Vec<Draft<'a>>,
-    tools: Option<Tools<'a>>,
-    annotations: Vec<Annotation<'a>>,
+    tools: Option<Object<'a>>,
+    annotations: Vec<Json<'a>>,
     metadata: Object<'a>,
     losses: Vec<Loss>,
 }
 
 impl<'a> Finished<'a> {
-    fn events(events: Vec<Draft<'a>>, tools: Option<Tools<'a>>) -> Vec<Event<'a>> {
-        let messages = events.into_iter().map(|draft| Event::Message(Box::new(draft.write())));
-        tools.map(Event::Tools).into_iter().chain(messages).collect()
+    fn events(events: Vec<Draft<'a>>, tools: Option<Object<'a>>) -> Json<'a> {
+        tools.into_iter().chain(events.into_iter().map(Draft::write)).collect()
     }
 
-    fn array(mut self) -> Assembled<Document<'a>> {
+    fn array(mut self) -> Assembled<Json<'a>> {
         for (key, _) in self.metadata.iter() {
             self.losses.push(Loss::new(None, format!("metadata.{key}"), LossReason::NoPlace));
         }
         Assembled {
-            document: Document::Trace(Self::events(self.events, self.tools)),
+            document: Self::events(self.events, self.tools),
             losses: self.losses,
         }
     }
 
-    fn row(self) -> Assembled<Document<'a>> {
-        let row = Row {
-            messages: Self::events(self.events, self.tools),
-            annotations: self.annotations,
-            metadata: self.metadata,
-        };
+    fn row(self) -> Assembled<Json<'a>> {
+        let row = ROW.given([
+            ("messages", Self::events(self.events, self.tools)),
+            ("annotations", self.annotations.into()),
+            ("metadata", self.metadata.into()),
+        ]);
         Assembled {
-            document: Document::Row(row),
+            document: row.into(),
             losses: self.losses,
         }
     }
 }
 
-fn push<'a>(lists: Vec<Finished<'a>>, options: &Options) -> Option<Assembled<Document<'a>>> {
-    let mut body = Push {
-        dataset: options.get("invariant.dataset").map(|name| name.to_owned().into()),
-        ..Push::default()
-    };
-    let (mut annotations, mut metadata, mut losses) = (Vec::new(), Vec::new(), Vec::new());
+fn push<'a>(lists: Vec<Finished<'a>>, options: &Options) -> Option<Assembled<Json<'a>>> {
+    let (mut messages, mut annotations, mut metadata, mut losses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for list in lists {
-        body.messages.push(Finished::events(list.events, list.tools));
-        annotations.push(list.annotations);
-        metadata.push(list.metadata);
+        messages.push(Finished::events(list.events, list.tools));
+        annotations.push(Json::List(list.annotations));
+        metadata.push(Json::from(list.metadata));
         losses.extend(list.losses);
     }
-    body.annotations = annotations.iter().any(|list| !list.is_empty()).then_some(annotations);
-    body.metadata = Some(metadata);
-    (!body.messages.is_empty()).then_some(Assembled {
-        document: Document::Push(body),
+    let is_judged = annotations.iter().any(|list| !list.is_empty());
+    let is_empty = messages.is_empty();
+    let document = PUSH.given([
+        ("messages", messages.into()),
+        ("annotations", is_judged.then_some(annotations).into()),
+        ("dataset", options.get("invariant.dataset").map(str::to_owned).into()),
+        ("metadata", metadata.into()),
+    ]);
+    (!is_empty).then_some(Assembled {
+        document: document.into(),
         losses,
     })
 }
@@ -135,7 +137,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             return;
         }
         for at in 0..list.drafts.len() {
-            let Some(draft) = list.drafts.get(at).filter(|draft| draft.event.role == "tool") else {
+            let Some(draft) = list.drafts.get(at).filter(|draft| draft.has_role("tool")) else {
                 continue;
             };
             let called: Vec<(StepId, Vec<ScopeId>)> = draft
@@ -159,8 +161,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
                 } else {
                     let (drafts, losses) = inner.finish();
                     list.losses.extend(losses);
-                    let events = serde_json::to_value(Finished::events(drafts, None));
-                    about.insert("events", events.unwrap_or_default());
+                    about.insert("events", Finished::events(drafts, None));
                 }
                 if let Some(draft) = list.drafts.get_mut(at) {
                     draft.metadata.insert("subagent", about);
@@ -264,7 +265,7 @@ fn places(run: &Run, lists: &[Finished<'_>]) -> IdVec<StepId, Option<(usize, usi
     places
 }
 
-fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Annotation<'_> {
+fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Json<'_> {
     let word = |key: &str| facts.get(key).map(|value| value.into_owned().into_text());
     let mut content = word("name").map_or_else(|| "evaluation".to_owned(), Text::into_owned);
     for value in ["score", "label"].into_iter().filter_map(word) {
@@ -278,15 +279,16 @@ fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Anno
     if let Some(span_id) = span_id {
         facts.insert("span_id", span_id);
     }
-    Annotation {
-        content: content.into(),
-        address: format!("messages[{at}]").into(),
-        extra_metadata: Some(facts),
-    }
+    let annotation = ANNOTATION.given([
+        ("content", content.into()),
+        ("address", format!("messages[{at}]").into()),
+        ("extra_metadata", facts.into()),
+    ]);
+    annotation.into()
 }
 
 /// Every tool that was offered to a model whose turn is here, once.
-fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
+fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Object<'a>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();
     let mut steps: Vec<StepId> = events.iter().flat_map(|draft| &draft.steps).copied().collect();
@@ -294,17 +296,17 @@ fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
     let steps = steps.into_iter().filter_map(|step| run.steps.get(step));
     for tool in steps.flat_map(|step| &step.operation.tool_definitions) {
         if seen.insert(tool.name.as_str()) {
-            let mut shown = Object::from([("name", (&tool.name).into())]);
-            if let Some(description) = &tool.description {
-                shown.add("description", description);
-            }
             let schema = tool.parameters.as_ref().filter(|schema| schema.is_object()).map(Json::from);
-            shown.add(
-                "inputSchema",
-                schema.unwrap_or_else(|| Object::from([("type", "object".into())]).into()),
-            );
-            tools.push(shown);
+            let shown = TOOL.given([
+                ("name", (&tool.name).into()),
+                ("description", tool.description.as_ref().into()),
+                (
+                    "inputSchema",
+                    schema.unwrap_or_else(|| Object::from([("type", "object".into())]).into()),
+                ),
+            ]);
+            tools.push(Json::from(shown));
         }
     }
-    (!tools.is_empty()).then_some(Tools { tools })
+    (!tools.is_empty()).then(|| TOOLS.given([("tools", tools.into())]))
 }

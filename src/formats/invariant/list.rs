@@ -1,9 +1,9 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it represents.
 
 use super::content;
-use super::document::{Function, Message, ToolCall};
 use super::nearest::Added;
 use super::run_facts::Facts;
+use super::table::{CALL, FUNCTION, MESSAGE, OUTPUT};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
@@ -17,7 +17,7 @@ use crate::transcript::{calls, content as step_content};
 #[derive(Debug, Default)]
 pub(super) struct Draft<'a> {
     /// Without its metadata.
-    pub(super) event: Message<'a>,
+    pub(super) event: Object<'a>,
     pub(super) metadata: Object<'a>,
     /// Steps that the event represents.
     pub(super) steps: Vec<StepId>,
@@ -28,11 +28,15 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn write(self) -> Message<'a> {
-        Message {
-            metadata: (!self.metadata.is_empty()).then_some(self.metadata),
-            ..self.event
-        }
+    pub(super) fn write(self) -> Object<'a> {
+        let mut event = self.event;
+        event.add_filled("metadata", self.metadata);
+        let record = if event.contains_key("tool_call_id") { &OUTPUT } else { &MESSAGE };
+        record.in_order(event)
+    }
+
+    pub(super) fn has_role(&self, role: &str) -> bool {
+        self.event.get("role").is_some_and(|own| own.as_str() == Some(role))
     }
 }
 
@@ -83,12 +87,10 @@ pub(super) struct List<'a, 'o> {
     pub(super) losses: Vec<Loss>,
 }
 
-pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> ToolCall<'a> {
-    ToolCall {
-        id,
-        kind: "function".into(),
-        function: Function { name, arguments },
-    }
+pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> Json<'a> {
+    let function = FUNCTION.given([("name", name.into()), ("arguments", arguments.into())]);
+    let call = CALL.given([("id", id.into()), ("type", "function".into()), ("function", function.into())]);
+    call.into()
 }
 
 impl<'a, 'o> List<'a, 'o> {
@@ -120,7 +122,7 @@ impl<'a, 'o> List<'a, 'o> {
         self.run.steps.get(index?)
     }
 
-    pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<StepId>, at: UnixNanos) {
+    pub(super) fn push(&mut self, event: Object<'a>, metadata: Object<'a>, step: Option<StepId>, at: UnixNanos) {
         self.tell_of(step, self.drafts.len());
         self.drafts.push(Draft {
             event,
@@ -183,13 +185,12 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, &mut metadata);
-        let event = Message {
-            role: message.role.name().into(),
-            content: Some(content),
-            tool_calls,
-            name: message.name.as_deref().map(Into::into),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", message.role.name().into()),
+            ("content", content),
+            ("tool_calls", tool_calls),
+            ("name", message.name.as_deref().into()),
+        ]);
         // The message is not the call's own work: facts of the call go to its turn.
         self.push(event, metadata, None, entry.at);
     }
@@ -210,19 +211,18 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, &mut metadata);
-        let event = Message {
-            role: "assistant".into(),
-            content: Some(content),
-            tool_calls,
-            timestamp: self.timestamp(entry.step, entry.at),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", "assistant".into()),
+            ("content", content),
+            ("tool_calls", tool_calls),
+            ("timestamp", self.timestamp(entry.step, entry.at)),
+        ]);
         self.push(event, metadata, entry.step, entry.at);
     }
 
-    /// A time as the format writes it; `None` where it was not measured.
-    pub(super) fn timestamp(&self, step: Option<StepId>, at: UnixNanos) -> Option<Text<'a>> {
-        self.run.known_time(step, at).map(|at| at.rfc3339_offset().into())
+    /// A time as the format writes it; null where it was not measured.
+    pub(super) fn timestamp(&self, step: Option<StepId>, at: UnixNanos) -> Json<'a> {
+        self.run.known_time(step, at).map(UnixNanos::rfc3339_offset).into()
     }
 
     pub(super) fn turn_metadata(&mut self, step: &'a Step) -> Object<'a> {
@@ -253,7 +253,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// The calls of a message; one that is in the list already is not written again.
-    fn calls(&mut self, caller: Option<StepId>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Option<Vec<ToolCall<'a>>> {
+    fn calls(&mut self, caller: Option<StepId>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Json<'a> {
         let mut out = Vec::with_capacity(message.tool_calls.len());
         let mut repeated: Vec<Json<'a>> = Vec::new();
         let mut made: Vec<Json<'a>> = Vec::new();
@@ -296,7 +296,7 @@ impl<'a, 'o> List<'a, 'o> {
         if !renamed.is_empty() {
             metadata.insert("recorded_call_ids", renamed);
         }
-        (!out.is_empty()).then_some(out)
+        out.into()
     }
 
     /// Whether a step has an event.
@@ -378,8 +378,8 @@ impl<'a, 'o> List<'a, 'o> {
                 _ => Vec::new(),
             };
             let presented = Object::from([
-                ("content", before.event.content.into()),
-                ("timestamp", before.event.timestamp.into()),
+                ("content", before.event.remove("content").into()),
+                ("timestamp", before.event.remove("timestamp").into()),
                 ("metadata", before.metadata.into()),
             ]);
             list.push(presented.into());
@@ -387,13 +387,12 @@ impl<'a, 'o> List<'a, 'o> {
         }
         steps.extend(index);
         self.tell_of(index, next);
-        let event = Message {
-            role: "tool".into(),
-            tool_call_id: Some(tool_call_id),
-            content: Some(content::of_result(result.result, failure).into()),
-            timestamp: self.timestamp(index, at),
-            ..Message::default()
-        };
+        let event = OUTPUT.given([
+            ("role", "tool".into()),
+            ("tool_call_id", tool_call_id.into()),
+            ("content", content::of_result(result.result, failure).into()),
+            ("timestamp", self.timestamp(index, at)),
+        ]);
         self.drafts.push(Draft {
             event,
             metadata,

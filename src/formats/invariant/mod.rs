@@ -41,7 +41,6 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod content;
-mod document;
 mod list;
 mod nearest;
 mod offered;
@@ -49,14 +48,14 @@ mod operation_events;
 mod operations;
 mod run_facts;
 mod scopes;
+mod table;
 #[cfg(test)]
 mod tests;
-
-use document::Document;
 
 use serde_json::Value;
 
 use crate::document::choice::{Choice, Options, choices};
+use crate::document::json::Json;
 use crate::document::schema;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::format::{Assembled, Format};
@@ -85,14 +84,14 @@ impl Format for Invariant {
             "event: write the offered tools as an event at the beginning";
     };
     const CHECKED_TOGETHER: bool = true;
-    type Document<'a> = Document<'a>;
+    type Document<'a> = Json<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Json<'a>>> {
         assemble::assemble(runs, options)
     }
 
     fn schema() -> Option<Value> {
-        Some(schema::of(Self::ID, check::DOCUMENT))
+        Some(schema::of(Self::ID, table::DOCUMENT))
     }
 
     fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {

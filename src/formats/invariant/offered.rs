@@ -12,8 +12,8 @@ records! {
     }
     TOOL "an offered tool" {
         need name: Text;
-        need inputSchema: Open(&INPUT);
         may description: Any;
+        need inputSchema: Open(&INPUT);
         may metadata: Open(&METADATA);
     }
     METADATA "metadata" {

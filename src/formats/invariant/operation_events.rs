@@ -2,8 +2,8 @@
 //! operations on their own.
 
 use super::content;
-use super::document::Message;
 use super::list::{List, Output, call};
+use super::table::MESSAGE;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::operation::Kind;
@@ -27,12 +27,11 @@ impl<'a> List<'a, '_> {
         if let Some(span) = self.step(Some(index)).and_then(|step| step.span_id) {
             metadata.add("span_id", span.to_string());
         }
-        let event = Message {
-            role: role.into(),
-            content: Some(text.into()),
-            timestamp: self.timestamp(Some(index), at),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", role.into()),
+            ("content", text.into()),
+            ("timestamp", self.timestamp(Some(index), at)),
+        ]);
         self.push(event, metadata, Some(index), at);
     }
 
@@ -54,12 +53,11 @@ impl<'a> List<'a, '_> {
             metadata.insert(name, value);
         }
         let at = step.end_or_start();
-        let event = Message {
-            role: "assistant".into(),
-            content: Some(Json::Null),
-            timestamp: self.timestamp(Some(index), at),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", "assistant".into()),
+            ("content", Json::Null),
+            ("timestamp", self.timestamp(Some(index), at)),
+        ]);
         self.push(event, metadata, Some(index), at);
     }
 
@@ -89,13 +87,12 @@ impl<'a> List<'a, '_> {
         if spans.len() == 1 {
             metadata.insert_filled("span_id", spans.pop());
         }
-        let event = Message {
-            role: "assistant".into(),
-            content: Some(Json::Null),
-            tool_calls: Some(calls_made),
-            timestamp: self.timestamp(list.first().map(|(_, step)| *step), at),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", "assistant".into()),
+            ("content", Json::Null),
+            ("tool_calls", calls_made.into()),
+            ("timestamp", self.timestamp(list.first().map(|(_, step)| *step), at)),
+        ]);
         self.push(event, metadata, None, at);
     }
 
@@ -202,12 +199,11 @@ impl<'a> List<'a, '_> {
         let Some(name) = name else { return false };
         let id = self.bind(call_id.clone(), name.into(), Object::new());
         self.lose(None, format!("tool_calls[{id}]"), LossReason::Synthesized);
-        let event = Message {
-            role: "assistant".into(),
-            content: Some(Json::Null),
-            tool_calls: Some(vec![call(id, name.into(), Object::new())]),
-            ..Message::default()
-        };
+        let event = MESSAGE.given([
+            ("role", "assistant".into()),
+            ("content", Json::Null),
+            ("tool_calls", Json::List(vec![call(id, name.into(), Object::new())])),
+        ]);
         let metadata = Object::from([("synthesized", "call".into())]);
         self.push(event, metadata, None, at);
         true

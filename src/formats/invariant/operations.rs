@@ -63,7 +63,8 @@ impl<'a> List<'a, '_> {
     fn hear(&mut self) {
         let (heard, until) = &mut self.heard;
         for draft in self.drafts.iter().skip(*until) {
-            if let Some(content) = &draft.event.content {
+            let (content, calls) = (draft.event.get("content"), draft.event.get("tool_calls"));
+            if let Some(content) = content.as_deref() {
                 texts(content, heard);
                 if let Json::List(parts) = content {
                     let mut words = String::new();
@@ -73,8 +74,10 @@ impl<'a> List<'a, '_> {
                     heard.insert(words.trim().to_owned().into());
                 }
             }
-            for call in draft.event.tool_calls.iter().flatten() {
-                texts(&Json::Object(call.function.arguments.clone()), heard);
+            let Some(Json::List(calls)) = calls.as_deref() else { continue };
+            for function in calls.iter().filter_map(|call| call.as_object()?.get("function")) {
+                let arguments = function.as_object().and_then(|function| function.get("arguments"));
+                arguments.into_iter().for_each(|arguments| texts(&arguments, heard));
             }
         }
         *until = self.drafts.len();

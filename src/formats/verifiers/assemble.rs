@@ -1,8 +1,10 @@
 //! A run to an episode.
 
+use std::borrow::Cow;
+
 use super::call;
-use super::document::{Episode, MessageNode, Trace, VERIFIERS};
 use super::node::{self, Tokens};
+use super::table::{AGENT, EPISODE, LINK, NODE, TASK, TRACE, VERIFIERS};
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
@@ -20,7 +22,7 @@ use crate::transcript::thread::{Thread, Words};
 use crate::transcript::{CallResult, ExchangeKind, ScopeId, StepId, Transcript};
 
 /// The run's episode.
-pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
+pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
     let transcript = Transcript::of(run);
     let scopes = transcript.scopes_with_tool();
     let is_auxiliary = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.is_auxiliary);
@@ -60,8 +62,9 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     for (tool, end) in ends {
         let place = graph.answered.get(&tool).and_then(|place| graph.nodes.get_mut(*place));
         if let Some(node) = place {
-            let link = [("node", end.into()), ("type", "subagent_return".into())];
-            node.semantic_parents.push(Object::from(link));
+            let link = LINK.given([("node", end.into()), ("type", "subagent_return".into())]);
+            node.push("semantic_parents", link);
+            *node = NODE.in_order(std::mem::take(node));
         }
     }
     let Graph {
@@ -72,51 +75,53 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
         losses,
         ..
     } = graph;
-    let trace = Text::from(run.trace_id.to_string());
+    let id = Text::from(run.trace_id.to_string());
     let failure = run.failure.as_ref().map(|failed| call::error(&failed.failure));
-    let errors: Vec<Object<'_>> = failure.into_iter().collect();
+    let errors: Json<'_> = failure.into_iter().collect();
     let ok = errors.is_empty() && run.ended_at.is_some();
     let task = task(run, &nodes);
     let name = run.agent.name.as_deref().filter(|name| !name.is_empty());
     let model = run.steps.iter().find_map(|step| step.operation.model.name());
-    let mut agent = Object::from([("config", facts::filled([("model", model.into())]).into())]);
-    agent.add("name", name.unwrap_or("agent"));
-    let mut timing = Object::from([("start", call::seconds(run.started_at).into())]);
+    let config = facts::filled([("model", model.into())]);
+    let agent = AGENT.given([("config", config.into()), ("name", name.unwrap_or("agent").into())]);
+    let mut timing = Object::from([("start", run.started_at.seconds_micros().into())]);
     timing.add_filled("agent", run.ended_at.map(|end| call::span(run.started_at, end)));
     let (rewards, metrics) = scores(run);
-    let document = Episode {
-        id: trace.clone(),
-        env: Object::from([("id", name.unwrap_or_default().into())]),
-        task: task.clone(),
-        ok,
-        errors: errors.clone(),
-        traces: vec![Trace {
-            version: 1,
-            id: trace,
-            verifiers: Object::from([("version", VERIFIERS.into())]),
-            task,
-            agent,
-            tools: call::tools(&tools),
-            nodes,
-            calls,
-            rewards,
-            metrics,
-            info,
-            root_reply: reply.filter(|_| has_others),
-            is_completed: run.ended_at.is_some(),
-            ok,
-            errors,
-            timing,
-        }],
-    };
+    let trace = TRACE.given([
+        ("version", 1_u64.into()),
+        ("id", id.clone().into()),
+        ("verifiers", Object::from([("version", VERIFIERS.into())]).into()),
+        ("task", task.clone().into()),
+        ("agent", agent.into()),
+        ("tools", call::tools(&tools)),
+        ("nodes", nodes.into_iter().collect()),
+        ("calls", calls.into_iter().collect()),
+        ("rewards", rewards.into()),
+        ("metrics", metrics.into()),
+        ("info", info.into()),
+        ("root_reply", reply.filter(|_| has_others).into()),
+        ("is_completed", run.ended_at.is_some().into()),
+        ("ok", ok.into()),
+        ("errors", errors.clone()),
+        ("timing", timing.into()),
+    ]);
+    let document = EPISODE.given([
+        ("id", id.into()),
+        ("env", Object::from([("id", name.unwrap_or_default().into())]).into()),
+        ("task", task.into()),
+        ("ok", ok.into()),
+        ("errors", errors),
+        ("traces", Json::List(vec![trace.into()])),
+    ]);
     Assembled { document, losses }
 }
 
 /// The agent's task, from its first messages.
-fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
+fn task<'a>(run: &'a Run, nodes: &[Object<'a>]) -> Object<'a> {
     let first_of = |role: &str| {
-        let mut nodes = nodes.iter().take_while(|node| !node.sampled).map(|node| &node.message);
-        let message = nodes.find(|message| message.get("role").is_some_and(|have| have.as_str() == Some(role)))?;
+        let is_sampled = |node: &Object<'_>| node.get("sampled").is_some_and(|sampled| matches!(*sampled, Json::Bool(true)));
+        let mut messages = nodes.iter().take_while(|node| !is_sampled(node)).filter_map(message_of);
+        let message = messages.find(|message| message.get("role").is_some_and(|have| have.as_str() == Some(role)))?;
         message.get("content")?.as_str().map(str::to_owned)
     };
     let task = run
@@ -131,7 +136,14 @@ fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
         ("prompt", first_of("user").into()),
         ("system_prompt", first_of("system").into()),
     ]);
-    Object::from([("type", "Recorded".into()), ("data", data.into())])
+    TASK.given([("type", "Recorded".into()), ("data", data.into())])
+}
+
+fn message_of<'n, 'a>(node: &'n Object<'a>) -> Option<&'n Object<'a>> {
+    match node.get("message")? {
+        Cow::Borrowed(message) => message.as_object(),
+        Cow::Owned(_) => None,
+    }
 }
 
 /// The run's reward, else the sum of those of its steps, and judgements with a number.
@@ -156,7 +168,7 @@ struct Graph<'a> {
     run: &'a Run,
     results: Results<'a>,
     words: ConversationWords<'a>,
-    nodes: Vec<MessageNode<'a>>,
+    nodes: Vec<Object<'a>>,
     calls: Vec<Object<'a>>,
     info: Object<'a>,
     tools: OfferedTools<'a>,
@@ -167,8 +179,7 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn words(&self, node: usize) -> Option<Text<'a>> {
-        let message = &self.nodes.get(node)?.message;
-        let content = message.get("content").map(std::borrow::Cow::into_owned)?;
+        let content = message_of(self.nodes.get(node)?)?.get("content").map(Cow::into_owned)?;
         matches!(content, Json::Text(_)).then(|| content.into_text())
     }
 
@@ -189,36 +200,35 @@ impl<'a> Graph<'a> {
             let item = node.item.and_then(|item| thread.items.get(item));
             let step = item.and_then(|item| item.exchange.step?.of(run));
             let turn = step.filter(|_| matches!(node.words, Words::Turn(_)));
-            let mut written = MessageNode {
-                parent: node.parent.map(|parent| first + parent),
-                message: node::message(run, &thread, node, &mut self.losses),
-                sampled: turn.is_some(),
-                timestamp: call::seconds(node.at),
-                ..MessageNode::default()
-            };
-            if node.parent.is_none() {
-                written.tools = call::tools(&offered);
-            }
+            let message = node::message(run, &thread, node, &mut self.losses);
+            let mut added = None;
             if let Some((own, step)) = turn.and_then(|step| Some((Tokens::of(step)?, step))) {
                 let before = std::iter::successors(node.parent, |at| thread.nodes.get(*at)?.parent).find_map(|at| tokens.get(&at));
-                match own.added(before) {
-                    Some((ids, mask, logprobs)) => {
-                        (written.token_ids, written.mask, written.logprobs) = (ids, mask, logprobs);
-                        let _ = tokens.insert(at, own);
-                    }
-                    None => self.losses.push(Loss::new(
-                        step.span_id,
-                        "token_ids: the prompt is no continuation",
-                        LossReason::NoPlace,
-                    )),
+                added = own.added(before);
+                if added.is_some() {
+                    let _ = tokens.insert(at, own);
+                } else {
+                    let what = "token_ids: the prompt is no continuation";
+                    self.losses.push(Loss::new(step.span_id, what, LossReason::NoPlace));
                 }
             }
+            let (ids, mask, logprobs) = added.unwrap_or_default();
+            let tools = if node.parent.is_none() { call::tools(&offered) } else { Json::Null };
+            self.nodes.push(NODE.given([
+                ("parent", node.parent.map(|parent| first + parent).into()),
+                ("tools", tools),
+                ("message", message.into()),
+                ("sampled", turn.is_some().into()),
+                ("timestamp", node.at.seconds_micros().into()),
+                ("token_ids", ids.into_iter().collect()),
+                ("mask", mask.into_iter().collect()),
+                ("logprobs", logprobs.into_iter().collect()),
+            ]));
             if let Words::Result { call, .. } = &node.words
                 && let Some(tool) = thread.asked(node, *call).and_then(|(asked, _)| asked.tool)
             {
                 let _ = self.answered.insert(tool, first + at);
             }
-            self.nodes.push(written);
         }
         self.agent(id, tool, first);
         for item in &thread.items {
@@ -283,9 +293,7 @@ impl<'a> Graph<'a> {
     }
 
     fn call(&mut self, step: &'a Step, node: Option<usize>, tokens: Option<&Tokens>) {
-        let mut written = Object::new();
-        written.add_filled("node", node);
-        let left = call::fill(&mut written, self.run, step, tokens);
+        let (written, left) = call::call(self.run, step, node, tokens);
         let number = self.calls.len();
         self.calls.push(written);
         let mut about = Object::from([("call", number.into())]);

@@ -3,53 +3,45 @@
 use serde_json::{Map, Value};
 
 use super::node::Tokens;
+use super::table::{CALL, ERROR, TIME, USAGE};
 use crate::document::json::{Json, Object};
 use crate::operation::{Failure, Operation};
 use crate::run::{Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::chat::OfferedTools;
+use crate::transcript::step_record::of_operation;
 use crate::transcript::{calls, content, facts};
 
-/// Seconds since 1970.
-#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
-pub(super) fn seconds(at: UnixNanos) -> f64 {
-    (at.0 / 1_000) as f64 / 1e6
-}
-
 pub(super) fn span<'a>(from: UnixNanos, to: UnixNanos) -> Object<'a> {
-    Object::from([("start", seconds(from).into()), ("end", seconds(to).into())])
+    TIME.given([("start", from.seconds_micros().into()), ("end", to.seconds_micros().into())])
 }
 
 /// Why a run or a model call failed.
 pub(super) fn error(failure: &Failure) -> Object<'_> {
     let kind = failure.error_type.as_deref().filter(|kind| !kind.is_empty());
-    let mut out = Object::from([("type", kind.unwrap_or("Error").into())]);
-    out.add("message", calls::error_text(failure));
-    out.add_filled("traceback", failure.stacktrace.as_deref());
-    out
+    ERROR.given([
+        ("type", kind.unwrap_or("Error").into()),
+        ("message", calls::error_text(failure).into()),
+        ("traceback", failure.stacktrace.as_deref().into()),
+    ])
 }
 
 /// Tools as a trace lists them.
-pub(super) fn tools<'a>(offered: &OfferedTools<'a>) -> Vec<Object<'a>> {
-    let Json::List(list) = offered.list() else { return Vec::new() };
+pub(super) fn tools<'a>(offered: &OfferedTools<'a>) -> Json<'a> {
+    let Json::List(list) = offered.list() else { return Json::Null };
     let functions = list.into_iter().filter_map(|tool| match tool {
         Json::Object(mut tool) => tool.remove("function"),
         _ => None,
     });
-    let tools = functions.filter_map(|function| match function {
-        Json::Object(function) => Some(function),
-        _ => None,
-    });
-    tools.collect()
+    functions.collect()
 }
 
-/// Writes what a call has fields for. What it has none for.
-pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, tokens: Option<&Tokens>) -> Object<'a> {
+/// A call's record, and what it has no field for.
+pub(super) fn call<'a>(run: &'a Run, step: &'a Step, node: Option<usize>, tokens: Option<&Tokens>) -> (Object<'a>, Object<'a>) {
     let operation = &*step.operation;
     let mut left = facts::all(run, step);
-    call.add_filled("model", operation.model.name());
-    if fits(&operation.parameters) {
-        call.add_filled("sampling", &operation.parameters);
+    let sampling = Some(&operation.parameters).filter(|parameters| fits(parameters));
+    if sampling.is_some() {
         left.remove("parameters");
     }
     let messages = operation.output_messages.as_deref().unwrap_or_default();
@@ -57,10 +49,15 @@ pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, toke
         .first()
         .and_then(|message| message.finish_reason.as_deref())
         .or(operation.finish_reason.as_deref());
-    call.add_filled("finish_reason", reason.and_then(finish_reason));
-    call.add_filled("usage", usage(operation));
-    call.add_filled("time", step.ended_at.map(|end| span(step.started_at, end)));
-    call.add_filled("error", operation.failure.as_ref().map(error));
+    let call = CALL.given([
+        ("node", node.into()),
+        ("model", operation.model.name().into()),
+        ("sampling", sampling.into()),
+        ("finish_reason", reason.and_then(finish_reason).into()),
+        ("usage", usage(operation).into()),
+        ("time", step.ended_at.map(|end| span(step.started_at, end)).into()),
+        ("error", operation.failure.as_ref().map(error).into()),
+    ]);
     for placed in ["model", "tool_definitions", "error"] {
         left.remove(placed);
     }
@@ -75,7 +72,7 @@ pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, toke
     if step.ended_at.is_none() {
         left.insert("started_at", step.started_at.rfc3339());
     }
-    left
+    (call, left)
 }
 
 /// Whether the parameters that readers know have the types that they know.
@@ -101,12 +98,6 @@ fn finish_reason(reason: &str) -> Option<&'static str> {
 
 /// Tokens and money; nothing unless both counts are known.
 fn usage(operation: &Operation) -> Option<Object<'_>> {
-    let usage = &operation.usage;
-    let (input, output) = (usage.input?, usage.output?);
-    let rate = input.checked_sub(usage.cache_read.unwrap_or(0)).unwrap_or(input);
-    let mut out = Object::from([("prompt_tokens", rate.into()), ("completion_tokens", output.into())]);
-    out.add_filled("cached_input_tokens", usage.cache_read);
-    out.add_filled("reasoning_tokens", usage.reasoning);
-    out.add_filled("cost", operation.cost.total.filter(|cost| cost.is_finite()));
-    Some(out)
+    let is_known = operation.usage.input.is_some() && operation.usage.output.is_some();
+    is_known.then(|| of_operation(&USAGE, operation))
 }

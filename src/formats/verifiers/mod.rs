@@ -26,19 +26,22 @@
 //! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in assistant messages;
 //! parts of a client's own kinds are left out.
 //! Names of people. Token ids of a prompt that does not go on with those before it.
+//!
+//! # Where values are from
+//!
+#![doc = include_str!("mapping.md")]
 
 mod assemble;
 pub(in crate::formats) mod back;
 mod call;
 mod check;
-mod document;
 mod node;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use document::Episode;
-
 use crate::document::choice::Options;
+use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
 
@@ -52,11 +55,11 @@ impl Format for Verifiers {
         "verifiers v1 episode: the graph of messages with branches, model calls, rewards, metrics, for scoring and RL";
     const LOSES: &'static str = "nanoseconds (times keep microseconds), sounds, films and files, names of people";
     const WHOLE_INPUTS: bool = false;
-    type Document<'a> = Episode<'a>;
+    type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Episode<'a>>> {
+    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Object<'a>>> {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
     }
 
-    by_table!(check::DOCUMENT, check::check);
+    by_table!(table::DOCUMENT, check::check);
 }

@@ -5,10 +5,11 @@ use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
+use super::super::table::USAGE;
 use super::case::{Case, Details, Forms};
 use super::parts::{self, Content, call};
-use crate::formats::back::{Answer, At, NoteKind, Result, seconds, tool_definition, tool_message};
-use crate::operation::{Failure, Kind, Message, Operation, Part, Role, TokenCount, ToolDefinition, ToolUse};
+use crate::formats::back::{Answer, At, NoteKind, Result, read_record, seconds, tool_definition, tool_message};
+use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
 /// A model call of which an event has everything but the words.
@@ -50,7 +51,7 @@ impl Case<'_> {
         match at.some("final_response") {
             // The response repeats the words of an earlier event.
             Some(response) if last != response.value.get("parts") => self.response(&response, silent)?,
-            _ => self.silent(silent),
+            _ => self.silent(silent)?,
         }
         let started = at.some("creation_timestamp").and_then(|time| time.value.as_f64());
         if self.builder.drafts.len() > begin {
@@ -87,8 +88,7 @@ impl Case<'_> {
         }
         *last = said.value.get("parts");
         self.go_to(author, at);
-        self.model_call(at, author, Some(content));
-        Ok(())
+        self.model_call(at, author, Some(content))
     }
 
     /// The model call of the final response; one inside a call has no words.
@@ -100,47 +100,45 @@ impl Case<'_> {
         // One that failed has said nothing: its place is here.
         let has_failed = ["error_message", "error_code"].iter().any(|key| at.some(key).is_some());
         if self.is_inside() || has_failed {
-            self.silent(Some(next));
+            self.silent(Some(next))
         } else {
             let before = silent.replace(next);
-            self.silent(before);
+            self.silent(before)
         }
-        Ok(())
     }
 
-    fn silent(&mut self, silent: Option<Silent<'_>>) {
-        if let Some(silent) = silent {
-            self.go_to(silent.author.as_deref(), &silent.at);
-            self.model_call(&silent.at, silent.author.as_deref(), None);
-        }
+    fn silent(&mut self, silent: Option<Silent<'_>>) -> Result<()> {
+        let Some(silent) = silent else { return Ok(()) };
+        self.go_to(silent.author.as_deref(), &silent.at);
+        self.model_call(&silent.at, silent.author.as_deref(), None)
     }
 
     fn response(&mut self, at: &At<'_>, silent: Option<Silent<'_>>) -> Result<()> {
         let content = parts::content(at)?;
         if !content.has_content() {
-            self.silent(silent);
-            return Ok(());
+            return self.silent(silent);
         }
         let (place, author) = match silent {
             Some(silent) => (silent.at, silent.author),
             None => (at.clone(), None),
         };
         self.go_to(author.as_deref(), &place);
-        self.model_call(&place, author.as_deref(), Some(content));
-        Ok(())
+        self.model_call(&place, author.as_deref(), Some(content))
     }
 
     /// A model call of this author, with the counts of the event.
-    fn model_call(&mut self, at: &At<'_>, author: Option<&str>, said: Option<Content<'_>>) {
+    fn model_call(&mut self, at: &At<'_>, author: Option<&str>, said: Option<Content<'_>>) -> Result<()> {
         let tools = self.instructed(author, at);
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
             output_messages: said.map(|content| vec![message(Role::Assistant, content)]),
             tool_definitions: tools,
-            usage: usage(at.value.get("usage_metadata")),
             ..Operation::default()
         };
+        if let Some(usage) = at.some("usage_metadata") {
+            read_record(&usage, USAGE.fields, &mut operation)?;
+        }
         operation.agent.name = author.map(str::to_owned);
         operation.model.response = at.value.get("model_version").and_then(Value::as_str).map(str::to_owned);
         let recorded = self.own_id.take();
@@ -156,6 +154,7 @@ impl Case<'_> {
             let place = dialogue.model_call(id, operation, builder);
             builder.times(place, stamp(at), None);
         }
+        Ok(())
     }
 
     /// `stamp`: when it came.
@@ -224,7 +223,7 @@ impl Case<'_> {
             self.builder.note(&at.path, NoteKind::ByPosition, detail);
         }
         if content.has_content() {
-            self.model_call(at, None, Some(content));
+            self.model_call(at, None, Some(content))?;
         }
         for response in items("tool_responses")?.unwrap_or_default() {
             self.function_response(&response, None)?;
@@ -236,7 +235,7 @@ impl Case<'_> {
             parts::of_parts(said, &mut content)?;
             if content.has_content() {
                 let author = author.value.as_str().filter(|author| !author.is_empty() && *author != "unknown");
-                self.model_call(said, author, Some(content));
+                self.model_call(said, author, Some(content))?;
             }
         }
         Ok(())
@@ -292,23 +291,6 @@ fn responses(events: &[At<'_>]) -> HashMap<String, usize> {
         *out.entry(id.to_owned()).or_default() += 1;
     }
     out
-}
-
-/// The genai package counts thoughts beside the candidates.
-fn usage(counts: Option<&Value>) -> TokenCount {
-    let count = |key: &str| counts.and_then(|counts| counts.get(key)?.as_u64());
-    let (said, thought) = (count("candidates_token_count"), count("thoughts_token_count"));
-    TokenCount {
-        input: count("prompt_token_count"),
-        output: match (said, thought) {
-            (None, None) => None,
-            (said, thought) => Some(said.unwrap_or_default().saturating_add(thought.unwrap_or_default())),
-        },
-        reasoning: thought,
-        cache_read: count("cached_content_token_count"),
-        total: count("total_token_count"),
-        ..TokenCount::default()
-    }
 }
 
 /// Instructions and tools by agent.

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::super::table::CALL;
 use super::agents::Agents;
 use super::message;
 use super::tokens::Tokens;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, read_facts, seconds, time};
-use crate::operation::{Kind, Message, Operation, Role, TokenCount, ToolCall, ToolDefinition, ToolUse};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, TraceBuilder, read_facts, read_record, seconds, time};
+use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 
 /// How many bytes of messages may come again in branches, for each byte of a trace.
@@ -252,13 +253,8 @@ impl<'s, 'a> Graph<'s, 'a> {
         let Some(at) = call.and_then(|call| self.calls.get(call)) else {
             return Ok(operation);
         };
-        operation.model.response = at.text_of("model")?.map(str::to_owned);
-        operation.parameters = at.object_of("sampling")?;
+        read_record(at, CALL.fields, &mut operation)?;
         operation.parameters.retain(|_, value| !value.is_null());
-        operation.finish_reason = at.text_of("finish_reason")?.map(str::to_owned);
-        let usage = at.value.get("usage");
-        operation.usage = counts(usage);
-        operation.cost.total = usage.and_then(|usage| usage.get("cost")?.as_f64());
         if let Some(error) = at.some("error") {
             error.object()?;
             operation.failure = Some(message::failure(error.value));
@@ -396,19 +392,6 @@ pub(super) fn number(value: &Value, key: &str) -> Option<usize> {
 fn span(time: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let at = |key: &str| time.get(key).and_then(Value::as_f64).filter(|at| *at > 0.0).and_then(seconds);
     (at("start"), at("end"))
-}
-
-/// verifiers counts what a cache gave beside the prompt.
-fn counts(usage: Option<&Value>) -> TokenCount {
-    let count = |key: &str| usage.and_then(|usage| usage.get(key)?.as_u64());
-    let cached = count("cached_input_tokens");
-    TokenCount {
-        input: count("prompt_tokens").map(|input| input.saturating_add(cached.unwrap_or(0))),
-        output: count("completion_tokens"),
-        cache_read: cached,
-        reasoning: count("reasoning_tokens"),
-        ..TokenCount::default()
-    }
 }
 
 /// A result as a value. JSON text is opened where it is written as this program writes the value.
