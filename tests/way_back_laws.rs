@@ -4,6 +4,7 @@
 //! * Document, spans, document: the same document, after what the format's own reader makes of it (aliases, JSON text as arguments).
 //! * Document of one format, spans, document of another: each thing that was said, called, passed or given back is in the other
 //!   document, or its loss is reported: by a loss of the span that tells it, or by a note with its place.
+//! * What any format writes of it comes back too.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -16,7 +17,13 @@ use serde_json::{Map, Value, json};
 use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, AnyFormat, Disassembled, Layout, NoteKind, Options};
 
-const READ: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
+/// Formats that hold all that went into a model call. Those of conversations leave out an input that is a bare text, and report no loss.
+const WHOLE: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
+
+/// The formats that are read.
+fn read_formats() -> impl Iterator<Item = &'static AnyFormat> {
+    formats::FORMATS.iter().filter(|format| format.is_read())
+}
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -537,10 +544,10 @@ fn is_told_or_reported(from: &str, document: &Value) -> Result<(), TestCaseError
             .any(|note| note.kind == NoteKind::Beside && (place.starts_with(&note.path) || note.path.starts_with('$')))
     };
     let runs = Vocabulary::built_in().runs(read.spans.clone(), Vec::new());
-    for to in READ.iter().filter(|to| **to != from) {
+    for to in read_formats().filter(|to| to.id != from && WHOLE.contains(&to.id)) {
         let mut texts = BTreeSet::new();
         let mut lost = Vec::new();
-        let documents = format(to).assemble(&runs, &Options::default(), Layout::Compact);
+        let documents = to.assemble(&runs, &Options::default(), Layout::Compact);
         if documents.is_empty() {
             // A run of which the format can say nothing has no document; `convert` names it.
             continue;
@@ -559,8 +566,20 @@ fn is_told_or_reported(from: &str, document: &Value) -> Result<(), TestCaseError
             };
             prop_assert!(
                 is_told || noted(place) || lost.iter().any(tells),
-                "{from} to {to}: {word} at {place} is neither told nor reported; losses {lost:?}"
+                "{from} to {}: {word} at {place} is neither told nor reported; losses {lost:?}",
+                to.id
             );
+        }
+    }
+    Ok(())
+}
+
+fn what_is_written_of_it_comes_back(from: &str, document: &Value) -> Result<(), TestCaseError> {
+    let runs = Vocabulary::built_in().runs(read(from, document)?.spans, Vec::new());
+    for to in read_formats() {
+        for written in to.assemble(&runs, &Options::default(), Layout::Compact) {
+            let sent: Value = serde_json::from_str(&written.document).unwrap();
+            comes_back(to.id, &sent.into())?;
         }
     }
     Ok(())
@@ -577,6 +596,11 @@ macro_rules! laws {
                 #[test]
                 fn comes_back(document in super::$format()) {
                     super::comes_back(stringify!($format), &document)?;
+                }
+
+                #[test]
+                fn what_any_format_writes_of_it_comes_back(document in super::$format()) {
+                    super::what_is_written_of_it_comes_back(stringify!($format), &document.sent)?;
                 }
 
                 #[test]

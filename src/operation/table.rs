@@ -149,6 +149,12 @@ macro_rules! operation {
         }
 
         impl Operation {
+            /// An operation of which nothing else is known yet.
+            #[must_use]
+            pub fn named(kind: Kind, name: impl Into<String>) -> Self {
+                Self { kind, name: name.into(), ..Self::default() }
+            }
+
             /// Takes what the other has and this lacks, field by field. Its kind, its name and its failure are its own.
             pub(crate) fn fill(&mut self, other: Self) {
                 self.unmapped.fill(other.unmapped);

@@ -187,5 +187,7 @@ mod tests {
         let time = UnixNanos(1_767_261_600_050_000_000);
         assert_eq!(UnixNanos::from_seconds(time.seconds()).rfc3339(), time.rfc3339());
         assert_eq!(UnixNanos::from_seconds(f64::NAN), UnixNanos(0));
+        let micros = UnixNanos(1_767_261_600_050_001_999).seconds_micros();
+        assert_eq!(micros.to_bits(), 1_767_261_600.050_001_f64.to_bits());
     }
 }

@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use crate::dialect::messages::{self, Direction};
-use crate::document::json::{Json, Text, trimmed};
+use crate::document::json::{Json, Object, Text, trimmed};
 use crate::document::json_read;
 use crate::document::text::compact;
 use crate::hash::HashSet;
 use crate::operation::{Form, Message, Operation, Recorded, Role};
 use crate::run::{EntryKind, Run, Step};
-use crate::transcript::{calls, content};
+use crate::transcript::calls::Results;
+use crate::transcript::{calls, content, facts, hands_on};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
@@ -54,6 +55,18 @@ impl<'a> ConversationWords<'a> {
             (false, true) => Some("its output"),
             (false, false) => None,
         }
+    }
+
+    /// What a document lists of an operation that is no message: its facts, and its words where the conversations do not hold them.
+    /// `None`: it only hands on what they hold.
+    pub(crate) fn listed(&self, run: &'a Run, results: &Results<'a>, step: &'a Step) -> Option<Object<'a>> {
+        let hands_on = hands_on(step.operation.kind);
+        let mut out = Object::new();
+        if !hands_on || self.unwritten(&step.operation).is_some() {
+            out = facts::in_and_out(run, results, step);
+        }
+        out.extend(facts::all(run, step));
+        (!hands_on || !out.is_empty()).then_some(out)
     }
 
     /// Messages beside a whole value repeat it.

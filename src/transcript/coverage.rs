@@ -197,6 +197,11 @@ pub(crate) fn is_model_call(step: &Step) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
+/// Whether input and output of operations of this kind are mostly those of the turns in them.
+pub(crate) fn hands_on(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
+}
+
 /// A parent comes before its children.
 fn inside_tool(run: &Run) -> IdVec<StepId, bool> {
     let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(run.steps.len());

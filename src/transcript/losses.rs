@@ -7,10 +7,9 @@ use crate::document::loss::{Loss, LossReason};
 use crate::operation::{Message, Part};
 use crate::run::{Entry, EntryKind, Run, Step, Utterance};
 use crate::span::SpanId;
-use crate::transcript::turn_facts;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Exchange, ExchangeCall};
-use crate::transcript::{content, facts};
+use crate::transcript::{content, facts, hands_on};
 
 /// The losses of a document.
 #[derive(Debug, Default)]
@@ -81,7 +80,7 @@ impl Losses {
     pub(crate) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_written: impl Fn(&str, &Json<'_>) -> bool) {
         self.step(turns.run, step, is_written);
         let kind = step.operation.kind;
-        if !turn_facts::hands_on(kind) {
+        if !hands_on(kind) {
             self.add(step.span_id, kind.name(), LossReason::NoPlace);
         } else if let Some(what) = turns.unwritten(step) {
             self.add(step.span_id, format!("{}: {what}", kind.name()), LossReason::NoPlace);

@@ -28,7 +28,7 @@ pub(crate) mod turn_facts;
 
 pub(crate) use crate::run::{ScopeId, StepId};
 pub(crate) use call_place::CallPlace;
-pub(crate) use coverage::{Transcript, Uncovered, is_model_call};
+pub(crate) use coverage::{Transcript, Uncovered, hands_on, is_model_call};
 pub(crate) use exchanges::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges};
 pub(crate) use history::{first_input, history};
 

@@ -40,6 +40,20 @@ pub(crate) fn by_start(run: &Run, is_shown: impl Fn(StepId) -> bool) -> Vec<Plac
     placed
 }
 
+/// The nearest step around each that a document has. `by_callers`: the call that made an agent run is around it.
+pub(crate) fn around(run: &Run, kept: &IdVec<StepId, bool>, by_callers: bool) -> IdVec<StepId, Option<StepId>> {
+    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
+    for (at, step) in run.steps.enumerate() {
+        let is_kept = |above: &StepId| kept.is_set(*above);
+        let above = step.parent.filter(|above| *above < at);
+        let caller = step.called_by.filter(|caller| by_callers && *caller < at && is_kept(caller));
+        let further = || nearest.known(above?);
+        let around = above.filter(is_kept).or(caller).or_else(further);
+        nearest.push(around);
+    }
+    nearest
+}
+
 /// Until when model calls waited for tools inside of them that an earlier turn of the same span asked for.
 fn waited(run: &Run) -> HashMap<StepId, UnixNanos> {
     let mut until: HashMap<StepId, UnixNanos> = HashMap::default();

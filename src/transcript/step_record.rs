@@ -4,7 +4,7 @@ use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
 use crate::document::shape::{Field, Record, Shape};
 use crate::document::source::{Otherwise, Part, Source};
-use crate::operation::{self, FieldValue, Operation};
+use crate::operation::{self, FieldValue, Message, Operation};
 use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::{calls, content, fact_groups, facts};
@@ -102,6 +102,20 @@ impl<'a> StepRecord<'a, '_> {
             self.lose(field.name, LossReason::Coerced);
             text
         })
+    }
+
+    /// What the model said first. Its other choices, its reasoning and why it ended become facts.
+    pub(crate) fn answer(&mut self) -> Option<(&'a Message, Json<'a>)> {
+        let (first, others) = self.step.operation.output_messages.as_deref()?.split_first()?;
+        if !others.is_empty() {
+            self.facts.insert("choices", content::chats(others));
+        }
+        if let Some(reason) = &first.finish_reason {
+            self.facts.insert_new("finish_reason", reason);
+        }
+        let (chat, reasoning) = content::chat_and_reasoning(first);
+        self.facts.extend(reasoning);
+        Some((first, chat))
     }
 
     /// What is known of an operation without words.

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Form, Kind, Recorded, ToolDefinition};
+use crate::operation::{Form, Recorded, ToolDefinition};
 use crate::run::{IdVec, Run, ScopeId, Step, Utterance};
 use crate::transcript::calls;
 use crate::transcript::conversation_words::ConversationWords;
@@ -114,9 +114,4 @@ fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
 pub(crate) fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
     let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
     step.operation.agent.name.as_deref().or_else(of_scope)
-}
-
-/// Whether input and output of operations of this kind are mostly those of the turns in them.
-pub(crate) fn hands_on(kind: Kind) -> bool {
-    matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
 }

@@ -10,7 +10,6 @@ use crate::document::json::{Json, Object};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 use crate::hash::HashMap;
-use crate::operation::Kind;
 use crate::run::{Run, Utterance};
 use crate::transcript::calls::Results;
 use crate::transcript::chat;
@@ -236,14 +235,7 @@ impl<'a> Assembly<'a, '_> {
     /// An operation without a step.
     fn operation(&self, draft: &mut Draft<'a>, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
-        let operation = &step.operation;
-        let hands_on = matches!(operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut content = Object::new();
-        if !hands_on || self.words.unwritten(operation).is_some() {
-            content = facts::in_and_out(self.run, &self.results, step);
-        }
-        content.extend(facts::all(self.run, step));
-        if !hands_on || !content.is_empty() {
+        if let Some(content) = self.words.listed(self.run, &self.results, step) {
             let mut shown = facts::identity(step);
             shown.extend(content);
             draft.extra.push("operations", shown);

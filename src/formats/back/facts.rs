@@ -28,6 +28,12 @@ fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     fits
 }
 
+/// Takes a text out of an object.
+pub(in crate::formats) fn take_text(facts: &mut Map<String, Value>, key: &str) -> Option<String> {
+    facts.get(key)?.as_str()?;
+    facts.shift_remove(key)?.as_str().map(str::to_owned)
+}
+
 /// Whether the operation now has this fact.
 fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> bool {
     if let Some((field, _)) = Field::FACTS.iter().find(|(_, name)| *name == key) {
@@ -133,7 +139,8 @@ pub(in crate::formats) fn definition(value: &Value) -> Option<ToolDefinition> {
     })
 }
 
-fn evaluation(value: &Value) -> Evaluation {
+/// A judgement of an operation.
+pub(in crate::formats) fn evaluation(value: &Value) -> Evaluation {
     let mut evaluation = Evaluation::default();
     evaluation.read_facts(value);
     evaluation

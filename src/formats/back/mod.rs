@@ -39,7 +39,10 @@ pub(in crate::formats) use crate::events::{Draft, HistoryId};
 pub(in crate::formats) use at::{At, time};
 pub(in crate::formats) use dialogue::{Answer, Dialogue, tool_message};
 pub(in crate::formats) use error::Result;
-pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
+pub(in crate::formats) use facts::{
+    definition as tool_definition, definitions as tool_definitions, evaluation as read_evaluation, failure_of, read as read_facts,
+    take_text,
+};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 #[cfg(feature = "server")]
 pub(in crate::formats) use numbers::Exact;

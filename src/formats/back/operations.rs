@@ -30,11 +30,7 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, b
         }
     }
     let (input, output) = (facts.shift_remove("input"), facts.shift_remove("output"));
-    let mut operation = Operation {
-        kind,
-        name,
-        ..Operation::default()
-    };
+    let mut operation = Operation::named(kind, name);
     read_facts(&mut facts, &mut operation);
     operation.metadata.extend(facts);
     if matches!(kind, Kind::Tool | Kind::Handoff) {
@@ -89,11 +85,7 @@ pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, builder: &mut 
     let text = |key| at.value.get(key).and_then(Value::as_str);
     let id = builder.id_at(text("span_id"), at);
     let name = text("agent").map(str::to_owned);
-    let mut operation = Operation {
-        kind: Kind::Agent,
-        name: name.clone().unwrap_or_else(|| "agent".to_owned()),
-        ..Operation::default()
-    };
+    let mut operation = Operation::named(Kind::Agent, name.clone().unwrap_or_else(|| "agent".to_owned()));
     operation.agent.name = name;
     builder.add(id, tool, operation)
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::input_output;
 use super::step::{self, Draft, Made, Side};
+use super::table::group;
 use super::words::words;
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
@@ -15,9 +16,10 @@ use crate::operation::{Field, Kind};
 use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
 use crate::span::{TraceId, UnixNanos, hex};
 use crate::transcript::calls::Results;
+use crate::transcript::fact_groups::{self, FactGroup};
 use crate::transcript::ids::Ids;
 use crate::transcript::step_record::StepRecord;
-use crate::transcript::{fact_groups, facts, order};
+use crate::transcript::{facts, order};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
@@ -92,35 +94,10 @@ fn run_id(trace: TraceId) -> String {
 /// The parent of each step: the tool's model call, else the nearest ancestor that is shown; an agent's ancestor is the
 /// call that made it run.
 fn parents(run: &Run, shown: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId>> {
-    let is_shown = |at: &StepId| shown.is_set(*at);
-    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
-    for (at, step) in run.steps.enumerate() {
-        let above = step.parent.filter(|above| *above < at);
-        let caller = || step.called_by.filter(|caller| *caller < at && is_shown(caller));
-        let further = || nearest.known(above?);
-        let parent = above.filter(is_shown).or_else(caller).or_else(further);
-        nearest.push(parent);
-    }
-    let dispatcher = |(at, step): (StepId, &Step)| step.dispatched_by.filter(|caller| *caller < at && is_shown(caller));
+    let dispatcher = |(at, step): (StepId, &Step)| step.dispatched_by.filter(|caller| *caller < at && shown.is_set(*caller));
     let dispatchers = run.steps.enumerate().map(dispatcher);
-    dispatchers
-        .zip(nearest)
-        .map(|(dispatcher, nearest)| dispatcher.or(nearest))
-        .collect()
-}
-
-/// The group in which operations without a step are in metadata.
-fn group(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
-        Kind::Agent | Kind::AgentCreate => "agents",
-        Kind::Chain => "chains",
-        Kind::Guardrail => "guardrails",
-        Kind::Evaluator => "evaluators",
-        Kind::Embedding => "embeddings",
-        Kind::Prompt => "prompts",
-        Kind::Plain | Kind::Detail => return None,
-        _ => "operations",
-    })
+    let around = order::around(run, shown, true);
+    dispatchers.zip(around).map(|(dispatcher, around)| dispatcher.or(around)).collect()
 }
 
 /// The run's metadata. The facts of operations without a step are with the nearest ancestor that is one, else here.
@@ -180,8 +157,9 @@ fn hand_prompts_on<'a>(run: &'a Run, made: &mut IdVec<StepId, Option<Made<'a>>>)
     for (step, made) in run.steps.iter().zip(made) {
         match (step.operation.kind, made) {
             (Kind::Prompt, _) => {
-                if let Some(prompt) = facts::all(run, step).remove("prompt") {
-                    fetched.insert(step.scope, prompt);
+                let prompt = step.operation.prompt.get().map(FactGroup::facts);
+                if let Some(prompt) = prompt.filter(|prompt| !prompt.is_empty()) {
+                    fetched.insert(step.scope, prompt.into());
                 }
             }
             (Kind::Llm, Some(made)) => {

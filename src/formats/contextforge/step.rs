@@ -1,6 +1,6 @@
 //! One operation as one step: what the table does not say of its fields.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::table;
 use super::words::{Words, joined, joined_words, words};
@@ -8,11 +8,11 @@ use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::document::text::compact;
-use crate::operation::{Document, Field, Kind, Memory, Message, Operation};
+use crate::operation::{Document, Field, Kind, Memory, Operation};
 use crate::run::Observed;
 use crate::span::UnixNanos;
 use crate::transcript::step_record::{StepRecord, take};
-use crate::transcript::{calls, content, facts};
+use crate::transcript::{calls, content, facts, is_model_call};
 
 /// What has become of one operation.
 pub(super) struct Made<'a> {
@@ -59,8 +59,7 @@ pub(super) fn make<'a>(mut record: StepRecord<'a, '_>, options: &Options) -> Opt
     // Judgements are in the run's metadata.
     record.facts.remove("evaluations");
     let (step_type, body) = match operation.kind {
-        Kind::Llm => llm_call(&mut record),
-        Kind::Decision if operation.model.name().is_some() => llm_call(&mut record),
+        _ if is_model_call(step) => llm_call(&mut record),
         Kind::Tool => tool_call(&mut record),
         Kind::Retrieval | Kind::Rerank => retrieval(&mut record),
         Kind::Embedding if options.is("contextforge.embeddings", "retrieval") => embedding(&mut record),
@@ -154,26 +153,18 @@ fn llm_input<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
 
 fn llm_output<'a>(record: &mut StepRecord<'a, '_>) -> Option<Json<'a>> {
     let operation = &record.step.operation;
-    let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
-        return match operation.output.get()? {
-            Value::Null => None,
-            kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
-            other => {
-                record.lose("output", LossReason::Coerced);
-                Some(Object::from([("output", other.into())]).into())
-            }
-        };
-    };
-    if !others.is_empty() {
-        record.facts.insert("choices", content::chats(others));
+    if let Some((first, chat)) = record.answer() {
+        let is_only_text = first.tool_calls.is_empty() && !first.has_media() && first.name.is_none();
+        return Some(if is_only_text { content::content(first).into() } else { chat });
     }
-    if let Some(reason) = &first.finish_reason {
-        record.facts.insert_new("finish_reason", reason);
+    match operation.output.get()? {
+        Value::Null => None,
+        kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
+        other => {
+            record.lose("output", LossReason::Coerced);
+            Some(Object::from([("output", other.into())]).into())
+        }
     }
-    let (chat, reasoning) = content::chat_and_reasoning(first);
-    record.facts.extend(reasoning);
-    let is_only_text = first.tool_calls.is_empty() && !first.has_media() && first.name.is_none();
-    Some(if is_only_text { content::content(first).into() } else { chat })
 }
 
 fn tool_call<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
@@ -251,10 +242,11 @@ fn result(document: &Document) -> Object<'_> {
     {
         metadata.insert_new("score", recorded);
     }
-    let mut out = Object::from([("content", document.content.as_deref().unwrap_or_default().into())]);
-    out.add_filled("score", score);
-    out.add_filled("metadata", metadata);
-    out
+    table::RESULT.given([
+        ("content", document.content.as_deref().unwrap_or_default().into()),
+        ("score", score.into()),
+        ("metadata", metadata.into()),
+    ])
 }
 
 /// The recorded count of matches, never less than the results that are written.
@@ -447,26 +439,18 @@ fn texts(value: &Value) -> Option<Json<'_>> {
 }
 
 /// Changes, each with its path first.
-fn changes<'a>(value: &Value) -> Option<Json<'a>> {
-    value
-        .as_array()?
-        .iter()
-        .map(change)
-        .collect::<Option<Vec<Object<'a>>>>()
-        .map(|list| list.into_iter().collect())
+fn changes<'a>(value: &'a Value) -> Option<Json<'a>> {
+    let list: Option<Vec<Json<'a>>> = value.as_array()?.iter().map(|one| change(one.as_object()?)).collect();
+    list.map(Json::from)
 }
 
-fn change<'a>(value: &Value) -> Option<Object<'a>> {
-    let mut rest = value.as_object()?.clone();
-    let path = rest.shift_remove("path").filter(Value::is_string)?;
-    let mut out = Object::from([("path", Json::from(path))]);
-    for name in ["old_value", "new_value"] {
-        if let Some(value) = rest.shift_remove(name).filter(|value| !value.is_null()) {
-            out.add(name, value);
-        }
-    }
-    for (name, value) in rest {
-        out.add(name, value);
-    }
-    Some(out)
+fn change(recorded: &Map<String, Value>) -> Option<Json<'_>> {
+    recorded.get("path")?.as_str()?;
+    let (own, others): (Vec<_>, Vec<_>) = recorded.iter().partition(|(name, _)| table::CHANGE.has(name));
+    let own = own.into_iter().filter(|(_, value)| !value.is_null());
+    let mut out = Object::new();
+    out.extend(own.map(|(name, value)| (name.into(), value.into())));
+    let mut out = table::CHANGE.in_order(out);
+    out.extend(others.into_iter().map(|(name, value)| (name.into(), value.into())));
+    Some(out.into())
 }

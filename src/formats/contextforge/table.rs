@@ -155,18 +155,8 @@ pub(super) fn fields(step_type: &str) -> Option<&'static [Field]> {
 
 /// The operation that a step of this type is.
 pub(super) fn kind(step_type: &str) -> Option<Kind> {
-    Some(match step_type {
-        "user_input" => Kind::UserInput,
-        "llm_call" => Kind::Llm,
-        "tool_call" => Kind::Tool,
-        "retrieval" => Kind::Retrieval,
-        "memory_read" => Kind::MemoryRead,
-        "memory_write" => Kind::MemoryWrite,
-        "state_change" => Kind::StateChange,
-        "interrupt" => Kind::Interrupt,
-        "final_output" => Kind::FinalOutput,
-        _ => return None,
-    })
+    fields(step_type)?;
+    Kind::from_name(step_type.strip_suffix("_call").unwrap_or(step_type))
 }
 
 /// A step with the fields that its aliases stand for; `None` if it has no alias. A type may be in any case, or a kind of OpenInference.
@@ -198,13 +188,23 @@ pub(super) fn plain_type(word: &str) -> String {
     }
 }
 
-/// Lists of operations in metadata, because ContextForge has no step for them.
-pub(super) const GROUPS: [&str; 7] = [
-    "agents",
-    "chains",
-    "guardrails",
-    "embeddings",
-    "prompts",
-    "evaluators",
-    "operations",
+/// Lists of operations in metadata, because ContextForge has no step for them, with their kinds; the last has all others.
+pub(super) const GROUPS: [(&str, &[Kind]); 7] = [
+    ("agents", &[Kind::Agent, Kind::AgentCreate]),
+    ("chains", &[Kind::Chain]),
+    ("guardrails", &[Kind::Guardrail]),
+    ("embeddings", &[Kind::Embedding]),
+    ("prompts", &[Kind::Prompt]),
+    ("evaluators", &[Kind::Evaluator]),
+    (OTHERS, &[]),
 ];
+const OTHERS: &str = "operations";
+
+/// The list that has an operation of this kind.
+pub(super) fn group(kind: Kind) -> Option<&'static str> {
+    let own = GROUPS
+        .into_iter()
+        .find(|(_, kinds)| kinds.contains(&kind))
+        .map_or(OTHERS, |(group, _)| group);
+    (!matches!(kind, Kind::Plain | Kind::Detail)).then_some(own)
+}

@@ -13,7 +13,7 @@ use crate::span::UnixNanos;
 use crate::transcript::ids::Ids;
 use crate::transcript::thread::Item;
 use crate::transcript::{CallResult, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId, StepId};
-use crate::transcript::{calls, chat, facts};
+use crate::transcript::{calls, chat, facts, hands_on};
 
 /// Facts with their own field in a model event.
 const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
@@ -327,7 +327,7 @@ impl<'a, 't> Events<'a, 't> {
     /// An operation that no model call and no tool contains.
     fn operation(&mut self, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
-        let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
+        let hands_on = hands_on(step.operation.kind);
         let mut content = self.about(step);
         if !hands_on {
             let whole = facts::in_and_out(self.run, &self.threads.results, step);

@@ -4,7 +4,7 @@ use super::list::List;
 use crate::document::json::{Json, Object, Text, trimmed};
 use crate::operation::Kind;
 use crate::run::{Step, StepId};
-use crate::transcript::{calls, facts};
+use crate::transcript::{calls, facts, hands_on};
 
 impl<'a> List<'a, '_> {
     /// The facts of operations without an event go to the event around them, else to the one that follows in time.
@@ -47,7 +47,7 @@ impl<'a> List<'a, '_> {
         }
         let mut content = facts::in_and_out(self.run, self.facts.results(), step);
         let is_tool = step.operation.kind == Kind::Tool;
-        if !content.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
+        if !content.is_empty() && (is_tool || hands_on(step.operation.kind)) {
             let outside = self.outside(step);
             content.retain(|_, value| !self.is_written(value, &outside));
         }

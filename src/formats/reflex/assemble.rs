@@ -9,7 +9,7 @@ use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 use crate::hash::HashMap;
-use crate::operation::{Field, Kind, Message, Operation};
+use crate::operation::{Field, Kind, Operation};
 use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 use crate::transcript::calls;
@@ -17,7 +17,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::ids::Ids;
 use crate::transcript::order::Placed;
 use crate::transcript::step_record::{StepRecord, take};
-use crate::transcript::{content, facts, order};
+use crate::transcript::{content, facts, is_model_call, order};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<'a>> {
@@ -38,7 +38,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
         .collect();
     let target = prompts::target(run, &prompts, &ids, options, &mut losses);
     let turns = turn_numbers(run);
-    let parents = parents(run, &kept);
+    let parents = order::around(run, &kept, false);
     let mut nodes: Vec<Json<'a>> = Vec::with_capacity(places.len());
     let mut rounded = false;
     for (place, (_, prompt)) in places.into_iter().zip(prompts) {
@@ -82,7 +82,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<Object<
             ("prompt_id", prompt.map(Json::from)),
             ("step", turns.known(place.step).map(Json::from)),
             ("optimize", Some(optimize.into())),
-            ("tokens", tokens(&step.operation).map(Json::from)),
+            ("tokens", tokens(step).map(Json::from)),
             ("started_at", step.known_start().and_then(|_| seconds(place.started_at))),
             ("ended_at", ended_at.filter(|_| step.known_end().is_some()).and_then(seconds)),
             ("metadata", Some(metadata.into())),
@@ -142,7 +142,7 @@ fn counted_in(run: &Run, scope: ScopeId) -> ScopeId {
 /// The number of each step's turn: its own, else that of the model call whose turn it is.
 fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
     let mut named: HashMap<ScopeId, BTreeMap<u32, i64>> = HashMap::default();
-    for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
+    for step in run.steps.iter().filter(|step| is_model_call(step)) {
         if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
             named.entry(counted_in(run, step.scope)).or_default().entry(turn).or_insert(number);
         }
@@ -170,18 +170,6 @@ fn ids(run: &Run) -> IdVec<StepId, Text<'_>> {
     run.steps.iter().map(|step| ids.numbered(&step.id, ':')).collect()
 }
 
-/// The nearest kept ancestor of each step.
-fn parents(run: &Run, kept: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId>> {
-    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
-    for (at, step) in run.steps.enumerate() {
-        let above = step.parent.filter(|above| *above < at);
-        let further = || nearest.known(above?);
-        let parent = above.filter(|above| kept.is_set(*above)).or_else(further);
-        nearest.push(parent);
-    }
-    nearest
-}
-
 fn kind(operation: &Operation) -> &'static str {
     match operation.kind {
         Kind::Llm | Kind::Decision => "reason",
@@ -192,10 +180,6 @@ fn kind(operation: &Operation) -> &'static str {
     }
 }
 
-fn is_model_call(operation: &Operation) -> bool {
-    operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
-}
-
 fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
     match step.operation.kind {
         Kind::Tool => calls::tool_name(run, step),
@@ -204,8 +188,8 @@ fn name<'a>(run: &'a Run, step: &'a Step) -> &'a str {
 }
 
 /// Prompt and completion of a model call.
-fn tokens(operation: &Operation) -> Option<u64> {
-    is_model_call(operation).then(|| operation.usage.sum()).flatten()
+fn tokens(step: &Step) -> Option<u64> {
+    is_model_call(step).then(|| step.operation.usage.sum()).flatten()
 }
 
 fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
@@ -220,8 +204,9 @@ fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
 /// The output of a node. Its facts become its metadata.
 fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'a>>) -> Option<Json<'a>> {
     let (run, step, operation) = (record.run, record.step, &record.step.operation);
+    let said = is_model_call(step).then(|| record.answer()).flatten();
+    let output = said.map(|(_, chat)| chat).or_else(|| content::output(record.results, step));
     let metadata = &mut record.facts;
-    let output = model_output(operation, metadata).or_else(|| content::output(record.results, step));
     let input = input(run, step);
     let placed = [
         ("memory", "query"),
@@ -243,7 +228,7 @@ fn facts_of_node<'a>(record: &mut StepRecord<'a, '_>, ids: &IdVec<StepId, Text<'
     for key in ["optimize", "step", "ideal", "reward", "evaluations"] {
         metadata.remove(key);
     }
-    let tokens = tokens(operation);
+    let tokens = tokens(step);
     if tokens.is_some() && operation.usage.total.is_none_or(|total| Some(total) == tokens) {
         take(metadata, Field::UsageTotal);
     }
@@ -280,23 +265,6 @@ fn seconds(time: UnixNanos) -> Option<Json<'static>> {
 /// Seconds in `f64` distinguish microseconds, and nothing below.
 fn is_rounded(time: UnixNanos) -> bool {
     !time.0.is_multiple_of(1_000)
-}
-
-/// The output of a model: its first message; further choices and the reasoning are in the metadata.
-fn model_output<'a>(operation: &'a Operation, metadata: &mut Object<'a>) -> Option<Json<'a>> {
-    if !is_model_call(operation) {
-        return None;
-    }
-    let (first, others) = operation.output_messages.as_deref().and_then(<[Message]>::split_first)?;
-    if !others.is_empty() {
-        metadata.insert("choices", content::chats(others));
-    }
-    if let Some(reason) = &first.finish_reason {
-        metadata.insert_new("finish_reason", reason);
-    }
-    let (chat, reasoning) = content::chat_and_reasoning(first);
-    metadata.extend(reasoning);
-    Some(chat)
 }
 
 /// The reference output: the first that an operation names.

@@ -330,15 +330,9 @@ impl<'a> Graph<'a> {
 
     /// An operation that the messages do not contain, or not wholly.
     fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
-        let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut content = Object::new();
-        if !hands_on || self.words.unwritten(&step.operation).is_some() {
-            content = facts::in_and_out(self.run, &self.results, step);
-        }
-        content.extend(facts::all(self.run, step));
-        if hands_on && content.is_empty() {
+        let Some(content) = self.words.listed(self.run, &self.results, step) else {
             return;
-        }
+        };
         let mut shown = Object::new();
         shown.add_filled("node", node);
         shown.extend(facts::identity(step));

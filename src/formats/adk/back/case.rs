@@ -70,11 +70,7 @@ pub(super) fn read(at: &At<'_>, builder: &mut TraceBuilder, forms: &mut Forms) -
         0
     } else {
         let id = builder.id_at(None, at);
-        let operation = Operation {
-            kind: Kind::Agent,
-            name: "agent".to_owned(),
-            ..Operation::default()
-        };
+        let operation = Operation::named(Kind::Agent, "agent");
         builder.add(id, 0, operation)
     };
     let dialogue = Dialogue::new(builder, agent);
@@ -169,11 +165,7 @@ impl Case<'_> {
             return;
         };
         let id = self.builder.id(None, &format!("{} agent", at.own));
-        let operation = Operation {
-            kind: Kind::Agent,
-            name: "agent".to_owned(),
-            ..Operation::default()
-        };
+        let operation = Operation::named(Kind::Agent, "agent");
         let agent = self.builder.add(id, tool, operation);
         let dialogue = Dialogue::new(self.builder, agent);
         self.frames.push(Frame { dialogue, author: None });

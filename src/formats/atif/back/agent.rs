@@ -109,15 +109,7 @@ impl Reader<'_> {
         if own.is_empty() {
             let id = self.builder.id_at(span, at);
             let name = at.need("agent")?.need("name")?.text()?.to_owned();
-            self.builder.add(
-                id,
-                tool,
-                Operation {
-                    kind: Kind::Agent,
-                    name,
-                    ..Operation::default()
-                },
-            );
+            self.builder.add(id, tool, Operation::named(Kind::Agent, name));
         } else {
             read_operations(Some(&own.into()), number, tool, self.builder);
         }
@@ -178,11 +170,7 @@ impl Reader<'_> {
             parent.around
         } else {
             let id = self.builder.id(Some(&parent.id), &format!("{} of {}", parent.id, parent.around));
-            let mut operation = Operation {
-                kind: if parent.agent.is_some() { Kind::Agent } else { Kind::Chain },
-                name,
-                ..Operation::default()
-            };
+            let mut operation = Operation::named(if parent.agent.is_some() { Kind::Agent } else { Kind::Chain }, name);
             operation.agent.name.clone_from(&parent.agent);
             self.builder.add(id, parent.around, operation)
         };

@@ -178,11 +178,7 @@ impl Reader<'_> {
         let invocation = invocation(&mut about, stamp);
         let content = result.and_then(|result| result.some("content"));
         let mut value = content.as_ref().map(content::value).transpose()?.flatten();
-        let mut operation = Operation {
-            kind: Kind::Tool,
-            name: invocation.name().unwrap_or_else(|| call.name.clone()),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(Kind::Tool, invocation.name().unwrap_or_else(|| call.name.clone()));
         let failed = result.is_some_and(|result| result.value.pointer("/extra/is_error") == Some(&Value::Bool(true)));
         take(about, &mut operation);
         take(result_extra, &mut operation);

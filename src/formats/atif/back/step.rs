@@ -364,11 +364,7 @@ impl Reader<'_> {
             .filter(|(message, ..)| message.role != Role::Tool && message.role != Role::Assistant);
         for (message, stamp, own) in words {
             let id = self.builder.id(None, &own);
-            let mut operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
-                ..Operation::default()
-            };
+            let mut operation = Operation::named(Kind::UserInput, "input");
             if matches!(message.role, Role::System | Role::Developer) {
                 operation.kind = Kind::Chain;
                 operation.output = message.content().into();

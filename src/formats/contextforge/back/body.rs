@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::table;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, whole};
+use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, take_text, whole};
 use crate::operation::{Document, Failure, Kind, Operation, Search, ToolUse};
 
 /// The operation of a step of a known type.
@@ -12,11 +12,7 @@ pub(super) fn read(at: &At<'_>, step_type: &str) -> Result<Option<Operation>> {
     let (Some(kind), Some(fields)) = (table::kind(step_type), table::fields(step_type)) else {
         return Ok(None);
     };
-    let mut operation = Operation {
-        kind,
-        name: step_type.to_owned(),
-        ..Operation::default()
-    };
+    let mut operation = Operation::named(kind, step_type);
     read_record(at, fields, &mut operation)?;
     match kind {
         Kind::Llm => llm_call(at, &mut operation)?,
@@ -52,10 +48,7 @@ fn count(at: &At<'_>) -> Option<u64> {
 
 /// What our own documents have in a step's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
-    let mut word = |key: &str| match metadata.get(key) {
-        Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
-        _ => None,
-    };
+    let mut word = |key: &str| take_text(metadata, key);
     if let Some(name) = word("span_name") {
         operation.name = name;
     }

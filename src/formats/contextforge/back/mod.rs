@@ -17,13 +17,12 @@ mod agents;
 mod body;
 mod steps;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use steps::stamp;
 
 use super::table::{AGENT, GROUPS, TASK};
-use crate::formats::back::{At, Result, TraceBuilder, read_facts, read_operations, read_record, read_run_facts, trace_id};
-use crate::operation::Operation;
+use crate::formats::back::{At, Result, TraceBuilder, read_evaluation, read_operations, read_record, read_run_facts, trace_id};
 use crate::span::{SpanId, TraceId};
 
 /// The trace of a document.
@@ -57,7 +56,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<TraceBuilder>> {
     if let Some(draft) = builder.drafts.first_mut() {
         draft.running = ended.is_none();
     }
-    for group in GROUPS {
+    for (group, _) in GROUPS {
         read_operations(metadata.shift_remove(group).as_ref(), 0, 0, &mut builder);
     }
     steps::read(&list, root.as_deref(), &mut builder)?;
@@ -87,11 +86,8 @@ fn evaluations(list: Option<Value>, builder: &mut TraceBuilder) {
     for evaluation in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
         let judged = evaluation.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
-        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
-        let mut read = Operation::default();
-        read_facts(&mut one, &mut read);
         if let Some(operation) = builder.operation(place) {
-            operation.evaluations.append(&mut read.evaluations);
+            operation.evaluations.push(read_evaluation(evaluation));
         }
     }
 }

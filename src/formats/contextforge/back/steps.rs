@@ -120,7 +120,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, builder: &mut TraceB
             continue;
         };
         let mut said = step.at.object_of("metadata")?;
-        let groups: Vec<Option<Value>> = GROUPS.iter().map(|group| said.shift_remove(*group)).collect();
+        let groups: Vec<Option<Value>> = GROUPS.iter().map(|(group, _)| said.shift_remove(*group)).collect();
         body::about(&mut said, &mut operation);
         read_facts(&mut said, &mut operation);
         operation.metadata.extend(said);

@@ -121,11 +121,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let tool = self.scopes.runs.get(id).copied().or(around.tool);
         let above = self.frames.get(around.frame).map_or(0, |frame| frame.agent);
         let is_root = !self.has_root && tool.is_none() && around.frame == 0 && at.some("parent_id").is_none();
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.to_owned(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(Kind::Agent, name);
         // What is written where no name is known.
         operation.agent.name = Some(name.to_owned()).filter(|name| name != "agent");
         let mut facts = at.object_of("metadata")?;
@@ -182,11 +178,7 @@ impl<'s, 'a> Events<'s, 'a> {
         };
         let history = self.pool.heard(&mut frame.conversations, ranges, self.texts, self.builder)?;
         let output = at.need("output")?;
-        let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(Kind::Llm, "model call");
         let asked = at.need("model")?.text()?;
         let model = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty() && name != "unknown");
         operation.model.response = output.text_of("model")?.and_then(model);
@@ -275,11 +267,7 @@ impl<'s, 'a> Events<'s, 'a> {
         let result = at.some("result").map(|result| opened(&self.texts.whole(result.value)));
         // One that failed gives back no words.
         let result = result.filter(|result| failure.is_none() || result.as_str().is_none_or(|words| !words.is_empty()));
-        let mut operation = Operation {
-            kind,
-            name: name.to_owned(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(kind, name);
         if matches!(kind, Kind::Tool | Kind::Handoff) {
             operation.tool = Some(Box::new(ToolUse {
                 name: Some(name.to_owned()),

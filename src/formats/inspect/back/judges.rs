@@ -48,11 +48,7 @@ impl Judges {
             Some(id) => builder.id_at(Some(id), at),
             None => builder.id(None, &format!("{} judged", at.own)),
         };
-        let operation = Operation {
-            kind: Kind::Evaluator,
-            name: judge.name.clone(),
-            ..Operation::default()
-        };
+        let operation = Operation::named(Kind::Evaluator, judge.name.clone());
         let place = builder.add(id, 0, operation);
         builder.times(place, judge.start, None);
         frames.push(Frame::of(place));

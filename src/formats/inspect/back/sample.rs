@@ -96,11 +96,7 @@ fn conversation(messages: &At<'_>, texts: &mut Attachments<'_>, builder: &mut Tr
         let said = message::read(&at)?;
         match said.role {
             Role::Assistant => {
-                let mut operation = Operation {
-                    kind: Kind::Llm,
-                    name: "model call".to_owned(),
-                    ..Operation::default()
-                };
+                let mut operation = Operation::named(Kind::Llm, "model call");
                 operation.model.response = at.text_of("model")?.map(str::to_owned);
                 operation.output_messages = Some(vec![said]);
                 let id = builder.id_at(None, &item);

@@ -217,11 +217,7 @@ impl<'s> Reader<'s> {
             } else {
                 let id = self.builder.id_at(Some(&id), event);
                 let start = started(&metadata, stamp);
-                let mut operation = Operation {
-                    kind: Kind::UserInput,
-                    name: "input".to_owned(),
-                    ..Operation::default()
-                };
+                let mut operation = Operation::named(Kind::UserInput, "input");
                 take(metadata, &mut operation);
                 if let Some(asked) = operation.interrupt.as_deref_mut() {
                     operation.kind = Kind::Interrupt;
@@ -358,11 +354,7 @@ impl<'s> Reader<'s> {
         let mut result = result(content);
         metadata.shift_remove("earlier_results");
         metadata.shift_remove("operations");
-        let mut operation = Operation {
-            kind: known.kind,
-            name: known.call.name.clone(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(known.kind, known.call.name.clone());
         take(metadata, &mut operation);
         if let Some(Failure { message: Some(text), .. }) = &operation.failure {
             result = result.filter(|result| result.as_str() != Some(&format!("Error: {text}")));

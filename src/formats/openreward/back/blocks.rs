@@ -216,11 +216,7 @@ impl<'s> Reader<'s> {
     fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &KnownCall) -> usize {
         let metadata = facts::metadata(block.value);
         let id = self.builder.id_at(metadata.get("span_id").and_then(Value::as_str), block);
-        let mut operation = Operation {
-            kind: known.kind,
-            name: known.call.name.clone(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(known.kind, known.call.name.clone());
         facts::take(block.value, &mut operation);
         let mut result = output;
         if block.value.pointer("/extra/status").and_then(Value::as_str) == Some("error") {

@@ -23,9 +23,9 @@ use crate::document::rules::Items;
 use crate::document::shape::kind_of;
 use crate::document::violations::{JsonPath, Violations};
 use crate::formats::back::{
-    At, NoteKind, Result, TraceBuilder, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id,
+    At, NoteKind, Result, TraceBuilder, milliseconds, read_evaluation, read_facts, read_operations, read_run_facts, seconds, trace_id,
 };
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::span::{TraceId, UnixNanos};
 
 /// A node with what ties it to others.
@@ -178,11 +178,8 @@ fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, 
     if let Some(Value::Array(list)) = metadata.shift_remove("evaluations") {
         for entry in list {
             let index = place(&entry).unwrap_or(0);
-            let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![entry]))]);
-            let mut read = Operation::default();
-            read_facts(&mut one, &mut read);
             if let Some(operation) = builder.operation(index) {
-                operation.evaluations.append(&mut read.evaluations);
+                operation.evaluations.push(read_evaluation(&entry));
             }
         }
     }

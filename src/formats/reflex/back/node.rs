@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::table::{KINDS, NODE};
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, searched};
+use crate::formats::back::{At, Result, read_model_output, read_record, read_thoughts, searched, take_text};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 
 /// The operation of a node, without its metadata.
@@ -24,11 +24,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
         // The package takes any word.
         Some(_) => other(at),
     };
-    let mut operation = Operation {
-        kind,
-        name,
-        ..Operation::default()
-    };
+    let mut operation = Operation::named(kind, name);
     read_record(at, NODE.fields, &mut operation)?;
     match kind {
         Kind::Llm => {
@@ -111,10 +107,7 @@ fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
 
 /// What our own documents have in a node's metadata, besides the facts that all formats share.
 pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
-    let mut word = |key: &str| match metadata.get(key) {
-        Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
-        _ => None,
-    };
+    let mut word = |key: &str| take_text(metadata, key);
     if operation.kind == Kind::Tool {
         let (call_id, server) = (word("tool_call_id"), word("mcp_server"));
         let tool: &mut ToolUse = operation.tool.get_or_insert_default();

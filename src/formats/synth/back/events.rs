@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::calls;
 use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
-use crate::formats::back::{At, Result, TraceBuilder, milliseconds, read_facts, searched, time};
+use crate::formats::back::{At, Result, TraceBuilder, milliseconds, read_facts, searched, take_text, time};
 use crate::operation::{Failure, Group as _, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
@@ -101,11 +101,7 @@ impl Reader<'_> {
         let around = self.around(outer);
         let name = agent.rsplit('/').next().unwrap_or(agent);
         let name = name.rsplit_once('#').map_or(name, |(name, _)| name);
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.to_owned(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(Kind::Agent, name);
         operation.agent.name = Some(name.to_owned());
         let id = self.builder.id(None, &format!("agents.{agent}"));
         let index = self.builder.add(id, around, operation);
@@ -160,11 +156,7 @@ impl Reader<'_> {
         self.builder.times(index, start, end);
         // Further records of one event are separate calls.
         for record in records.iter().skip(1) {
-            let mut operation = Operation {
-                kind: Kind::Llm,
-                name: "model call".to_owned(),
-                ..Operation::default()
-            };
+            let mut operation = Operation::named(Kind::Llm, "model call");
             operation.model.response = record.text_of("model_name")?.map(str::to_owned);
             operation.model.provider = record.text_of("provider")?.map(str::to_owned);
             calls::read(record, &mut operation, &mut self.noted)?;
@@ -195,11 +187,7 @@ impl Reader<'_> {
         let after = event.some("system_state_after").map(|after| after.value);
         let only = after.and_then(|after| after.as_object().filter(|map| map.len() == 1)?.get("result"));
         let result = only.or(after).cloned();
-        let mut operation = Operation {
-            kind,
-            name: own_name(system).to_owned(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(kind, own_name(system).to_owned());
         let number = |key: &str| metadata.get(key).and_then(Value::as_f64);
         let took = number("duration_ms").filter(|took| (0.0..1e12).contains(took));
         let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
@@ -242,10 +230,7 @@ impl Reader<'_> {
         let (agent, system) = system(event)?;
         let mut metadata = event.object_of("metadata")?;
         let (start, end) = exact(&mut metadata);
-        let mut word = |key: &str| match metadata.get(key) {
-            Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
-            _ => None,
-        };
+        let mut word = |key: &str| take_text(&mut metadata, key);
         let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Chain);
         let name = word("name").unwrap_or_else(|| own_name(system).to_owned());
         let span_id = word("span_id");
@@ -261,11 +246,7 @@ impl Reader<'_> {
             agent
         };
         let around = self.around(outer);
-        let mut operation = Operation {
-            kind,
-            name,
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(kind, name);
         operation.input = metadata.shift_remove("input").map(Into::into).unwrap_or_default();
         operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
         self.take(metadata, &mut operation);

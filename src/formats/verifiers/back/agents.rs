@@ -99,11 +99,7 @@ impl Agents {
             return;
         }
         let id = builder.id_at(None, at);
-        let operation = Operation {
-            kind: Kind::Agent,
-            name: "agent".to_owned(),
-            ..Operation::default()
-        };
+        let operation = Operation::named(Kind::Agent, "agent");
         let place = builder.add(id, 0, operation);
         self.by_first.insert(first, self.list.len());
         self.list.push(Agent { place, called_by: None });
@@ -123,11 +119,10 @@ impl Agents {
 fn agent(about: &Map<String, Value>) -> Operation {
     let text = |key: &str| about.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = text("name");
-    let mut operation = Operation {
-        kind: Kind::Agent,
-        name: text("operation").or_else(|| name.clone()).unwrap_or_else(|| "agent".to_owned()),
-        ..Operation::default()
-    };
+    let mut operation = Operation::named(
+        Kind::Agent,
+        text("operation").or_else(|| name.clone()).unwrap_or_else(|| "agent".to_owned()),
+    );
     let mut facts = about.clone();
     for key in PLACED.iter().chain(&["name", "operation", "span_id", "started_at", "ended_at"]) {
         facts.shift_remove(*key);

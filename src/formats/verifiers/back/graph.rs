@@ -322,11 +322,7 @@ impl<'s, 'a> Graph<'s, 'a> {
             return Ok(());
         }
         let kind = kind.unwrap_or(Kind::Tool);
-        let mut operation = Operation {
-            kind,
-            name: name.clone(),
-            ..Operation::default()
-        };
+        let mut operation = Operation::named(kind, name.clone());
         let arguments = call.as_ref().and_then(|call| call.arguments.clone());
         let failed = facts.get("error").is_some();
         let result = Some(opened(said)).filter(|result| !failed || result.as_str().is_none_or(|words| !words.is_empty()));
