@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 427),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 14163),
+    ("cli", 14172),
     ("client", 580),
     ("dataset", 2407),
     ("dialect", 13098),
@@ -35,7 +35,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("store", 16387),
     ("trace", 818),
     ("transcript", 3013),
-    ("view", 2739),
+    ("view", 2741),
     ("web", 5856),
 ];
 

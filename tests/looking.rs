@@ -374,6 +374,14 @@ fn each_filter_of_ls_takes_its_traces() {
             "numbers are no part of a kind: {failures}"
         );
     }
+    let tools = stdout(&["ls", "--by", "tool", "--sort", "failures", "--server", &serving.api]);
+    let row = tools.lines().nth(1).expect("a tool");
+    assert!(
+        tools.starts_with("NAME") && row.split_whitespace().nth(3).is_some_and(|failed| failed != "0"),
+        "{tools}"
+    );
+    let kinds = stdout(&["ls", "--by", "kind", "--agent", "lead", "--data-dir", data_of(&directory)]);
+    assert!(kinds.contains("llm") && kinds.contains("agent"), "{kinds}");
     let wrong = run(&["ls", "--sort", "beauty", "--server", &serving.api]);
     assert!(
         wrong.status.code() == Some(2) && text(&wrong.stderr).contains("started, took"),

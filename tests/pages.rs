@@ -122,7 +122,7 @@ const PAGES: &[(&str, &[&str])] = &[
         "/sessions",
         &["talk-1", "/sessions?sort=cost", "Search questions", "I am Ana.", "Bye, Ana."],
     ),
-    ("/sessions?q=BYE+ana&sort=tokens", &["talk-1", "aria-sort=\"descending\""]),
+    ("/sessions?q=BYE%2C+ana&sort=tokens", &["talk-1", "aria-sort=\"descending\""]),
     ("/sessions?q=nothing+like+this", &["No session fits"]),
     ("/sessions?failed=1", &["No session fits"]),
     (
@@ -131,6 +131,21 @@ const PAGES: &[(&str, &[&str])] = &[
             "ZeroDivisionError: division by zero",
             "1.0.0: 1 of ",
             "/runs/5b8efff798038103d269000000210001",
+        ],
+    ),
+    (
+        "/work",
+        &["By tool", "divide", "By kind", "/work?sort=failures", "aria-sort=\"descending\""],
+    ),
+    ("/work?status=error&sort=failures", &["divide", "/work?status=error&amp;sort=cost"]),
+    (
+        "/runs/5b8efff798038103d269000000210001/work?sort=steps",
+        &[
+            "By tool",
+            "divide",
+            "By agent",
+            "maths",
+            "/runs/5b8efff798038103d269000000210001/work?sort=cost",
         ],
     ),
     ("/failures?agent=nobody", &["No operation failed"]),

@@ -13,11 +13,10 @@ use super::listed::status;
 use super::out::{self, Table};
 use super::select::Select;
 use super::source::{Source, Where};
-use crate::run::Run;
 use crate::span::TraceId;
 use crate::store::Filter;
 use crate::view::seeking::Sought;
-use crate::view::totals::{BY, Group};
+use crate::view::totals::{BY, By};
 use crate::web::failures::Groups;
 use crate::web::listing::Listed;
 use crate::web::sessions::{self, RUN_SORTS, SESSION_SORTS, SessionListed, Sort};
@@ -246,9 +245,6 @@ impl Ls {
         out::flush().map_err(failed)
     }
 }
-
-/// By what traces are summed up.
-type By = (&'static str, fn(&Run) -> Vec<Group<'_>>);
 
 fn by(text: &str) -> Result<By, String> {
     let known = || BY.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

@@ -5,6 +5,7 @@ pub(super) mod deleting;
 mod lists;
 mod served;
 mod server;
+mod sessions;
 mod words;
 
 use std::env;

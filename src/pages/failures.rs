@@ -67,7 +67,7 @@ fn table(groups: &[Failures]) -> Markup {
                         td.num { b.bad { (count(group.failed.count)) } }
                         td.num { (count(group.runs)) }
                         td { (line(&group.failed.kind, 40)) " " b { (line(&group.failed.name, 80)) } }
-                        td.cut title=(line(group.failed.error_type.as_deref().unwrap_or_default(), 200)) { a.row href={ "/runs/" (group.last_trace_id) } { (line(&group.failed.message, 200)) } }
+                        td.cut.wide title=(line(group.failed.error_type.as_deref().unwrap_or_default(), 200)) { a.row href={ "/runs/" (group.last_trace_id) } { (line(&group.failed.message, 200)) } }
                         td { (line(&group.shares(), 200)) }
                         td.dim { (time(group.first_unix_nano, 0)) }
                         td.dim { (time(group.last_unix_nano, 0)) }

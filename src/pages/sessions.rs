@@ -202,7 +202,7 @@ fn row(session: &SessionListed, href: &str) -> Markup {
     let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
     html! {
         tr {
-            td.cut {
+            td.cut.wide {
                 a.row href=(href) title=(line(&session.session, 400)) { b { (line(of.question.as_deref().unwrap_or(&session.session), 160)) } }
                 @if let Some(answer) = &of.answer { p.asked { (line(answer, 160)) } }
             }

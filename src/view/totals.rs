@@ -147,9 +147,11 @@ pub(crate) fn by_kind(run: &Run) -> Vec<Group<'_>> {
     groups(shown, |step| Some(step.operation.kind.name()))
 }
 
-/// By what the steps of runs are summed up.
-pub(crate) const BY: [(&str, fn(&Run) -> Vec<Group<'_>>); 4] =
-    [("tool", by_tool), ("model", by_model), ("agent", by_agent), ("kind", by_kind)];
+/// By what the steps of a run are summed up: its name, and the sums.
+pub(crate) type By = (&'static str, fn(&Run) -> Vec<Group<'_>>);
+
+/// All of them.
+pub(crate) const BY: [By; 4] = [("tool", by_tool), ("model", by_model), ("agent", by_agent), ("kind", by_kind)];
 
 /// The agent that a step belongs to.
 pub(crate) fn agent_of<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {

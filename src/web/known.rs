@@ -85,5 +85,4 @@ impl Listed {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-#[path = "known_tests.rs"]
 mod tests;

@@ -143,20 +143,15 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
     counts
 }
 
-/// Tables by agent and by model, where there is more than one or one with something to show.
+/// Tables by agent, by model and by tool, where there is more than one or one with something to show.
 pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
-    let (agents, models) = (totals::by_agent(run), totals::by_model(run));
-    for (what, groups) in [("AGENT", &agents), ("MODEL", &models)] {
+    let (agents, models, tools) = (totals::by_agent(run), totals::by_model(run), totals::by_tool(run));
+    for (what, groups) in [("AGENT", &agents), ("MODEL", &models), ("TOOL", &tools)] {
         if groups.len() > 1 || what == "MODEL" && groups.iter().any(|group| group.totals.cost.is_some()) {
             lines.push(String::new());
             lines.extend(table(what, groups, step::has_times(run), width));
         }
-    }
-    let tools = totals::by_tool(run);
-    if tools.len() > 1 {
-        lines.push(String::new());
-        lines.extend(table("TOOL", &tools, step::has_times(run), width));
     }
     lines
 }
@@ -165,12 +160,11 @@ fn table(what: &str, groups: &[Group<'_>], has_times: bool, width: Option<usize>
     let mut table = Table::new(&[what, "CALLS", "TOOLS", "FAILED", "BUSY", "IN", "CACHED", "OUT", "COST"]);
     for Group { name, totals } in groups {
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
-        let some = |count: u64| count.to_string();
-        let failed = Some(totals.failures).filter(|failures| *failures > 0);
+        let some = |number: u64| count(Some(number).filter(|number| *number > 0));
         let cells = [
             some(totals.model_calls),
             some(totals.tool_calls),
-            count(failed),
+            some(totals.failures),
             if has_times { elapsed(totals.busy_nanos) } else { String::new() },
             count(totals.tokens.input),
             count(totals.tokens.cache_read),

@@ -1,11 +1,10 @@
 //! Lists of traces and sessions, page by page from a server.
 
 use super::server::Server;
-use super::{Kind, Source};
 use crate::cli::failure::Failure;
 use crate::store::{Filter, Order};
 use crate::web::listing::Listed;
-use crate::web::sessions::{RUNS, SessionListed, SessionSummary};
+use crate::web::sessions::SessionListed;
 
 /// Traces and sessions that are asked for at once.
 pub(super) const PAGE: usize = 500;
@@ -16,7 +15,7 @@ struct SessionsPage {
     next: Option<String>,
 }
 
-fn sessions_of_server(server: &Server, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
+pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
     let (mut sessions, mut after) = (Vec::new(), None::<String>);
     loop {
         let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
@@ -37,23 +36,6 @@ fn sessions_of_server(server: &Server, limit: Option<usize>, summaries: bool) ->
             Some(next) if after.as_ref() != Some(&next) => after = Some(next),
             _ => return Ok(sessions),
         }
-    }
-}
-
-impl Source {
-    /// Sessions, newest first, at most so many; with what their runs did or without.
-    pub(in crate::cli) fn sessions(&self, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
-        let store = match &self.kind {
-            Kind::Directory { store, .. } => store,
-            Kind::Served(served) => served.store(),
-            Kind::Server(server) => return sessions_of_server(server, limit, summaries),
-        };
-        let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
-        let mut sessions: Vec<SessionListed> = rows.into_iter().map(SessionListed::bare).collect();
-        for session in sessions.iter_mut().filter(|_| summaries) {
-            session.summary = SessionSummary::of(&self.page(&session.runs(), true, RUNS, None)?.traces);
-        }
-        Ok(sessions)
     }
 }
 

@@ -21,7 +21,7 @@ pub(in crate::cli) enum Having {
     /// These.
     Traces(HashSet<String>),
     /// Those with these in their payloads.
-    Words(Sought),
+    Words(Box<Sought>),
 }
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ impl Source {
         let Some(text) = text else { return Ok(Having::All) };
         let words = Sought::of(text).ok_or_else(|| Failure::usage("there are no words to look for"))?;
         let Kind::Server(server) = &self.kind else {
-            return Ok(Having::Words(words));
+            return Ok(Having::Words(Box::new(words)));
         };
         let moment = |at: Option<u64>| at.map(|at| moment_text(UnixNanos(at)));
         let mut path = format!("/api/v1/runs?all=1&q={}", percent_encoded(text));
