@@ -504,7 +504,14 @@ fn a_file_with_an_unknown_word_is_refused_by_name() {
 fn what_a_file_says_in_vain_is_refused_by_name() {
     let attribute = |annotation: &str| format!("attributes:\n  - key: my.key\n    annotations:\n      {annotation}\n");
     for (text, said) in [
-        (attribute("spanbrigde: {field: model.requested}"), "there is no rule in it"),
+        (
+            attribute("spanbrigde: {field: model.requested}"),
+            "there is no rule in it, and none at my.key: ",
+        ),
+        (
+            "attributes:\n  - key: my.key\n    anotations: {spanbridge: {field: model.requested}}\n".to_owned(),
+            "my.key: no such key: anotations",
+        ),
         ("file_format: definition/2\n".to_owned(), "there is no rule in it"),
         ("groups:\n  - id: my.group\n".to_owned(), "groups: no such key"),
         (

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use serde_json::json;
 
+use super::address::reached_here;
 use super::begin::At;
 use super::data_dir::default_data_dir;
 use super::failure::{Failure, exit_status};
@@ -28,7 +29,7 @@ use crate::otlp;
 use crate::redact::Rules;
 use crate::sessions::{Watch, logs};
 use crate::span::{Signal, Span, TraceId, UnixNanos};
-use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
+use crate::store::{self, Chunk, OpenOptions, Receipt, Served, Store};
 
 const EXAMPLES: &str = "\
 import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in \
@@ -213,7 +214,7 @@ impl Import {
         };
         let opened = store::open(&options).inspect_err(|error| {
             if matches!(error, store::Error::Locked { .. }) {
-                out::note(BESIDE_A_SERVER);
+                out::note(&beside_another(&directory));
             }
         })?;
         out::recovery(&opened.recovery);
@@ -225,9 +226,19 @@ impl Import {
     }
 }
 
-/// What else there is to do where a server has the directory.
-const BESIDE_A_SERVER: &str = "a server is running; send it the documents: spanbridge send --to http://127.0.0.1:4318 FILE, or \
-                               POST them to http://127.0.0.1:4319/api/v1/import/FORMAT (docs: blocks)";
+/// What else there is to do where another process has the directory.
+fn beside_another(data_dir: &Path) -> String {
+    match Served::announced(data_dir) {
+        Some(Served { scheme, http, api }) => format!(
+            "a server is running; send it the documents: spanbridge send --to {scheme}://{} FILE, or POST them to \
+             {scheme}://{}/api/v1/import/FORMAT (docs: blocks)",
+            reached_here(&http),
+            reached_here(&api)
+        ),
+        None => "another command writes to it; try again when that is done".to_owned(),
+    }
+}
+
 /// Stores each session as it is read.
 fn store_sessions(
     batch: &mut Batch<'_>,

@@ -46,6 +46,7 @@ mod serve;
 mod session_store;
 mod settings;
 mod settings_file;
+mod settings_help;
 mod settings_sources;
 mod show;
 mod source;
@@ -86,6 +87,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(mut_args(settings_help::under_headings))]
     Serve(serve::Serve),
     Convert(convert::Convert),
     Check(check::Check),
@@ -107,6 +109,7 @@ enum Command {
     Reindex(reindex::Reindex),
     Store(store::Stores),
     Token(token::Token),
+    #[command(mut_args(settings_help::long_help_only))]
     Doctor(doctor::Doctor),
     Man(pages::Man),
     Completions(pages::Completions),

@@ -31,6 +31,13 @@ use crate::server::{Addresses, Config, Handle, Server, StartError};
 use crate::sessions::{Client, Limits, Watch};
 use crate::store::Recovery;
 
+const SHORT_HELP: &str = "\
+`spanbridge serve --help` lists all settings.
+
+Examples:
+  spanbridge serve
+  spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317  next to Jaeger or Phoenix";
+
 const EXAMPLES: &str = "\
 Spans and log records are acknowledged once they are on disk. By default all ports listen on the loopback interface only. To \
 receive spans from other machines, create a token (spanbridge token new) and set an address: --otlp-http 0.0.0.0:4318.
@@ -47,7 +54,7 @@ Examples:
 
 /// Receive and store OTLP spans and logs, and serve documents.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = SHORT_HELP, after_long_help = EXAMPLES)]
 pub(super) struct Serve {
     #[command(flatten)]
     sources: Sources,

@@ -21,7 +21,10 @@ pub enum FileError {
     /// It is no YAML of the expected form.
     Yaml(Box<serde_saphyr::Error>),
     /// A user's file has no rule.
-    NoRules,
+    NoRules {
+        /// Its attributes, events and spans, which have none.
+        entries: Vec<String>,
+    },
     /// A rule has a word that nobody knows.
     Rule {
         /// The attribute's key, event's name or span's type.
@@ -35,9 +38,14 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Yaml(error) => write!(f, "not a registry file (file_format: definition/2): {error}"),
-            Self::NoRules => f.write_str(
-                "there is no rule in it: rules are in `annotations.spanbridge` of its attributes, events and spans (semconv/README.md has an example)",
-            ),
+            Self::NoRules { entries } => {
+                let place = "rules are in `annotations.spanbridge` of its attributes, events and spans (semconv/README.md has an example)";
+                match entries.as_slice() {
+                    [] => write!(f, "there is no rule in it: {place}"),
+                    [one] => write!(f, "there is no rule in it, and none at {one}: {place}"),
+                    [first, more @ ..] => write!(f, "there is no rule in it, neither at {first} nor at {} more: {place}", more.len()),
+                }
+            }
             Self::Rule { entry, problem } => write!(f, "{entry}: {problem}"),
         }
     }
@@ -47,7 +55,7 @@ impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Yaml(error) => Some(error),
-            Self::NoRules | Self::Rule { .. } => None,
+            Self::NoRules { .. } | Self::Rule { .. } => None,
         }
     }
 }
@@ -110,6 +118,17 @@ struct EntryText {
     kind: serde_json::Value,
     #[serde(default)]
     annotations: BTreeMap<String, serde_json::Value>,
+    /// What other tools read.
+    #[serde(flatten)]
+    others: BTreeMap<String, serde_json::Value>,
+}
+
+impl EntryText {
+    /// What it is about.
+    fn name(&self) -> &str {
+        let names = [self.key.as_deref(), self.name.as_str(), self.kind.as_str()];
+        names.into_iter().flatten().next().unwrap_or_default()
+    }
 }
 
 #[derive(Deserialize, Clone)]
@@ -258,6 +277,23 @@ const TOP_KEYS: &[&str] = &[
     "metrics",
 ];
 
+/// The keys of an attribute, an event or a span in a registry file that say nothing about rules.
+const ENTRY_KEYS: &[&str] = &[
+    "attributes",
+    "body",
+    "brief",
+    "deprecated",
+    "display_name",
+    "entity_associations",
+    "examples",
+    "note",
+    "requirement_level",
+    "role",
+    "kind",
+    "stability",
+    "value",
+];
+
 impl Source<'_> {
     fn rules(&self) -> Result<Vec<Rule>, FileError> {
         self.entries(|entry, text| self.rule(entry, text))
@@ -274,8 +310,21 @@ impl Source<'_> {
                 problem,
             });
         }
+        let FileText {
+            attributes, events, spans, ..
+        } = yaml(self.text)?;
+        let entries: Vec<EntryText> = attributes.into_iter().chain(events).chain(spans).collect();
+        for entry in &entries {
+            if let Some(key) = entry.others.keys().find(|key| !ENTRY_KEYS.contains(&key.as_str())) {
+                return Err(FileError::Rule {
+                    entry: entry.name().to_owned(),
+                    problem: format!("no such key: {key}; rules are in `annotations.spanbridge`"),
+                });
+            }
+        }
         if self.entries(|_, _| Ok(()))?.is_empty() {
-            return Err(FileError::NoRules);
+            let entries = entries.iter().map(|entry| entry.name().to_owned()).collect();
+            return Err(FileError::NoRules { entries });
         }
         Ok(())
     }
@@ -303,12 +352,7 @@ impl Source<'_> {
         }
         let mut out = Vec::new();
         for entry in file.attributes.into_iter().chain(file.events).chain(file.spans) {
-            let key = entry
-                .key
-                .as_deref()
-                .or_else(|| entry.name.as_str())
-                .or_else(|| entry.kind.as_str())
-                .unwrap_or_default();
+            let key = entry.name();
             let Some(annotation) = entry.annotations.get("spanbridge") else {
                 continue;
             };

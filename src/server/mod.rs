@@ -60,7 +60,7 @@ use crate::pages;
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::redact::Rules;
-use crate::store::{Recovery, Store};
+use crate::store::{Recovery, Served, Store};
 use crate::web::Readers;
 use gate::Gate;
 use hosts::Hosts;
@@ -171,6 +171,12 @@ impl Server {
                 url: own.uri.to_string(),
             });
         }
+        let served = Served {
+            scheme: if ports.tls.is_some() { "https" } else { "http" }.to_owned(),
+            http: http_address.to_string(),
+            api: api_address.to_string(),
+        };
+        served.announce(&config.data_dir);
         let via = Arc::new(Via::open(&config.data_dir)?);
         let registry = Arc::new(config.vocabulary.registry().clone());
         let forwarder = Forwarder::start(&config.forward, &via, &registry, |project| {

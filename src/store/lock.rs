@@ -84,7 +84,7 @@ impl Lock {
         if !free {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            let holder = holder.trim();
+            let holder = holder.lines().next().unwrap_or_default().trim();
             return Err(Error::Locked {
                 path: directory.to_owned(),
                 holder: if holder.is_empty() {
@@ -104,6 +104,36 @@ impl Lock {
         Ok(Self {
             _directory: directory_locked.map(|_| itself),
             _file: file,
+        })
+    }
+}
+
+/// How the server that has the lock of a data directory is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// `http` or `https`.
+    pub(crate) scheme: String,
+    /// The address for OTLP/HTTP.
+    pub(crate) http: String,
+    /// The address of the API.
+    pub(crate) api: String,
+}
+
+impl Served {
+    /// Writes it into the lock file, below the name of this process, which has the lock. A courtesy to people, as that name is.
+    pub(crate) fn announce(&self, directory: &Path) {
+        let file = File::options().append(true).open(directory.join("lock"));
+        let _ = file.and_then(|mut file| writeln!(file, "{} {} {}", self.scheme, self.http, self.api));
+    }
+
+    /// Reads what the process with the lock announced; `None` if it is not a server.
+    pub(crate) fn announced(directory: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(directory.join("lock")).ok()?;
+        let mut words = text.lines().nth(1)?.split(' ').map(str::to_owned);
+        Some(Self {
+            scheme: words.next()?,
+            http: words.next()?,
+            api: words.next()?,
         })
     }
 }

@@ -81,6 +81,7 @@ pub use error::{Cause, Error};
 pub(crate) use listed_writer::ListedWriter;
 pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 pub use local::{Local, Opened};
+pub(crate) use lock::Served;
 pub use log::{Fault, Lost, Position, Recovery};
 pub use losses::{Loss, Losses, acknowledge};
 pub(crate) use lost_records::lost_in;

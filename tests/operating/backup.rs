@@ -132,4 +132,11 @@ fn a_backup_has_all_projects_and_the_positions_of_destinations() {
     std::fs::remove_dir_all(backup.join("projects")).expect("removed");
     let (_, findings) = verify(&backup);
     expect(&findings, "log", "warning", "no log of project acme/web");
+    // Whoever only reads the metrics has no spans.
+    let admin = std::fs::read_to_string(&settings)
+        .expect("reads")
+        .replace("\"ingest\"", "\"admin\"");
+    std::fs::write(&settings, admin).expect("writes");
+    let (_, findings) = verify(&backup);
+    assert!(!findings.iter().any(|finding| finding["status"] == "warning"), "{findings:#?}");
 }

@@ -114,6 +114,24 @@ fn the_doctor_beside_a_running_bridge() {
 }
 
 #[test]
+fn importing_beside_a_server_names_its_ports() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let file = directory.path().join("chat.json");
+    fs::write(
+        &file,
+        r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]"#,
+    )
+    .expect("writes");
+    let output = spanbridge(&["import", "--data-dir", text(directory.path()), text(&file)]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains(&format!("send --to {} FILE", serving.http)), "{said}");
+    assert!(said.contains(&format!("{}/api/v1/import/FORMAT", serving.api)), "{said}");
+    assert!(said.contains(&format!("process {}", serving.child.id())), "{said}");
+}
+
+#[test]
 fn the_doctor_on_what_is_broken_changes_nothing() {
     let (_directory, data) = three_spans_stored();
     let call = [&["--data-dir", text(&data)][..], &ANY_PORTS].concat();

@@ -43,6 +43,20 @@ fn manual_pages_and_help_cover_every_command() {
     assert_eq!(spanbridge(&["man", "nothing"]).status.code(), Some(2));
 }
 
+#[test]
+fn the_short_help_of_serve_is_short_and_the_long_one_has_headings() {
+    let short = stdout(&spanbridge(&["serve", "-h"]));
+    assert!(short.lines().count() < 60 && short.contains("--otlp-http"), "{short}");
+    assert!(!short.contains("--max-streams"), "{short}");
+    let long = stdout(&spanbridge(&["serve", "--help"]));
+    let headings = long.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count();
+    assert!(
+        headings >= 8 && long.contains("\nLimits:\n") && long.contains("--max-streams"),
+        "{long}"
+    );
+    assert!(!stdout(&spanbridge(&["doctor", "-h"])).contains("--max-streams"));
+}
+
 /// What the program offers for a line in a shell, without the shell.
 fn offered(words: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))

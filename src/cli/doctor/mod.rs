@@ -25,7 +25,7 @@ use super::data_dir::projects_in;
 use super::failure::{Failure, exit_status};
 use super::out;
 use super::settings_sources::Sources;
-use crate::access::Project;
+use crate::access::{Grant, Project, Right};
 use crate::documents::Vocabulary;
 use crate::server::Config;
 use finding::{Finding, Findings, Status};
@@ -129,7 +129,10 @@ impl Doctor {
         if !names.is_empty() {
             found.ok(format!("of {}: {}", out::many(names.len() as u64, "project"), names.join(", ")));
         }
-        let granted: BTreeSet<&Project> = config.security.tokens.grants().map(|grant| &grant.project).collect();
+        // A token that only administers gives access to no spans.
+        let reaches_spans = |grant: &&Grant| grant.rights.iter().any(|right| *right != Right::Admin);
+        let grants = config.security.tokens.grants().filter(reaches_spans);
+        let granted: BTreeSet<&Project> = grants.map(|grant| &grant.project).collect();
         for project in granted
             .into_iter()
             .filter(|project| !names.is_empty() && !projects.contains(project))
