@@ -326,3 +326,70 @@ fn log_records_of_one_time_stay_in_order() {
     let asked: Vec<&str> = calls.iter().filter_map(|call| call["function"]["name"].as_str()).collect();
     assert_eq!(asked, names);
 }
+
+/// The log records of two model calls in GenAI's events, and the spans that were exported beside them.
+fn events() -> [PathBuf; 2] {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/otel-openaiv2-latest_SPAN_AND_EVENT-tools");
+    ["002.logs.bin", "001.traces.bin"].map(|name| case.join(name))
+}
+
+/// The messages of the only row.
+fn messages(rows: &str) -> serde_json::Value {
+    assert_eq!(rows.lines().count(), 1, "{rows}");
+    let row: serde_json::Value = serde_json::from_str(rows).expect("JSON");
+    row["messages"].clone()
+}
+
+#[test]
+fn events_of_model_calls_are_a_run_where_there_are_no_spans() {
+    let [logs, spans] = events();
+    let alone = messages(&rows(std::slice::from_ref(&logs)));
+    let answer = alone.as_array().and_then(|all| all.last()).expect("messages");
+    assert_eq!(answer["role"], "assistant");
+    assert!(alone.to_string().contains("get_weather"), "{alone}");
+    assert_eq!(alone, messages(&rows(&[spans, logs.clone()])), "spans tell the same");
+    // The model and the tokens are those of the events.
+    let output = spanbridge(&["show", "--json", text(&logs)]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("gpt-4o-mini-2024-07-18") && said.contains("329"), "{said}");
+}
+
+#[test]
+fn an_input_without_runs_is_no_success() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("logs.json");
+    let record = r#"{"resourceLogs": [{"scopeLogs": [{"logRecords": [{"timeUnixNano": "1", "body": {"stringValue": "Listening"}}]}]}]}"#;
+    fs::write(&file, record).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("the input has no spans, and no log records that tell of an agent"),
+        "{said}"
+    );
+}
+
+/// A server waits a moment for the spans; those that come later are the run.
+#[test]
+fn a_server_makes_spans_of_events() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = serving::Serving::start(&directory.path().join("data"));
+    let [logs, spans] = events();
+    let send = |input: &Path| assert!(spanbridge(&["send", "--to", &server.http, text(input)]).status.success());
+    let list = || {
+        let output = spanbridge(&["ls", "--json", "--server", &server.api]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    send(&logs);
+    let begun = Instant::now();
+    while !list().contains("\"model_calls\":2") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", list());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    send(&spans);
+    while !list().contains("\"tool_calls\":3") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", list());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(list().contains("\"model_calls\":2") && list().lines().count() == 1, "{}", list());
+}

@@ -46,9 +46,11 @@ impl FileRuns {
     }
 
     /// Of spans, those of session files, and log records.
-    pub(super) fn of(vocabulary: Vocabulary, mut spans: Vec<Span>, mut sessions: Vec<Span>, logs: Vec<LogRecord>) -> Self {
+    pub(super) fn of(vocabulary: Vocabulary, mut spans: Vec<Span>, mut sessions: Vec<Span>, mut logs: Vec<LogRecord>) -> Self {
         let of_logs = logs::of_records(&logs, &vocabulary.sessions_of(&spans));
         spans.extend(of_logs.alone);
+        let of_events = logs::of_call_events(&mut logs, &spans);
+        spans.extend(of_events);
         let have_files = vocabulary.sessions_of(&sessions);
         let whole = of_logs.whole.into_iter().filter(|(session, _)| !have_files.contains(session));
         sessions.extend(whole.flat_map(|(_, spans)| spans));

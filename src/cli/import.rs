@@ -112,13 +112,15 @@ impl Import {
             })?;
         }
         let of_logs = logs::of_records(&batch.logs, &self.files.vocabulary()?.sessions_of(&batch.spans));
-        if !batch.logs.is_empty() && of_logs.alone.is_empty() && of_logs.whole.is_empty() {
+        let of_events = logs::of_call_events(&mut batch.logs, &batch.spans);
+        if !batch.logs.is_empty() && of_logs.alone.is_empty() && of_logs.whole.is_empty() && of_events.is_empty() {
             out::note("the input has log records that give no run, and import stores no log records; send them to a server");
         }
         let count = counted.get();
         let mut receipt = Receipt::default();
         let mut spans = std::mem::take(&mut batch.spans);
         spans.extend(of_logs.alone);
+        spans.extend(of_events);
         if !spans.is_empty() || count > 0 || batch.has_sessions() || self.watch {
             let opened = self.open(rules)?;
             let vocabulary = self.files.vocabulary()?;

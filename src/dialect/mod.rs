@@ -25,6 +25,8 @@
 pub mod band;
 mod beside;
 mod built_in;
+#[cfg(feature = "server")]
+pub(crate) mod call_events;
 mod codec;
 mod conditions;
 pub(crate) mod constructor;

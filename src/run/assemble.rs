@@ -12,7 +12,8 @@ use super::{
     run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
-use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, TraceId};
+use crate::hash::HashSet;
+use crate::span::{ANNOTATION_SCOPE, LOGS_SCOPE, LogRecord, SESSION_SCOPE, Span, SpanId, TraceId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -32,8 +33,14 @@ pub(crate) fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Regi
     }
     // What these spans were made of.
     let is_of_logs = |span: &Span| span.scope.name == LOGS_SCOPE;
-    for (_, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_logs)) {
-        logs.clear();
+    for (spans, logs) in traces.values_mut().filter(|(spans, _)| spans.iter().any(is_of_logs)) {
+        let exported: HashSet<SpanId> = spans.iter().filter(|span| !is_of_logs(span)).map(|span| span.span_id).collect();
+        let before = spans.len();
+        spans.retain(|span| !is_of_logs(span) || !exported.contains(&span.span_id));
+        // If the spans themselves came after all, the records belong to them.
+        if spans.len() == before {
+            logs.clear();
+        }
     }
     let links: Vec<linked_evaluations::Judged> = traces.values().flat_map(|(spans, _)| linked_evaluations::links(spans)).collect();
     let mut runs: Vec<Run> = traces

@@ -12,11 +12,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::access::Project;
+use crate::dialect::call_events;
 use crate::documents::Vocabulary;
 use crate::otlp::scan::{self, Key};
 use crate::redact::Rules;
 use crate::sessions::logs;
-use crate::span::Signal;
+use crate::span::{Signal, TraceId};
 use crate::store::{self, ArrivalLimits, ChunkKind, SpanChunks, Store, digests};
 use crate::web::cost::{self, Purpose};
 use crate::web::readers::{Readers, Refusal, Reservation};
@@ -84,7 +85,7 @@ impl LogSessions {
             readers: Arc::clone(readers),
             rules: Box::new(rules),
             log_requests: Box::new(log_requests),
-            sessions: HashMap::new(),
+            subjects: HashMap::new(),
             traced: HashSet::new(),
             too_large: HashSet::new(),
         };
@@ -110,7 +111,16 @@ impl LogSessions {
     }
 }
 
-/// A session that has new records.
+/// What log records are read together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Subject {
+    /// A session of a coding agent.
+    Session(String),
+    /// A trace with events that tell whole calls, and perhaps no spans.
+    Trace(TraceId),
+}
+
+/// A session or a trace that has new records.
 struct Followed {
     /// When it is looked at next.
     due: Instant,
@@ -129,11 +139,11 @@ struct Follower {
     rules: Box<dyn Fn() -> Option<Arc<Rules>> + Send>,
     /// How many requests with log records were stored.
     log_requests: Box<dyn Fn() -> u64 + Send>,
-    sessions: HashMap<String, Followed>,
+    subjects: HashMap<Subject, Followed>,
     /// Sessions whose records name a trace: their client exports spans.
     traced: HashSet<String>,
     /// Sessions that are too large to be read.
-    too_large: HashSet<String>,
+    too_large: HashSet<Subject>,
 }
 
 impl Follower {
@@ -168,7 +178,7 @@ impl Follower {
             } else {
                 self.arrived(&mut position)
             };
-            if matches!(arrived, Ok(false)) && self.sessions.len() < FOLLOWED {
+            if matches!(arrived, Ok(false)) && self.subjects.len() < FOLLOWED {
                 counted = Some(count);
             }
             let step = arrived.and_then(|more| self.look(stop).map(|()| more));
@@ -207,7 +217,15 @@ impl Follower {
                 return Ok(false);
             }
             let is_of_logs = matches!(chunk.kind, ChunkKind::Logs | ChunkKind::LooseLogs);
-            if !is_of_logs || !logs::may_have_sessions(&chunk.message) {
+            if !is_of_logs {
+                continue;
+            }
+            let has_events = call_events::may_be_in(&chunk.message);
+            if let Some(trace) = chunk.trace_id.filter(|_| has_events) {
+                // Its spans may come a moment later.
+                self.follow(Subject::Trace(trace), now, AFTER.get(1));
+            }
+            if !has_events && !logs::may_have_sessions(&chunk.message) {
                 continue;
             }
             for session in sessions_of(&chunk.message, self.settling.session_keys()) {
@@ -219,40 +237,44 @@ impl Follower {
                     self.traced.insert(session);
                     continue;
                 }
-                // One that is looked at often is not looked at more often because more comes.
-                let first = AFTER.first().copied().unwrap_or_default();
-                let followed = self.sessions.entry(session).or_insert(Followed {
-                    due: now + first,
-                    looks: 0,
-                    pause: Duration::ZERO,
-                });
-                if followed.looks > 0 {
-                    (followed.due, followed.looks) = (now + first.max(followed.pause), 0);
-                }
+                self.follow(Subject::Session(session), now, AFTER.first());
             }
         }
         *position = arrivals.next;
         Ok(is_more)
     }
 
-    /// Stores the spans of the sessions that are due, the oldest first, until others may have come.
+    /// Looks at a subject after this time. One that is looked at often is not looked at more often because more comes.
+    fn follow(&mut self, subject: Subject, now: Instant, after: Option<&Duration>) {
+        let first = after.copied().unwrap_or_default();
+        let followed = self.subjects.entry(subject).or_insert(Followed {
+            due: now + first,
+            looks: 0,
+            pause: Duration::ZERO,
+        });
+        if followed.looks > 0 {
+            (followed.due, followed.looks) = (now + first.max(followed.pause), 0);
+        }
+    }
+
+    /// Stores the spans of the sessions and traces that are due, the oldest first, until others may have come.
     fn look(&mut self, stop: &AtomicBool) -> Result<(), store::Error> {
         let begun = Instant::now();
-        let mut due: Vec<(Instant, String)> = self
-            .sessions
+        let mut due: Vec<(Instant, Subject)> = self
+            .subjects
             .iter()
             .filter(|(_, followed)| followed.due <= begun)
-            .map(|(session, followed)| (followed.due, session.clone()))
+            .map(|(subject, followed)| (followed.due, subject.clone()))
             .collect();
         due.sort();
-        for (_, session) in due {
+        for (_, subject) in due {
             if stop.load(Ordering::Relaxed) || begun.elapsed() > TURN {
                 break;
             }
             let reading = Instant::now();
-            let is_read = self.store_session(&session)?;
+            let is_read = self.store_spans(&subject)?;
             let took = reading.elapsed();
-            let Some(followed) = self.sessions.get_mut(&session) else {
+            let Some(followed) = self.subjects.get_mut(&subject) else {
                 continue;
             };
             if !is_read {
@@ -264,7 +286,7 @@ impl Follower {
             match AFTER.get(followed.looks) {
                 Some(after) => followed.due = Instant::now() + (*after).max(followed.pause),
                 None => {
-                    self.sessions.remove(&session);
+                    self.subjects.remove(&subject);
                 }
             }
         }
@@ -273,18 +295,17 @@ impl Follower {
 
     /// Makes room for a session: what was looked at once may be looked at no more. Whether there is room.
     fn make_room(&mut self) -> bool {
-        if self.sessions.len() >= FOLLOWED {
-            self.sessions.retain(|_, followed| followed.looks == 0);
+        if self.subjects.len() >= FOLLOWED {
+            self.subjects.retain(|_, followed| followed.looks == 0);
         }
-        self.sessions.len() < FOLLOWED
+        self.subjects.len() < FOLLOWED
     }
 
-    /// Stores the spans of a session; `false`: others take the memory that reading it needs.
-    fn store_session(&mut self, session: &str) -> Result<bool, store::Error> {
-        if self.too_large.contains(session) {
+    /// Stores the spans of a session or a trace; `false`: others take the memory that reading it needs.
+    fn store_spans(&mut self, subject: &Subject) -> Result<bool, store::Error> {
+        if self.too_large.contains(subject) {
             return Ok(true);
         }
-        let has_traces = self.traced.contains(session);
         let mut reserved = Reservation::new(&self.readers);
         let mut refused = None;
         let mut may = |kind: ChunkKind, message: &[u8]| {
@@ -295,17 +316,21 @@ impl Follower {
             };
             if refused.is_some() { Err(store::Error::Cancelled) } else { Ok(()) }
         };
-        let mut spans = match (self.settling.spans(&*self.store, session, has_traces, &mut may), refused) {
+        let read = match subject {
+            Subject::Session(session) => self.settling.spans(&*self.store, session, self.traced.contains(session), &mut may),
+            Subject::Trace(trace) => settle::calls_of_trace(&*self.store, *trace, &mut may),
+        };
+        let mut spans = match (read, refused) {
             (Err(store::Error::Cancelled), Some(Refusal::TooLarge { limit, .. })) => {
                 tracing::warn!(
-                    "reading the log records of a session would take more than {} MiB of memory; they are stored, but no spans are \
+                    "reading the log records of a session or a trace would take more than {} MiB of memory; they are stored, but no spans are \
                      made of them any more",
                     limit >> 20
                 );
                 if self.too_large.len() >= FOLLOWED {
                     self.too_large.clear();
                 }
-                self.too_large.insert(session.to_owned());
+                self.too_large.insert(subject.clone());
                 return Ok(true);
             }
             (Err(store::Error::Cancelled), Some(_)) => return Ok(false),

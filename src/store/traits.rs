@@ -138,7 +138,7 @@ pub trait Read: Send + Sync + Debug {
     /// The disk or the index cannot be read, or `may` fails.
     fn read_trace_while(&self, trace_id: TraceId, may: &mut EachChunk<'_>) -> Result<Option<Stored>, Error>;
 
-    /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
+    /// Gives the OTLP message of each chunk of a trace, also of one without spans, in order of arrival, without keeping any. Says which records are damaged
     /// on the disk and were left out.
     ///
     /// # Errors

@@ -65,7 +65,8 @@ impl Settling {
     ) -> Result<Vec<Span>, store::Error> {
         let found = self.found(store, session)?;
         let mut records: Vec<LogRecord> = store.read_session_logs(session, may)?;
-        let alone = logs::of_records(&records, &HashSet::new()).alone;
+        let mut alone = logs::of_records(&records, &HashSet::new()).alone;
+        alone.extend(logs::of_call_events(&mut records, &[]));
         let own: HashSet<TraceId> = alone.iter().map(|span| span.trace_id).collect();
         let others = || found.iter().filter(|found| !own.contains(&found.trace));
         let has = |origin: Origin| others().any(|found| found.origin == origin);
@@ -138,6 +139,25 @@ impl Settling {
         }
         Ok(list)
     }
+}
+
+/// The spans of the calls that only log records of a trace tell; none where the trace has spans.
+pub(super) fn calls_of_trace(store: &dyn Read, trace: TraceId, may: &mut EachChunk<'_>) -> Result<Vec<Span>, store::Error> {
+    let (mut records, mut has_spans) = (Vec::new(), false);
+    let mut each = |kind: ChunkKind, message: &[u8]| {
+        has_spans |= kind == ChunkKind::Spans;
+        if !has_spans {
+            may(kind, message)?;
+            records.extend(decode::logs(message).map(|decoded| decoded.items).unwrap_or_default());
+        }
+        Ok(())
+    };
+    let _ = store.each_chunk(trace, &mut each)?;
+    Ok(if has_spans {
+        Vec::new()
+    } else {
+        logs::of_call_events(&mut records, &[])
+    })
 }
 
 fn origin_of(store: &dyn Read, trace: TraceId) -> Result<Origin, store::Error> {

@@ -19,6 +19,7 @@ use record::Record;
 use sha2::{Digest as _, Sha256};
 
 use super::client::Client;
+use crate::dialect::call_events;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::events;
 use crate::span::{LOGS_SCOPE, LogRecord, Scope, Span};
@@ -38,6 +39,11 @@ pub(crate) struct FromLogs {
     /// By session, of those with such spans where these make no run: Gemini CLI begins a trace with each call and each tool, and Qwen
     /// Code has sub-agents and helpers in traces of their own. The exported spans are to be joined with them, as with those of a file.
     pub(crate) whole: BTreeMap<String, Vec<Span>>,
+}
+
+/// The spans of the model calls that only events of other programs tell, where the traces of `spans` are known.
+pub(crate) fn of_call_events(records: &mut [LogRecord], spans: &[Span]) -> Vec<Span> {
+    call_events::spans_of(records, spans, record::is_of_client)
 }
 
 /// Whether a client has the spans of a turn in several traces.

@@ -58,6 +58,12 @@ pub(super) fn session_of(record: &LogRecord) -> Option<(Client, String)> {
     Some((*client, ids.find(|id| !id.is_empty())?.to_owned()))
 }
 
+/// Whether a coding agent wrote a record: its own events tell what it did.
+pub(super) fn is_of_client(record: &LogRecord) -> bool {
+    let scope = record.scope.name.as_str();
+    EVENTS.iter().any(|(_, _, own)| scope.starts_with(own))
+}
+
 impl Record {
     pub(super) fn of(record: &LogRecord) -> Self {
         let name = record.name();

@@ -86,7 +86,6 @@ impl Reading {
     }
 
     /// Where the chunks of a trace are, in order of arrival, also if it has no spans.
-    #[cfg(feature = "bucket")]
     pub(in crate::store) fn chunks(&mut self, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
         let id = self.id(trace_id).map_err(failure("read"))?;
         id.map_or_else(|| Ok(Vec::new()), |id| query::chunks(&self.connection, id))

@@ -79,9 +79,9 @@ impl Read for Local {
     }
 
     fn each_chunk(&self, trace_id: TraceId, each: &mut EachChunk<'_>) -> Result<Vec<String>, Error> {
-        let location = self.reader().index(|index| index.trace(trace_id))?;
+        let chunks = self.reader().index(|index| index.chunks(trace_id))?;
         let mut damaged = Vec::new();
-        for place in location.into_iter().flat_map(|location| location.chunks) {
+        for place in chunks {
             match self.reader().message(place.at)? {
                 Ok(message) => each(place.kind, &message)?,
                 Err(what) => damaged.push(what),
@@ -139,7 +139,8 @@ impl Administer for Local {
             return Err(poisoned);
         }
         // Clients do not send to a server that is not ready, so no commit would show that the disk has room again.
-        writer.probe.ask(&*writer.disk, &self.directory)
+        writer.probe.ask(&*writer.disk, &self.directory)?;
+        writer.state.full.check(&self.directory)
     }
 
     fn usage(&self) -> Result<Usage, Error> {
