@@ -1,6 +1,7 @@
 //! The writing thread: all waiting requests go into one commit, with one write, one sync and one transaction. While the disk syncs,
 //! what came meanwhile is written.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -167,7 +168,8 @@ impl Commits {
     /// segment was sealed.
     fn commit_apart(&mut self, NotWritten { jobs, error }: NotWritten) -> bool {
         if jobs.len() < 2 || !matches!(error, Error::TooLarge { .. } | Error::Full { .. }) {
-            answer(&self.state, jobs.into_iter().map(|job| (job, Err(error.clone()))));
+            let answers = jobs.into_iter().map(|job| (job, Err(error.clone())));
+            answer(&self.state, &self.options.directory, answers);
             return false;
         }
         let commit = |job| {
@@ -247,14 +249,15 @@ impl Commits {
             }
             match result {
                 Ok(()) => {
-                    answer(state, batch.answers());
+                    answer(state, &self.options.directory, batch.answers());
                     batch = next;
                 }
                 Err(error) => {
                     // What is written behind it is on the disk at best, and not in the index.
                     let _ = log.finish();
                     for batch in [batch, std::mem::take(&mut next)] {
-                        answer(state, batch.answers().map(|(job, _)| (job, Err(error.clone()))));
+                        let answers = batch.answers().map(|(job, _)| (job, Err(error.clone())));
+                        answer(state, &self.options.directory, answers);
                     }
                     break;
                 }
@@ -306,8 +309,14 @@ fn note_sealed(log: &Log, state: &State, sealed: &Sealed) -> bool {
     is_new
 }
 
-fn answer(state: &State, answers: impl Iterator<Item = (Job, Result<Receipt, Error>)>) {
+fn answer(state: &State, directory: &Path, answers: impl Iterator<Item = (Job, Result<Receipt, Error>)>) {
     let answers: Vec<_> = answers.collect();
+    for (job, result) in &answers {
+        match result {
+            Ok(receipt) if receipt.stored == 0 => {}
+            result => state.full.note(directory, job.bytes() as u64, result.as_ref().map(|_| ())),
+        }
+    }
     state.note(answers.iter().filter_map(|(_, result)| result.as_ref().err()));
     state.waiting.fetch_sub(answers.len(), Ordering::Relaxed);
     for (job, result) in answers {

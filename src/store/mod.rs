@@ -40,6 +40,7 @@ mod deletion_files;
 pub mod disk;
 mod error;
 mod examined;
+mod full;
 pub mod index;
 mod listed_writer;
 mod lists;

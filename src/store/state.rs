@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::deletion::Deletions;
 use super::error::Error;
+use super::full::FullDisk;
 use super::log::Position;
 use super::room::Room;
 use super::turns::Turns;
@@ -34,6 +35,8 @@ pub(super) struct State {
     pub(super) room: Room,
     /// Why the last commit failed, if it did.
     pub(super) failure: Mutex<Option<Error>>,
+    /// Whether the disk has no room for requests of the size that comes.
+    pub(super) full: FullDisk,
     deletions: Mutex<Deletions>,
     /// Whether anything was ever deleted: else nobody takes the lock.
     has_deletions: AtomicBool,

@@ -98,7 +98,14 @@ fn a_server_starts_on_a_full_disk_with_an_index_that_is_behind() {
         answer.status().as_u16()
     };
     assert_eq!(status(&format!("/api/v1/traces/{trace}")), 200, "{}", serving.log());
-    assert_eq!(send(&serving, &[span(30, 1)]), 503, "nothing is stored");
+    for _ in 0..3 {
+        assert_eq!(send(&serving, &[span(30, 1)]), 503, "nothing is stored");
+    }
+    let ready = get(&serving, "/readyz");
+    assert!(ready.0 == 503 && ready.1.contains("full"), "{ready:?}");
+    let log = serving.log();
+    assert_eq!(log.matches("the disk is full: requests are refused").count(), 1, "{log}");
+    assert!(log.contains("capacity_bytes=8388608") && log.contains("request_bytes="), "{log}");
     for number in 0..BALLAST {
         let _ = fs::remove_file(disk.inside.join(format!("ballast{number}")));
     }
@@ -107,6 +114,8 @@ fn a_server_starts_on_a_full_disk_with_an_index_that_is_behind() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{}", serving.log());
         std::thread::sleep(Duration::from_millis(200));
     }
+    serving.wait_for("the disk has room again");
+    assert_eq!(get(&serving, "/readyz").0, 200);
     serving.stop();
 }
 
