@@ -31,6 +31,12 @@ impl Client {
         let mut this = Self { child, to, from, last: 0 };
         let about = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let hello = this.ask("initialize", &about);
+        let own = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
+        assert_eq!(
+            ["name", "version"].map(|key| hello["result"]["serverInfo"][key].clone()),
+            own,
+            "{hello}"
+        );
         assert!(
             hello["result"]["instructions"]
                 .as_str()

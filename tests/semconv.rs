@@ -411,6 +411,7 @@ struct Providers {
     none: Vec<String>,
     spellings: BTreeMap<String, Vec<String>>,
     with_api: Vec<String>,
+    openinference: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(serde::Deserialize)]
@@ -454,12 +455,18 @@ fn the_tables_of_providers_and_span_names_are_fresh() {
     let spellings: Vec<(&String, &String)> = spellings
         .flat_map(|(one, others)| others.iter().map(move |other| (other, one)))
         .collect();
+    let openinference: Vec<(&String, &String, Option<&String>)> = providers
+        .openinference
+        .iter()
+        .map(|(ours, theirs)| (ours, theirs.first().expect("a provider"), theirs.get(1)))
+        .collect();
     lists(
         "dialect/providers",
         &[
             ("NONE", "&str", format!("{:?}", providers.none)),
             ("SPELLINGS", "(&str, &str)", format!("{spellings:?}")),
             ("WITH_API", "&str", format!("{:?}", providers.with_api)),
+            ("OPENINFERENCE", "(&str, &str, Option<&str>)", format!("{openinference:?}")),
         ],
     );
     let names: SpanNames = serde_saphyr::from_str(&read("span_names.yaml")).unwrap();

@@ -32,7 +32,7 @@ Exit status: 0 if everything was accepted, 1 if not, 2 for a usage error.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Send {
-    /// The destination: a URL, or NAME=URL. The names phoenix, jaeger, langfuse, datadog and mlflow select presets for these backends.
+    /// The destination: a URL, or NAME=URL. The names phoenix, jaeger, langfuse, langsmith, datadog and mlflow select presets for these backends.
     #[arg(long, value_name = "[NAME=]URL")]
     to: String,
     /// The attributes to add: as-received (none), openinference, genai or both [default: the preset of NAME, else

@@ -35,7 +35,7 @@ action = "remove"             # remove, mask, hash"#,
         r#"Where stored spans are sent on to; one table sends the spans of one project. docs/forward.md lists all keys.
 [[forward]]
 url = "http://127.0.0.1:6006"
-preset = "phoenix"            # phoenix, jaeger, langfuse, datadog, mlflow, otlp; by default the one that has its name
+preset = "phoenix"            # phoenix, jaeger, langfuse, langsmith, datadog, mlflow, otlp; by default the one that has its name
 name = "phoenix"
 project = "default/default""#,
     ),

@@ -28,7 +28,7 @@ pub(super) struct Lists {
     /// Redaction rules, as a TOML list: [{ key = "*password*", action = "remove" }].
     #[arg(long, value_name = "LIST", env = "SPANBRIDGE_REDACT", hide_env_values = true)]
     redact: Option<String>,
-    /// Forward stored spans to an OTLP backend. The names phoenix, jaeger, langfuse, datadog and mlflow select presets for
+    /// Forward stored spans to an OTLP backend. The names phoenix, jaeger, langfuse, langsmith, datadog and mlflow select presets for
     /// these backends. Repeatable; [[forward]] tables in the file have more settings.
     #[arg(long, value_name = "[NAME=]URL", env = "SPANBRIDGE_FORWARD", value_delimiter = ',')]
     forward: Option<Vec<String>>,

@@ -3,7 +3,7 @@
 #[rustfmt::skip]
 mod table;
 
-use table::{NONE, SPELLINGS, WITH_API};
+use table::{NONE, OPENINFERENCE, SPELLINGS, WITH_API};
 
 /// A provider's name: lower case, one spelling; `None` for a word that names no provider.
 pub(super) fn name(word: &str) -> Option<String> {
@@ -18,6 +18,13 @@ pub(super) fn name(word: &str) -> Option<String> {
     // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
     let head = word.split('.').next().filter(|head| WITH_API.contains(head));
     Some(head.unwrap_or(&word).to_owned())
+}
+
+/// What `OpenInference` calls a provider, and the API that is spoken if its vocabulary has a word for it; `None`: the same as we.
+#[cfg(any(feature = "server", feature = "layer"))]
+pub(super) fn in_openinference(provider: &str) -> Option<(&'static str, Option<&'static str>)> {
+    let line = OPENINFERENCE.iter().find(|(ours, ..)| *ours == provider);
+    line.map(|(_, provider, system)| (*provider, *system))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::read;
 use super::registry::Registry;
 use super::write::{AttributeWriter, Vocabulary};
+use super::{providers, read};
 use crate::operation::{Kind, Recorded};
 use crate::span::{AnyValue, Attributes, LogRecord, Span, Status};
 
@@ -72,6 +72,7 @@ impl Translator {
         let mut known: HashSet<String> = span.attributes.iter().map(|(key, _)| key.clone()).collect();
         let is_of_list = |key: &str| list_of(key).is_some_and(|list| lists.contains(list));
         let written = self.writer.write(&operation).0.into_iter();
+        let written = written.flat_map(in_their_words);
         let added: Vec<(String, AnyValue)> = written.filter(|(key, _)| !is_of_list(key) && known.insert(key.clone())).collect();
         let grown: usize = added.iter().map(size_of_pair).sum();
         if grown > size_of(span, records).saturating_mul(GROWS).saturating_add(GROWS_BESIDE) {
@@ -95,6 +96,27 @@ impl Translator {
         }
         if changed { Becomes::Changed } else { Becomes::Same }
     }
+}
+
+/// The provider of a model, and of whose API it is, in OpenInference's vocabulary.
+const PROVIDER: &str = "llm.provider";
+const SYSTEM: &str = "llm.system";
+
+/// The id of a tool's call, as its arguments have it and as its result has it.
+const CALL_ID: &str = "tool_call.id";
+const RESULT_ID: &str = "tool.id";
+
+/// An attribute in the words of `OpenInference`'s vocabulary, and what it has under another key as well: with a provider the API that is
+/// spoken, with a call's id that of its result.
+fn in_their_words((key, value): (String, AnyValue)) -> impl Iterator<Item = (String, AnyValue)> {
+    let named = Some(&value).filter(|_| key == PROVIDER).and_then(AnyValue::as_str);
+    let (value, beside) = match named.and_then(providers::in_openinference) {
+        Some((provider, system)) => (provider.into(), system.map(|system| (SYSTEM, system.into()))),
+        None if key == CALL_ID => (value.clone(), Some((RESULT_ID, value))),
+        None => (value, None),
+    };
+    let beside = beside.map(|(key, value)| (key.to_owned(), value));
+    std::iter::once((key, value)).chain(beside)
 }
 
 /// About how many bytes a span takes, with its log records.
@@ -130,4 +152,42 @@ fn list_of(key: &str) -> Option<&str> {
         end += part.len() + 1;
     }
     None
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::span::{SpanId, TraceId};
+
+    fn translated(attributes: &[(&str, &str)]) -> Attributes {
+        let ids = (TraceId::from_bytes(&[1; 16]).unwrap(), SpanId::from_bytes(&[1; 8]).unwrap());
+        let mut span = Span::new(ids.0, ids.1, "span");
+        for (key, value) in attributes {
+            span.attributes.push(*key, *value);
+        }
+        let translator = Translator::new(Vocabulary::OpenInference);
+        assert_eq!(translator.translate(Registry::built_in(), &mut span, &[]), Becomes::Changed);
+        span.attributes
+    }
+
+    #[test]
+    fn providers_and_ids_have_the_words_of_the_vocabulary() {
+        for (ours, provider, system) in [
+            ("azure.ai.openai", Some("azure"), Some("openai")),
+            ("gcp.vertex_ai", Some("google"), Some("vertexai")),
+            ("aws.bedrock", Some("aws"), None),
+            ("acme", Some("acme"), None),
+        ] {
+            let written = translated(&[("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", ours)]);
+            assert_eq!((written.text(PROVIDER), written.text(SYSTEM)), (provider, system), "{ours}");
+        }
+        let tool = [
+            ("gen_ai.operation.name", "execute_tool"),
+            ("gen_ai.tool.call.id", "c1"),
+            ("gen_ai.tool.name", "t"),
+        ];
+        let tool = translated(&tool);
+        assert_eq!((tool.text(CALL_ID), tool.text(RESULT_ID)), (Some("c1"), Some("c1")));
+    }
 }

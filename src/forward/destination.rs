@@ -26,7 +26,7 @@ pub struct DestinationText {
     /// What it is called in files, metrics and commands [default: the preset's name, else host and port].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is known to be: phoenix, jaeger, langfuse, datadog, mlflow or otlp [default: the preset that has its name, else otlp].
+    /// What it is known to be: phoenix, jaeger, langfuse, langsmith, datadog, mlflow or otlp [default: the preset that has its name, else otlp].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// The transport.

@@ -70,6 +70,16 @@ pub(crate) const ALL: &[Preset] = &[
         headers: &[("x-langfuse-ingestion-version", "4")],
         ..OTLP
     },
+    // It reads GenAI below its own path, and takes the project from a header.
+    Preset {
+        name: "langsmith",
+        protocol: Some(Protocol::HttpProtobuf),
+        dialect: Dialect::GenAi,
+        logs: Logs::IntoSpans,
+        unfinished: Unfinished::Hold,
+        base_path: "/otel",
+        ..OTLP
+    },
     Preset {
         name: "datadog",
         dialect: Dialect::Both,
