@@ -14,6 +14,10 @@ EXAMPLES = [
     ("inspect_log.py", "inspect_ai", ["--to", "inspect", "--output", "OUT"], "messages,"),
     ("adk_eval_set.py", "google.adk", ["--to", "adk"], "-> Answer: Paris"),
     ("atif_trajectory.py", "atif", ["--to", "atif"], "What is the weather"),
+    ("pydantic_evals_set.py", "pydantic_evals", ["--to", "pydantic-evals", "--output", "OUT"], "['get_time', 'get_weather']"),
+    ("langsmith_examples.py", "langsmith", ["--to", "langsmith-examples"], ": What is the weather"),
+    ("langfuse_items.py", "langfuse", ["--to", "langfuse-items"], "-> Answer: Paris"),
+    ("braintrust_records.py", "braintrust", ["--to", "braintrust-records"], "-> Answer: Paris"),
     ("witness_trace.py", "aevyra_witness", ["--to", "reflex"], "get_weather failed"),
 ]
 

@@ -15,7 +15,8 @@ use super::out;
 use super::target::{DocumentWriter, Target};
 use crate::documents::Vocabulary;
 use crate::formats::{self, Disassembled, NoteKind};
-use crate::hash::HashMap;
+use crate::hash::{HashMap, Keyed};
+use crate::run::Run;
 use crate::span::TraceId;
 
 const EXAMPLES: &str = "\
@@ -93,8 +94,9 @@ impl Convert {
         writer.redact(&mut spans, &mut records)?;
         writer.redact(&mut sessions, &mut Vec::new())?;
         let mut runs = FileRuns::of(vocabulary, spans, sessions, records).into_runs();
-        if runs.is_empty() && writer.written == 0 && clean {
-            out::note("the input has no spans, so there are no documents");
+        let is_nothing = runs.is_empty() && !writer.has_runs();
+        if is_nothing && clean {
+            out::note("the input has no spans, and no log records that tell of an agent, so there are no documents");
         }
         let mut places: HashMap<TraceId, usize> = HashMap::default();
         for (place, trace) in in_order.into_iter().enumerate() {
@@ -104,12 +106,26 @@ impl Convert {
         if writer.needs_order() || !places.is_empty() {
             runs.sort_by_key(|run| (run.started_at, places.get(&run.trace_id).copied(), run.trace_id));
         }
-        for run in runs {
-            writer.run(&run)?;
+        if writer.needs_earlier() {
+            for session in by_session(runs) {
+                (1..=session.len()).try_for_each(|end| writer.last_of(session.get(..end).unwrap_or_default()))?;
+            }
+        } else {
+            runs.iter().try_for_each(|run| writer.run(run))?;
         }
         writer.finish()?;
-        Ok(exit_status(clean))
+        Ok(exit_status(clean && !is_nothing))
     }
+}
+
+/// Runs of one session together, in order; a run without a session is alone.
+fn by_session(runs: Vec<Run>) -> Vec<Vec<Run>> {
+    let mut sessions: Keyed<String, Vec<Run>> = Keyed::default();
+    for run in runs {
+        let session = run.session_id.clone().unwrap_or_else(|| run.trace_id.to_string());
+        sessions.get_or_insert_with(&session, Vec::new).push(run);
+    }
+    sessions.into_list().into_iter().map(|(_, runs)| runs).collect()
 }
 
 /// Writes what is made of a row.

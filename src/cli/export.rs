@@ -1,5 +1,6 @@
 //! `spanbridge export`: documents from the store.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,6 +13,7 @@ use super::source::{Source, Where};
 use super::target::{DocumentWriter, Target};
 use super::{complete, out};
 use crate::dataset::Source as Selected;
+use crate::run::Run;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::{self, Filter, Order, Stored};
 
@@ -104,7 +106,12 @@ impl Export {
             for id in ids {
                 let stored = missing.read(&source, id, &mut writer)?;
                 for run in source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now())) {
-                    writer.run(&run)?;
+                    let mut runs = match run.session_id.as_deref().filter(|_| writer.needs_earlier()) {
+                        Some(session) => missing.earlier(&source, &run, session, &mut writer)?,
+                        None => Vec::new(),
+                    };
+                    runs.push(run);
+                    writer.last_of(&runs)?;
                 }
                 progress.step();
             }
@@ -126,14 +133,14 @@ impl Export {
 /// Traces that could not be read, or not all of them.
 #[derive(Debug, Default)]
 struct Missing {
-    asked: usize,
-    traces: Vec<TraceId>,
+    asked: BTreeSet<TraceId>,
+    traces: BTreeSet<TraceId>,
 }
 
 impl Missing {
     /// The documents of a trace. Failures are reported and counted, and do not keep the others from being exported.
     fn read(&mut self, source: &Source, id: TraceId, writer: &mut DocumentWriter) -> Result<Stored, Failure> {
-        self.asked += 1;
+        self.asked.insert(id);
         let (mut stored, whys) = match source.trace(id) {
             Ok(Some(stored)) => {
                 let whys = stored.damaged.clone();
@@ -152,7 +159,7 @@ impl Missing {
             Err(failure) => return Err(failure),
         };
         if !whys.is_empty() {
-            self.traces.push(id);
+            self.traces.insert(id);
             writer.damaged();
         }
         writer.redact(&mut stored.spans, &mut stored.logs)?;
@@ -160,6 +167,22 @@ impl Missing {
             writer.note_loss(|| json!({ "trace_id": id.to_string(), "kind": "damaged", "what": why }))?;
         }
         Ok(stored)
+    }
+
+    /// The runs of a session before this one.
+    fn earlier(&mut self, source: &Source, run: &Run, session: &str, writer: &mut DocumentWriter) -> Result<Vec<Run>, Failure> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            until: Some(run.started_at.0),
+            order: Order::OldestFirst,
+            ..Filter::default()
+        };
+        let mut runs = Vec::new();
+        for id in source.ids(&filter)? {
+            let stored = self.read(source, id, writer)?;
+            runs.extend(source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now())));
+        }
+        Ok(runs)
     }
 
     fn is_empty(&self) -> bool {
@@ -176,7 +199,7 @@ impl Missing {
         out::note(&format!(
             "{} of {} traces are damaged or could not be read, and are missing from the documents in whole or in part: {}{}",
             self.traces.len(),
-            self.asked,
+            self.asked.len(),
             ids.join(", "),
             if more == 0 {
                 String::new()

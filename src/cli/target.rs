@@ -1,6 +1,6 @@
 //! Where documents go: standard output, or a directory; and what is reported about them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -84,6 +84,7 @@ impl Target {
             spool,
             losses,
             groups: LossGroups::default(),
+            gathered: BTreeMap::new(),
             written: 0,
             replaced: 0,
             own_names: HashSet::default(),
@@ -136,6 +137,8 @@ pub(super) struct DocumentWriter {
     spool: Option<Spool>,
     losses: Option<(PathBuf, LossesOutput)>,
     groups: LossGroups,
+    /// The runs of each side, where all of them become one document.
+    gathered: BTreeMap<usize, Vec<Run>>,
     pub(super) written: usize,
     /// How many files of the same names there were before.
     replaced: usize,
@@ -144,8 +147,24 @@ pub(super) struct DocumentWriter {
 }
 
 impl DocumentWriter {
+    /// Whether a run has been given to it.
+    pub(super) fn has_runs(&self) -> bool {
+        self.written > 0 || !self.gathered.is_empty()
+    }
+
+    /// Whether the documents of a run contain something of the runs before it in its session.
+    pub(super) fn needs_earlier(&self) -> bool {
+        (self.format.needs_earlier)(&self.options)
+    }
+
     /// Writes the document of one run.
     pub(super) fn run(&mut self, run: &Run) -> Result<(), Failure> {
+        self.last_of(std::slice::from_ref(run))
+    }
+
+    /// Writes the document of the last of a session's runs, which are in order.
+    pub(super) fn last_of(&mut self, runs: &[Run]) -> Result<(), Failure> {
+        let Some(run) = runs.last() else { return Ok(()) };
         let name = run.trace_id.to_string();
         let side = match self.set.as_mut().map_or(Ok(0), |set| set.take(run)) {
             Ok(side) => side,
@@ -153,7 +172,13 @@ impl DocumentWriter {
             Err(why) => return self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": why })),
         };
         self.files(side, std::slice::from_ref(run))?;
-        let outcome = documents::of_run(run, self.format, &self.options);
+        if (self.format.takes_all)(&self.options) {
+            self.gathered.entry(side).or_default().push(run.clone());
+            return Ok(());
+        }
+        let Some(outcome) = documents::of_last(runs, self.format, &self.options) else {
+            return Ok(());
+        };
         if let Some(set) = &mut self.set {
             if outcome.documents.is_empty() {
                 // `outcome` notes it, with the format.
@@ -214,6 +239,24 @@ impl DocumentWriter {
             })?;
             let mut new = new_file::in_directory(&path)?;
             new.file.write_all(&bytes).map_err(|source| Failure::Write { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// Writes the document of all runs of each side.
+    fn gathered(&mut self) -> Result<(), Failure> {
+        for (side, mut runs) in std::mem::take(&mut self.gathered) {
+            runs.retain(Run::has_agent_work);
+            let count = runs.len() as u64;
+            let Some(outcome) = documents::of_session(&mut runs, self.format, &self.options) else {
+                continue;
+            };
+            if let Some(set) = &mut self.set {
+                let side = set.side(side);
+                let losses = outcome.documents.iter().map(|document| &*document.losses);
+                set.manifest.runs(&side, count, &outcome.findings, losses);
+            }
+            self.outcome("runs", side, &outcome)?;
         }
         Ok(())
     }
@@ -304,6 +347,7 @@ impl DocumentWriter {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.gathered()?;
         out::flush().map_err(|source| Failure::Output { source })?;
         let mut wrote = None;
         if let Some(directory) = &self.output {

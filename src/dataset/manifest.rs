@@ -156,10 +156,15 @@ impl Manifest {
 
     /// Counts a run that documents were written for.
     pub fn run<'a>(&mut self, side: &str, findings: &[&Finding], documents: impl Iterator<Item = &'a [Loss]>) {
-        self.runs.read += 1;
-        self.runs.selected += 1;
+        self.runs(side, 1, findings, documents);
+    }
+
+    /// Counts so many runs that documents were written for.
+    pub fn runs<'a>(&mut self, side: &str, count: u64, findings: &[&Finding], documents: impl Iterator<Item = &'a [Loss]>) {
+        self.runs.read += count;
+        self.runs.selected += count;
         let entry = self.splits.entry(side.to_owned()).or_default();
-        entry.runs += 1;
+        entry.runs += count;
         for losses in documents {
             entry.documents += 1;
             self.documents += 1;

@@ -83,10 +83,21 @@ pub struct Outcome<'a> {
 /// The document of one run.
 #[must_use]
 pub fn of_run<'a>(run: &'a Run, format: &'static AnyFormat, options: &Options) -> Outcome<'a> {
+    let assembled = format.documents(std::slice::from_ref(run), options);
+    outcome(run, format, assembled)
+}
+
+/// The documents of the last of a session's runs alone, where they may contain something of the runs before; `None` if there is no run.
+#[must_use]
+pub fn of_last<'a>(runs: &'a [Run], format: &'static AnyFormat, options: &Options) -> Option<Outcome<'a>> {
+    Some(outcome(runs.last()?, format, format.documents_of_last(runs, options)))
+}
+
+fn outcome<'a>(run: &'a Run, format: &'static AnyFormat, assembled: Vec<Assembled<AnyDocument<'a>>>) -> Outcome<'a> {
     Outcome {
         trace_id: run.trace_id,
         findings: run.findings.iter().collect(),
-        documents: of_runs(std::slice::from_ref(run), format, options),
+        documents: documents_of(format, assembled),
         agent_work: run.has_agent_work(),
     }
 }
@@ -99,20 +110,19 @@ pub fn of_session<'a>(runs: &'a mut Vec<Run>, format: &'static AnyFormat, option
     Some(Outcome {
         trace_id: runs.first()?.trace_id,
         findings: runs.iter().flat_map(|run| &run.findings).collect(),
-        documents: of_runs(runs, format, options),
+        documents: documents_of(format, format.documents(runs, options)),
         agent_work: true,
     })
 }
 
-fn of_runs<'a>(runs: &'a [Run], format: &'static AnyFormat, options: &Options) -> Vec<Document<'a>> {
+fn documents_of<'a>(format: &'static AnyFormat, assembled: Vec<Assembled<AnyDocument<'a>>>) -> Vec<Document<'a>> {
     let document = |(index, Assembled { document, losses })| Document {
         format,
         index,
         losses,
         content: document,
     };
-    let assembled = format.documents(runs, options).into_iter();
-    assembled.enumerate().map(document).collect()
+    assembled.into_iter().enumerate().map(document).collect()
 }
 
 /// Writes the documents of runs in which an agent did something: of one run, or of those of one session.

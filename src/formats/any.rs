@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::back::{Gather, Reader, Restored};
-use super::format::{Assembled, Container, Files, Format};
+use super::format::{Assembled, Container, Files, Format, last};
 use crate::document::choice::{Choice, Options};
 use crate::document::layout::{Layout, OneLine, on_one_line};
 use crate::document::loss::{Loss, LossReason};
@@ -31,7 +31,13 @@ pub struct AnyFormat {
     pub beside: Option<Files>,
     /// Whether each model call is written with all that went into it, and not each message of a conversation once.
     pub whole_inputs: bool,
+    /// Whether the documents of a run contain something of the runs before it in its session.
+    pub needs_earlier: fn(&Options) -> bool,
+    /// Whether all runs of a command become one document.
+    pub takes_all: fn(&Options) -> bool,
     pub(super) typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
+    /// The same of the last run alone.
+    pub(super) typed_last: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
     pub(super) read: Option<Reader>,
     pub(super) gather: Option<Gather>,
     /// Whether a rule is about several documents of a file.
@@ -51,7 +57,10 @@ impl AnyFormat {
             container: F::CONTAINER,
             beside: F::BESIDE,
             whole_inputs: F::WHOLE_INPUTS,
-            typed: typed::<F>,
+            needs_earlier: F::needs_earlier,
+            takes_all: F::takes_all,
+            typed: |runs, options| typed::<F>(runs, F::assemble(runs, options)),
+            typed_last: |runs, options| typed::<F>(last(runs), F::assemble_last(runs, options)),
             read,
             gather: None,
             checked_together: F::CHECKED_TOGETHER,
@@ -103,8 +112,7 @@ pub(super) fn unwritten(error: &dyn fmt::Display) -> Loss {
     Loss::new(None, format!("document: {error}"), LossReason::NoPlace)
 }
 
-fn typed<'a, F: Format + 'static>(runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
-    let documents = F::assemble(runs, options);
+fn typed<'a, F: Format + 'static>(runs: &[Run], documents: Vec<Assembled<F::Document<'a>>>) -> Vec<Assembled<AnyDocument<'a>>> {
     let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
     let room = (steps / documents.len().max(1)).saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
     let hidden = |document| AnyDocument {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::any::{AnyDocument, AnyFormat, unwritten};
 use super::back::remainder::{self, Remainder};
 use super::back::{Numbers, Restored};
-use super::format::Assembled;
+use super::format::{Assembled, last};
 use crate::document::choice::Options;
 use crate::document::layout::{Layout, Sequence};
 use crate::document::loss::{Loss, LossReason};
@@ -30,6 +30,15 @@ impl AnyFormat {
                 .collect();
         }
         (self.typed)(runs, options)
+    }
+
+    /// The documents of the last of a session's runs alone, where they may contain something of the runs before.
+    pub(crate) fn documents_of_last<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
+        let of_last = last(runs);
+        if remainder::is_in(of_last) || !of_last.iter().any(Run::has_agent_work) {
+            return self.documents(of_last, options);
+        }
+        (self.typed_last)(runs, options)
     }
 
     /// The same as JSON text without a line break at the end.

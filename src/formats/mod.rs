@@ -24,12 +24,14 @@ pub mod check;
 pub mod contextforge;
 pub mod deepeval;
 mod disassemble;
+pub mod eval_items;
 mod format;
 #[cfg(feature = "server")]
 mod in_forms;
 pub mod inspect;
 pub mod invariant;
 pub mod messages;
+pub mod mocks;
 pub mod openreward;
 pub(crate) mod options;
 mod recognise;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::registry::FORMATS;
+use super::registry::all;
 
 use crate::document::choice::{Choice, Options, Values};
 
@@ -42,7 +42,7 @@ impl std::error::Error for OptionError {}
 
 /// Every choice of every format.
 pub fn choices() -> impl Iterator<Item = &'static Choice> {
-    FORMATS.iter().flat_map(|format| format.options)
+    all().flat_map(|format| format.options)
 }
 
 impl Options {

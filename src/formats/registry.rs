@@ -1,7 +1,9 @@
 //! The list of all formats.
 
 use super::any::AnyFormat;
-use super::{adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, session_file, synth, verifiers};
+use super::{
+    adk, atif, contextforge, deepeval, eval_items, inspect, invariant, messages, mocks, openreward, reflex, session_file, synth, verifiers,
+};
 
 /// Every format, in the order in which they are listed to people.
 pub static FORMATS: &[AnyFormat] = &[
@@ -18,15 +20,20 @@ pub static FORMATS: &[AnyFormat] = &[
     AnyFormat::of::<adk::Adk>(Some(adk::back::read)),
 ];
 
-/// Session files of coding agents, which are written as documents are and read by `sessions/`.
-static SESSION_FILES: &[AnyFormat] = &[
+/// What is written as documents are and does not come back: other readers have it. `sessions/` reads the session files of coding agents.
+static ONE_WAY: &[AnyFormat] = &[
+    AnyFormat::of::<mocks::Mocks>(None),
+    AnyFormat::of::<eval_items::PydanticEvals>(None),
+    AnyFormat::of::<eval_items::Langfuse>(None),
+    AnyFormat::of::<eval_items::LangSmith>(None),
+    AnyFormat::of::<eval_items::Braintrust>(None),
     AnyFormat::of::<session_file::ClaudeCode>(None),
     AnyFormat::of::<session_file::Codex>(None),
 ];
 
-/// Documents and session files: all that a name can refer to.
+/// All that a name can refer to: formats that go both ways, and those that are only written.
 pub fn all() -> impl Iterator<Item = &'static AnyFormat> {
-    FORMATS.iter().chain(SESSION_FILES)
+    FORMATS.iter().chain(ONE_WAY)
 }
 
 /// The format with this name.

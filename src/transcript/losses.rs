@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::json::Json;
 use crate::document::loss::{Loss, LossReason};
-use crate::operation::{Message, Part};
+use crate::operation::{Kind, Message, Part};
 use crate::run::{Entry, EntryKind, Run, Step, Utterance};
 use crate::span::SpanId;
 use crate::transcript::turn_facts::TurnFacts;
@@ -84,6 +84,18 @@ impl Losses {
             self.add(step.span_id, kind.name(), LossReason::NoPlace);
         } else if let Some(what) = turns.unwritten(step) {
             self.add(step.span_id, format!("{}: {what}", kind.name()), LossReason::NoPlace);
+        }
+    }
+
+    /// Reports the operations of a run of which a document has no conversation, with all their facts, and the facts of the run.
+    pub(crate) fn operations(&mut self, run: &Run) {
+        let is_work = |step: &&Step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
+        for step in run.steps.iter().filter(is_work) {
+            self.step(run, step, |_, _| false);
+            self.fact(step.span_id, format!("words and times of {}", step.operation.kind.name()));
+        }
+        for (key, _) in facts::of_run_and_agent(run).iter() {
+            self.fact(None, format!("run.{key}"));
         }
     }
 

@@ -11,6 +11,7 @@ use crate::document::json::{Json, Object, Text};
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
 use crate::run::{Run, RunStatus, Step, Utterance};
+use crate::span::UnixNanos;
 use crate::transcript::ids::Ids;
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 use crate::transcript::{content, facts};
@@ -28,8 +29,67 @@ fn answered<'a>(mut output: Object<'a>, answer: &'a Utterance) -> Object<'a> {
     whole
 }
 
-/// The run's log.
-pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
+/// The log of runs, a sample each.
+pub(super) fn of_runs<'a>(runs: &[&'a Run]) -> Assembled<Object<'a>> {
+    let mut losses = Vec::new();
+    let samples: Vec<Sample<'a>> = runs.iter().map(|run| sample(run, &mut losses)).collect();
+    let steps = || runs.iter().flat_map(|run| run.steps.iter());
+    let model = steps()
+        .filter(|step| is_model_call(step))
+        .find_map(|step| step.operation.model.name());
+    let agents = runs.iter().filter_map(|run| run.agent.name.as_deref());
+    let agent = agents.into_iter().find(|name| !name.is_empty());
+    for (what, is_missing) in [("eval.model", model.is_none()), ("eval.task", agent.is_none())] {
+        if is_missing {
+            losses.push(Loss::new(None, what, LossReason::Synthesized));
+        }
+    }
+    for (number, _) in samples.iter().enumerate().filter(|(_, sample)| !sample.has_input) {
+        losses.push(Loss::new(None, format!("samples[{number}].input"), LossReason::Synthesized));
+    }
+    let started = runs.iter().map(|run| run.started_at).min().unwrap_or_default();
+    let ended: Option<Vec<UnixNanos>> = runs.iter().map(|run| run.ended_at).collect();
+    let ended = ended.and_then(|all| all.into_iter().max());
+    let mut stats = Object::from([("started_at", started.rfc3339_micros().into())]);
+    stats.add_filled("completed_at", ended.map(|end| Text::from(end.rfc3339_micros())));
+    stats.add_filled("model_usage", usage(runs));
+    let mut plan = Object::from([("name", "plan".into())]);
+    plan.add("steps", Json::List(Vec::new()));
+    plan.add("config", Object::new());
+    let statuses: Vec<RunStatus> = runs.iter().map(|run| run.status()).collect();
+    let status = match statuses.as_slice() {
+        [RunStatus::Error] => "error",
+        [RunStatus::Cancelled] => "cancelled",
+        // An evaluation of several samples is complete, whatever became of each.
+        _ if statuses.contains(&RunStatus::Running) => "started",
+        _ => "success",
+    };
+    let error = match runs {
+        [one] => error(one),
+        _ => None,
+    };
+    let document = LOG.given([
+        ("version", VERSION.into()),
+        ("status", status.into()),
+        ("eval", spec(runs, agent.unwrap_or("unknown"), model.unwrap_or("unknown")).into()),
+        ("plan", plan.into()),
+        ("stats", stats.into()),
+        ("error", error.unwrap_or_default().into()),
+        ("samples", samples.into_iter().map(|sample| sample.document).collect()),
+    ]);
+    Assembled { document, losses }
+}
+
+fn error(run: &Run) -> Option<Object<'_>> {
+    run.failure.as_ref().map(|failed| message::eval_error(&failed.failure))
+}
+
+struct Sample<'a> {
+    document: Object<'a>,
+    has_input: bool,
+}
+
+fn sample<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Sample<'a> {
     let transcript = Transcript::of(run);
     let mut scopes = transcript.scopes_by_tool();
     let top = scopes.remove(&None).unwrap_or_default();
@@ -43,91 +103,54 @@ pub(super) fn of_run(run: &Run) -> Assembled<Object<'_>> {
     }
     events.finish();
     let Events {
-        list, mut losses, output, ..
+        list,
+        losses: mut of_events,
+        output,
+        ..
     } = events;
+    losses.append(&mut of_events);
     let outside = run.answer.as_ref().filter(|answer| !answer.in_conversation);
     let output = match outside.filter(|_| !output.is_empty()) {
         Some(answer) => answered(output, answer),
         None => output,
     };
-
-    let steps = || run.steps.iter();
-    let model = steps()
-        .filter(|step| is_model_call(step))
-        .find_map(|step| step.operation.model.name());
-    let agent = run.agent.name.as_deref().filter(|name| !name.is_empty());
-    for (what, is_missing) in [("eval.model", model.is_none()), ("eval.task", agent.is_none())] {
-        if is_missing {
-            losses.push(Loss::new(None, what, LossReason::Synthesized));
-        }
-    }
     let input = threads.input(main);
-    if input.is_null() {
-        losses.push(Loss::new(None, "samples[0].input", LossReason::Synthesized));
-    }
+    let has_input = !input.is_null();
     let trace = run.trace_id.to_string();
     let ended = run.ended_at.map(|end| Text::from(end.rfc3339_micros()));
-    let usage = usage(run);
-    let error = run
-        .failure
-        .as_ref()
-        .map(|failed| message::eval_error(&failed.failure))
-        .unwrap_or_default();
-    let mut stats = Object::from([("started_at", run.started_at.rfc3339_micros().into())]);
-    stats.add_filled("completed_at", ended.clone());
-    stats.add_filled("model_usage", usage.clone());
     let messages = main.iter().flat_map(|scope| threads.messages(*scope)).collect::<Json<'_>>();
-    let target = steps().find_map(|step| step.operation.training.ideal.as_ref()).map(content::text);
-    let sample = SAMPLE.given([
+    let ideal = run.steps.iter().find_map(|step| step.operation.training.ideal.as_ref());
+    let document = SAMPLE.given([
         ("id", trace.clone().into()),
         ("epoch", 1_u64.into()),
-        ("input", if input.is_null() { "".into() } else { input }),
-        ("target", target.unwrap_or_default().into()),
+        ("input", if has_input { input } else { "".into() }),
+        ("target", ideal.map(content::text).unwrap_or_default().into()),
         ("messages", messages),
         ("output", output.into()),
         ("scores", scores(run).into()),
         ("metadata", Object::from([("otel.trace_id", trace.clone().into())]).into()),
         ("events", list.into_iter().collect()),
-        ("model_usage", usage.into()),
+        ("model_usage", usage(&[run]).into()),
         ("started_at", run.started_at.rfc3339_micros().into()),
-        ("completed_at", ended.clone().into()),
+        ("completed_at", ended.into()),
         ("total_time", run.ended_at.map(|end| seconds(run.started_at, end)).into()),
-        ("uuid", trace.clone().into()),
-        ("error", error.clone().into()),
+        ("uuid", trace.into()),
+        ("error", error(run).unwrap_or_default().into()),
         (
             "events_data",
             POOL.given([("messages", threads.pool()), ("calls", Json::List(Vec::new()))]).into(),
         ),
     ]);
-    let mut plan = Object::from([("name", "plan".into())]);
-    plan.add("steps", Json::List(Vec::new()));
-    plan.add("config", Object::new());
-    let status = match run.status() {
-        RunStatus::Error => "error",
-        RunStatus::Cancelled => "cancelled",
-        RunStatus::Ok => "success",
-        RunStatus::Running => "started",
-    };
-    let document = LOG.given([
-        ("version", VERSION.into()),
-        ("status", status.into()),
-        (
-            "eval",
-            spec(run, trace, agent.unwrap_or("unknown"), model.unwrap_or("unknown")).into(),
-        ),
-        ("plan", plan.into()),
-        ("stats", stats.into()),
-        ("error", error.into()),
-        ("samples", Json::List(vec![sample.into()])),
-    ]);
-    Assembled { document, losses }
+    Sample { document, has_input }
 }
 
-fn spec<'a>(run: &'a Run, trace: String, task: &'a str, model: &'a str) -> Object<'a> {
-    let id = Text::from(trace);
+/// What was evaluated, as the first run has it.
+fn spec<'a>(runs: &[&'a Run], task: &'a str, model: &'a str) -> Object<'a> {
+    let Some(run) = runs.first() else { return Object::new() };
+    let id = Text::from(run.trace_id.to_string());
     let session = run.session_id.as_deref().map_or_else(|| id.clone(), Text::from);
-    let mut dataset = Object::from([("name", task.into()), ("samples", 1_u64.into())]);
-    dataset.add("sample_ids", Json::List(vec![id.clone().into()]));
+    let mut dataset = Object::from([("name", task.into()), ("samples", (runs.len() as u64).into())]);
+    dataset.add("sample_ids", runs.iter().map(|run| run.trace_id.to_string()).collect::<Json<'_>>());
     let mut out = Object::from([
         ("eval_id", id.clone().into()),
         ("run_id", session.into()),
@@ -151,9 +174,9 @@ fn spec<'a>(run: &'a Run, trace: String, task: &'a str, model: &'a str) -> Objec
     out
 }
 
-fn usage(run: &Run) -> Object<'_> {
-    let mut by_model: BTreeMap<Text<'_>, Usage> = BTreeMap::new();
-    for step in run.steps.iter().filter(|step| is_model_call(step)) {
+fn usage<'a>(runs: &[&'a Run]) -> Object<'a> {
+    let mut by_model: BTreeMap<Text<'a>, Usage> = BTreeMap::new();
+    for step in runs.iter().flat_map(|run| run.steps.iter()).filter(|step| is_model_call(step)) {
         let usage = Usage::of(&step.operation);
         if !usage.object().is_empty() {
             by_model.entry(model::name(&step.operation)).or_default().add(usage);

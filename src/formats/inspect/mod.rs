@@ -24,6 +24,9 @@
 //! `<trace>.inspect.eval`, a zip of `header.json`, `samples/<id>_epoch_1.json`, `summaries.json` and `_journal/start.json`. Scout
 //! reads no other files.
 //!
+//! With `inspect.logs=one` all runs of a command are samples of one log, `runs.inspect.eval`. It is named after the first run's agent and
+//! model, and is a success once all its runs have ended: each sample has its own error.
+//!
 //! # What is lost
 //!
 //! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
@@ -45,7 +48,7 @@ mod threads;
 #[cfg(feature = "server")]
 mod unpack;
 
-use crate::document::choice::Options;
+use crate::document::choice::{Choice, Options, choices};
 use crate::document::json::Object;
 use crate::formats::format::{Assembled, Format, by_table};
 use crate::run::Run;
@@ -64,10 +67,23 @@ impl Format for Inspect {
         pack: container::pack,
         unpack: Some(unpack::unpack),
     });
+    const OPTIONS: &'static [Choice] = choices! {
+        "inspect.logs" of Words(&["run", "one"]), "run",
+            "write a log for each run, or one log of all runs with a sample for each";
+    };
     type Document<'a> = Object<'a>;
 
-    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Object<'a>>> {
-        runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Object<'a>>> {
+        let worked: Vec<&Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
+        match Self::takes_all(options) {
+            true if worked.is_empty() => Vec::new(),
+            true => vec![assemble::of_runs(&worked)],
+            false => worked.iter().map(|run| assemble::of_runs(&[*run])).collect(),
+        }
+    }
+
+    fn takes_all(options: &Options) -> bool {
+        options.is("inspect.logs", "one")
     }
 
     by_table!(check::DOCUMENT, check::check);

@@ -1,8 +1,9 @@
 //! Runs to rows.
 
 use super::conversation::ConversationRow;
-use super::document::Row;
+use super::document::{Mark, Row};
 use super::parts;
+use super::session::History;
 use crate::document::choice::Options;
 use crate::document::loss::{Loss, LossReason};
 use crate::formats::format::Assembled;
@@ -11,16 +12,26 @@ use crate::transcript::calls::Results;
 use crate::transcript::turn_facts::TurnFacts;
 use crate::transcript::{Transcript, content, facts};
 
-/// The rows of all runs.
-pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
+/// The rows of all runs, but for those that are `before`: they are read where a later row begins with what was said in them.
+pub(super) fn assemble<'a>(runs: &'a [Run], before: usize, options: &Options) -> Vec<Assembled<Row<'a>>> {
     let mut rows = Vec::new();
-    for run in runs.iter().filter(|run| run.has_agent_work()) {
+    let mut history = options.is("messages.rows", "session").then(History::default);
+    for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.has_agent_work()) {
         let (first, mut homeless) = (rows.len(), Vec::new());
-        for (row, losses) in of_run(run, options) {
+        for AgentRow { row, mut losses, goes_on } in if at < before { Vec::new() } else { of_run(run, options, false) } {
             match row {
-                Some(document) => rows.push(Assembled { document, losses }),
+                Some(mut document) => {
+                    if let (Some(history), true) = (&history, goes_on) {
+                        history.begin(&mut document, &mut losses);
+                    }
+                    rows.push(Assembled { document, losses });
+                }
                 None => homeless.extend(losses),
             }
+        }
+        if let Some(history) = &mut history {
+            let whole = of_run(run, options, true).into_iter().find_map(|agent| agent.row);
+            whole.into_iter().for_each(|row| history.add(row, Mark::of(options)));
         }
         // Losses outside all rows are reported with the run's first row.
         if let Some(first) = rows.get_mut(first) {
@@ -36,13 +47,22 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     rows
 }
 
-/// A run's rows, each with its losses; no row if neither a model nor the agent has words.
-fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
+/// A row of a run with its losses.
+struct AgentRow<'a> {
+    /// `None` if neither a model nor the agent has words.
+    row: Option<Row<'a>>,
+    losses: Vec<Loss>,
+    /// Whether its agent talks to people, and so goes on with what was said in earlier runs.
+    goes_on: bool,
+}
+
+/// The rows of a run. `is_one`: one of all agents that follow one another, without sub-agents.
+fn of_run<'a>(run: &'a Run, options: &Options, is_one: bool) -> Vec<AgentRow<'a>> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
     let turns = TurnFacts::of(run);
     let new = || ConversationRow::new(&turns, &results, options);
-    let is_one = options.is("messages.rows", "run");
-    let mut conversations: Vec<ConversationRow<'a, '_>> = Vec::new();
+    let is_one = is_one || options.is("messages.rows", "run");
+    let mut conversations: Vec<(ConversationRow<'a, '_>, bool)> = Vec::new();
     let answer = run.answer.as_ref().filter(|answer| !answer.in_conversation);
     let about = facts::of_run_and_agent(run);
     let mut left: Vec<Loss> = about
@@ -67,7 +87,8 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
                 .filter(|utterance| id.index() == 0 && !utterance.in_conversation)
                 .map(|utterance| content::text(&utterance.content)),
         };
-        let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
+        let last = conversations.pop_if(|_| is_one).map(|(conversation, _)| conversation);
+        let mut conversation = last.unwrap_or_else(new);
         let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
         conversation.begins_at(span);
         let asked = conversation.conversation(transcript.exchanges(id), asked);
@@ -79,17 +100,25 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         if let Some(answer) = answer.filter(is_of_scope) {
             conversation.answer(answer);
         }
-        conversations.push(conversation);
+        conversations.push((conversation, tool.is_none() && scope.called_by.is_none() && !scope.is_auxiliary));
     }
-    let mut rows: Vec<_> = conversations.into_iter().flat_map(ConversationRow::finish).collect();
+    let of_conversation = |(conversation, goes_on): (ConversationRow<'a, '_>, bool)| {
+        let rows = conversation.finish().into_iter();
+        rows.map(move |(row, losses)| AgentRow { row, losses, goes_on })
+    };
+    let mut rows: Vec<AgentRow<'a>> = conversations.into_iter().flat_map(of_conversation).collect();
     if let Some(answer) = answer {
         let words = content::text(&answer.content);
-        let mut messages = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
+        let mut messages = rows.iter().flat_map(|agent| &agent.row).flat_map(|row| &row.messages);
         if !messages.any(|message| message.content.trim() == words.trim()) {
             let span = run.steps.get(answer.step).and_then(|step| step.span_id);
             left.push(Loss::new(span, "the run's answer, which no model wrote", LossReason::NoPlace));
         }
     }
-    rows.push((None, left));
+    rows.push(AgentRow {
+        row: None,
+        losses: left,
+        goes_on: false,
+    });
     rows
 }

@@ -98,6 +98,8 @@ impl Mark {
             Some("trainable") => Self::Trainable,
             Some("none") => Self::None,
             _ if options.is("messages.flavour", "openai") => Self::Weight,
+            // What was said in earlier runs is no target there.
+            _ if options.is("messages.rows", "session") => Self::Training,
             _ => Self::None,
         }
     }
@@ -115,6 +117,20 @@ impl ChatMessage<'_> {
 
     pub(super) fn unmark(&mut self) {
         (self.weight, self.training, self.trainable) = (None, None, None);
+    }
+
+    /// Gives a call and its result another id.
+    pub(super) fn rename_call(&mut self, id: &str, new: &str) {
+        let of_calls = self.tool_calls.iter_mut().filter_map(|call| match call {
+            Json::Object(call) => call.get_mut("id"),
+            _ => None,
+        });
+        for own in of_calls.filter(|own| own.as_str() == Some(id)) {
+            *own = new.to_owned().into();
+        }
+        if self.tool_call_id.as_deref() == Some(id) {
+            self.tool_call_id = Some(new.to_owned().into());
+        }
     }
 
     pub(super) fn is_marked(&self) -> bool {

@@ -23,10 +23,11 @@
 //! | `messages.rows=scope` | one row per conversation of an agent (the default) |
 //! | `messages.rows=run` | one row per run: the agents that follow one another, without sub-agents |
 //! | `messages.rows=turn` | one row per turn of a model: everything before the turn, and the turn |
+//! | `messages.rows=session` | as `scope`; the rows of a session's later runs begin with what was said in the runs before, which is no target |
 //! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
 //! | `messages.split=completion` | `prompt` and `completion` instead of `messages`: the last message apart |
 //! | `messages.ids=mistral` | call ids of nine letters and digits, which Mistral's tokenizers before v13 want |
-//! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are no target (without it `weight` in flavour `openai`, none in `trl`) |
+//! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are no target (without it `weight` in flavour `openai`; in `trl` none, or `training` with `messages.rows=session`) |
 //! | `messages.mask=failed` | messages whose call failed are no targets either |
 //! | `messages.origin=ids`, `none` | the row has `trace_id` and the agent's `span_id`, or not (without it `ids` in flavour `trl`, none in `openai`) |
 //!
@@ -83,6 +84,7 @@ mod conversation;
 mod document;
 mod parts;
 mod row;
+mod session;
 #[cfg(test)]
 mod tests;
 mod unrecorded;
@@ -111,8 +113,8 @@ impl Format for Messages {
     const OPTIONS: &'static [Choice] = choices! {
         "messages.flavour" of Words(&["trl", "openai"]), "trl",
             "write the arguments of calls as objects, or as JSON text";
-        "messages.rows" of Words(&["scope", "run", "turn"]), "scope",
-            "write a row for each agent, for each run, or for each turn of a model";
+        "messages.rows" of Words(&["scope", "run", "turn", "session"]), "scope",
+            "write a row for each agent, for each run, for each turn of a model, or for each agent with what was said in earlier runs of the session";
         "messages.tools" of Words(&["list", "text"]), "list",
             "write the offered tools as a list, or as JSON text";
         "messages.split" of Words(&["none", "completion"]), "none",
@@ -120,7 +122,7 @@ impl Format for Messages {
         "messages.ids" of Words(&["recorded", "mistral"]), "recorded",
             "write call ids as recorded, or as the nine letters and digits that older Mistral tokenizers want";
         "messages.mark" of Words(&["flavour", "weight", "training", "trainable", "none"]), "flavour",
-            "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl";
+            "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl (`training` with rows of a session)";
         "messages.mask" of Words(&["copied", "failed"]), "copied",
             "mark what the assistant said before the run, or also messages with a call that failed";
         "messages.origin" of Words(&["flavour", "ids", "none"]), "flavour",
@@ -129,7 +131,15 @@ impl Format for Messages {
     type Document<'a> = Row<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
-        assemble::assemble(runs, options)
+        assemble::assemble(runs, 0, options)
+    }
+
+    fn needs_earlier(options: &Options) -> bool {
+        options.is("messages.rows", "session")
+    }
+
+    fn assemble_last<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
+        assemble::assemble(runs, runs.len().saturating_sub(1), options)
     }
 
     by_table!(check::DOCUMENT, check::check);

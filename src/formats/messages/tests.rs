@@ -329,3 +329,55 @@ fn calls_of_a_model_call_without_recorded_output_stand_in_a_message() {
     assert!(synthesized.count() >= 2, "{losses:?}");
     assert!(losses.iter().any(|loss| loss.what == "tool: no model asked for it"), "{losses:?}");
 }
+
+#[test]
+fn rows_of_a_session_begin_with_what_was_said_before() {
+    let turn = |input: &[Message], id: &str, answer: &str| {
+        let mut build = Build::new();
+        let root = build.agent("speller", None, 0, 9000);
+        let asks = build.llm(root, 10, 20, input, Some(calling(vec![call(id, "look", json!({}))])));
+        build.tool(asks, 0, 30, 40, Ok("seen".into()));
+        build.llm(root, 50, 60, &[], Some(assistant(answer)));
+        build.run
+    };
+    let prompt = Message::text(Role::System, "Be brief.");
+    let first = turn(&[prompt.clone(), user("Spell Ada.")], "c", "A-d-a");
+    let second = turn(&[prompt, user("Backwards.")], "c", "a-d-A");
+    let options = Options(vec![("messages.rows".to_owned(), "session".to_owned())].into_iter().collect());
+    let runs = [first, second];
+    let all = Messages::assemble(&runs, &options);
+    let rows: Vec<Value> = all.iter().map(|one| serde_json::to_value(&one.document).unwrap()).collect();
+    rows.iter().for_each(follows_the_rules);
+    let said = |row: &Value| written(row).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+    assert_eq!(said(&rows[0]), ["Be brief.", "Spell Ada.", "", "seen", "A-d-a"]);
+    let both = ["Be brief.", "Spell Ada.", "", "seen", "A-d-a", "Backwards.", "", "seen", "a-d-A"];
+    assert_eq!(said(&rows[1]), both);
+    let marked = |row: &Value, at: usize| row["messages"][at]["training"] == json!(false);
+    assert!(marked(&rows[1], 2) && marked(&rows[1], 4) && !marked(&rows[1], 6) && !marked(&rows[1], 8));
+    assert_eq!(rows[1]["messages"][6]["tool_calls"][0]["id"], "c:2");
+    assert!(has(&all[1].losses, "tool_calls[c].id", LossReason::Coerced));
+    // The last run alone has the same row.
+    let last = Messages::assemble_last(&runs, &options);
+    assert_eq!(last.len(), 1);
+    assert_eq!(serde_json::to_value(&last[0].document).unwrap(), rows[1]);
+}
+
+#[test]
+fn a_run_whose_calls_were_given_the_history_has_it_once() {
+    let turn = |input: &[Message], answer: &str| {
+        let mut build = Build::new();
+        let root = build.agent("speller", None, 0, 9000);
+        build.llm(root, 10, 20, input, Some(assistant(answer)));
+        build.run
+    };
+    let history = [user("Spell Ada."), assistant("A-d-a"), user("Backwards.")];
+    let runs = [
+        turn(&history[..1], "A-d-a"),
+        turn(&history, "a-d-A"),
+        turn(&[user("Again.")], "A-d-a"),
+    ];
+    let options = Options(vec![("messages.rows".to_owned(), "session".to_owned())].into_iter().collect());
+    let all = Messages::assemble(&runs, &options);
+    let counts: Vec<usize> = all.iter().map(|row| row.document.messages.len()).collect();
+    assert_eq!(counts, [2, 4, 6]);
+}

@@ -1,0 +1,79 @@
+//! Rows of a session's later runs, which begin with what was said in the runs before: history, and no target of training.
+
+use super::document::{ChatMessage, Mark, Row};
+use crate::document::loss::{Loss, LossReason};
+use crate::hash::HashSet;
+
+/// What was said so far, without system prompts.
+#[derive(Debug, Default)]
+pub(super) struct History<'a> {
+    messages: Vec<ChatMessage<'a>>,
+}
+
+impl<'a> History<'a> {
+    /// Adds the row of a whole run.
+    pub(super) fn add(&mut self, row: Row<'a>, mark: Mark) {
+        if self.is_in(&row.messages) {
+            self.messages.clear();
+        }
+        let taken = self.ids();
+        let begins = !self.messages.is_empty();
+        let said = row.messages.into_iter().filter(|message| message.role != "system");
+        // An answer follows an answer only where nobody asked.
+        let said = said.skip_while(|message| begins && message.role != "user");
+        let mut said: Vec<ChatMessage<'a>> = said.collect();
+        renumber(&mut said, &taken);
+        for message in said.iter_mut().filter(|message| message.role == "assistant") {
+            message.mark(mark);
+        }
+        self.messages.append(&mut said);
+    }
+
+    /// Puts it before the messages of a later run, behind the system prompt. A run whose model calls were given the history has it.
+    pub(super) fn begin(&self, row: &mut Row<'a>, losses: &mut Vec<Loss>) {
+        if self.messages.is_empty() || self.is_in(&row.messages) {
+            return;
+        }
+        let mut said = row.messages.iter().skip_while(|message| message.role == "system");
+        if said.next().is_some_and(|first| first.role != "user") {
+            losses.push(Loss::new(None, "what was said in earlier runs of the session", LossReason::NoPlace));
+            return;
+        }
+        for id in renumber(&mut row.messages, &self.ids()) {
+            losses.push(Loss::new(None, format!("tool_calls[{id}].id"), LossReason::Coerced));
+        }
+        let at = usize::from(row.messages.first().is_some_and(|first| first.role == "system"));
+        let _ = row.messages.splice(at..at, self.messages.iter().cloned());
+    }
+
+    /// Whether messages begin as the history does.
+    fn is_in(&self, messages: &[ChatMessage<'_>]) -> bool {
+        let said = messages.iter().filter(|message| message.role != "system");
+        let begins = self.messages.iter().take(2).zip(said);
+        let same = begins.filter(|(one, other)| one.role == other.role && one.content.trim() == other.content.trim());
+        self.messages.len() > 1 && same.count() == 2
+    }
+
+    /// The ids of its calls.
+    fn ids(&self) -> HashSet<String> {
+        let results = self.messages.iter().filter_map(|message| message.tool_call_id.as_ref());
+        results.map(ToString::to_string).collect()
+    }
+}
+
+/// Gives calls whose ids are taken others, and returns the ids that they had.
+fn renumber(messages: &mut [ChatMessage<'_>], taken: &HashSet<String>) -> Vec<String> {
+    let own = messages.iter().filter_map(|message| message.tool_call_id.as_deref());
+    let mut used: HashSet<String> = own.map(str::to_owned).collect();
+    let clashing: Vec<String> = used.intersection(taken).cloned().collect();
+    for id in &clashing {
+        let new = (2..).map(|number| format!("{id}:{number}"));
+        let new = new.into_iter().find(|new| !taken.contains(new) && !used.contains(new));
+        let Some(new) = new else { continue };
+        for message in messages.iter_mut() {
+            message.rename_call(id, &new);
+        }
+        used.insert(new);
+    }
+    clashing
+}
