@@ -92,7 +92,8 @@ impl Losses {
         let is_work = |step: &&Step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
         for step in run.steps.iter().filter(is_work) {
             self.step(run, step, |_, _| false);
-            self.fact(step.span_id, format!("words and times of {}", step.operation.kind.name()));
+            let what = format!("words and times of {}", step.operation.kind.name());
+            self.add(run.span_of(step), what, LossReason::NoPlace);
         }
         for (key, _) in facts::of_run_and_agent(run).iter() {
             self.fact(None, format!("run.{key}"));
