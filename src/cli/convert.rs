@@ -68,6 +68,8 @@ impl Convert {
             }
         };
         let mut batch = self.files.read_rows(Begin::Unknown, true, &mut rows);
+        // A session that has begun may have no turn yet.
+        let has_sessions = batch.has_sessions();
         let mut sessions = batch.sessions();
         let Batch {
             mut spans,
@@ -114,7 +116,7 @@ impl Convert {
             runs.iter().try_for_each(|run| writer.run(run))?;
         }
         writer.finish()?;
-        Ok(exit_status(clean && !is_nothing))
+        Ok(exit_status(clean && (!is_nothing || has_sessions)))
     }
 }
 
