@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 427),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 14379),
+    ("cli", 14383),
     ("client", 580),
     ("dataset", 2412),
     ("dialect", 13336),
@@ -34,7 +34,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("span", 5564),
     ("store", 16520),
     ("trace", 818),
-    ("transcript", 3023),
+    ("transcript", 3024),
     ("view", 2741),
     ("web", 5856),
 ];
