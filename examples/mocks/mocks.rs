@@ -63,7 +63,7 @@ impl Mocks {
     ///
     /// The call failed, or nothing was recorded that answers it.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, MockError> {
-        let ignored = [tool, "*"].iter().filter_map(|name| self.ignore.get(*name)).flatten();
+        let ignored = [tool, "*"].into_iter().filter_map(|name| self.ignore.get(name)).flatten();
         let ignored: Vec<String> = ignored.cloned().collect();
         let of_tool = |(_, call): &(usize, &Value)| call["tool"] == tool;
         for left_out in [&[][..], &ignored] {
