@@ -470,3 +470,26 @@ fn a_history_in_markdown_is_read_by_its_lines() {
     assert_eq!(read.len(), 1, "{}", stderr(&output));
     assert_eq!(read[0]["messages"][2]["content"], "No, thanks.");
 }
+
+/// The third example of the page.
+#[test]
+fn a_form_of_ones_own_reads_exported_spans() {
+    let page = include_str!("../src/docs/reading_your_own_format.md");
+    let (_, part) = page.split_once("\n## Exported spans\n").expect("the section");
+    let block = |kind: &str| {
+        let (_, block) = part.split_once(&format!("```{kind}\n")).expect("a block");
+        block.split_once("```").expect("its end").0
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let (form, file) = (directory.path().join("own.yaml"), directory.path().join("spans.json"));
+    fs::write(&form, block("yaml")).expect("writes");
+    fs::write(&file, block("json")).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", "--form", text(&form), text(&file)]);
+    let said: Vec<String> = documents(&output).iter().map(|row| row["messages"].to_string()).collect();
+    let wanted = r#"[{"role":"user","content":"Who mends clocks?"},{"role":"assistant","content":"Mr. Hill."}]"#;
+    assert_eq!(said, [wanted], "{}", stderr(&output));
+    let output = spanbridge(&["check", "--form", text(&form), text(&file)]);
+    assert!(stderr(&output).contains("own describes exported spans"), "{}", stderr(&output));
+    let output = spanbridge(&["show", "--form", "weave", text(&file)]);
+    assert!(stderr(&output).contains("nothing fits at `op_name`"), "{}", stderr(&output));
+}

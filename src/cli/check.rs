@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::{foreign, out};
 use crate::formats::check::Checked;
 use crate::formats::{self, AnyFormat, DisassembleError, Options};
+use crate::forms::AnyForm;
 use crate::sessions;
 
 const EXAMPLES: &str = "\
@@ -59,6 +60,12 @@ impl Check {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
         let options = options_of_environment()?.with(given);
+        if let Some(AnyForm::Spans(form)) = self.form.get().map(|form| &**form) {
+            let name = &form.name;
+            return Err(Failure::usage(format!(
+                "--form: {name} describes exported spans, and `check` reads documents"
+            )));
+        }
         let (mut documents, mut violations, mut unreadable) = (0, 0, 0);
         for path in &self.files {
             let (file, bytes) = read_plain(path, self.max_bytes);
@@ -74,8 +81,11 @@ impl Check {
                     formats::memory_of_check(self.format, text.as_bytes()),
                     self.max_memory,
                 )?;
-                let rows = self.form.get().map(|form| formats::rows_by(form, text)).transpose();
-                let rows = rows.map_err(|source| Problem::Document {
+                let rows = match self.form.get().map(|form| &**form) {
+                    Some(AnyForm::Rows(form)) => Some(formats::rows_by(form, text)),
+                    Some(AnyForm::Spans(_)) | None => None,
+                };
+                let rows = rows.transpose().map_err(|source| Problem::Document {
                     file: file.clone(),
                     source,
                 })?;

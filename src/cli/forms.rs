@@ -11,10 +11,10 @@ use super::failure::Failure;
 use super::input::DEFAULT_LIMIT;
 use super::out;
 use super::own_form::form_of;
-use crate::forms::{Form, Forms, table_of, unknown};
+use crate::forms::{AnyForm, Kind, listed, names, table_of, unknown};
 
 const EXAMPLES: &str = "\
-A form is a table: by what a value is recognised, where its messages are, and what each says. `spanbridge forms NAME` prints one, to \
+A form is a table: by what a value is recognised, where its messages or spans are, and how each is read. `spanbridge forms NAME` prints one, to \
 begin with a table of your own; the page \"Reading a format of your own\" of the documentation says what a table may have. --form FILE of \
 convert, import, show, compare and check reads files by it.
 
@@ -24,7 +24,7 @@ Examples:
   spanbridge forms --try own.yaml agent.jsonl      what becomes of each line
   spanbridge show agent.jsonl --form own.yaml";
 
-/// List the forms of messages, rows and logs that are read, or print the table of one.
+/// List the forms of messages, logs and exported spans that are read, or print the table of one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct FormsOf {
@@ -48,16 +48,17 @@ impl FormsOf {
         }
         match self.name {
             Some(name) => {
-                let names = Forms::built_in().iter().map(|form| form.name.as_str());
-                let table = table_of(&name).ok_or_else(|| Failure::usage(unknown("form", &name, names)))?;
+                let table = table_of(&name).ok_or_else(|| Failure::usage(unknown("form", &name, names())))?;
                 out::line(table.trim_end()).map_err(output)?;
             }
             None => {
-                let width = Forms::built_in().iter().map(|form| form.name.len()).max().unwrap_or(0);
-                for form in Forms::built_in().iter() {
+                let width = names().map(str::len).max().unwrap_or(0);
+                for (name, reads, kind) in listed() {
                     match self.json {
-                        true => out::json(json!({"name": form.name, "reads": form.reads(), "log": form.is_log()}).to_string()),
-                        false => out::line(&format!("{:width$}  {}", form.name, form.reads())),
+                        true => out::json(json!({"name": name, "reads": reads, "kind": kind.word()}).to_string()),
+                        // Databases are recognised by their tables, and cannot be named.
+                        false if kind == Kind::Messages => out::line(&format!("{:width$}  {reads}", name.unwrap_or_default())),
+                        false => out::line(&format!("{:width$}  {reads} ({})", name.unwrap_or("-"), kind.word())),
                     }
                     .map_err(output)?;
                 }
@@ -68,7 +69,7 @@ impl FormsOf {
     }
 }
 
-fn tried(form: &Form, path: &Path) -> Result<ExitCode, Failure> {
+fn tried(form: &AnyForm, path: &Path) -> Result<ExitCode, Failure> {
     let (file, bytes) = read_plain(path, DEFAULT_LIMIT);
     let bytes = bytes.map_err(|problem| Failure::missing(out::with_causes(&problem)))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Failure::missing(format!("{file}: it is not UTF-8")))?;

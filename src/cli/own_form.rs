@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::forms::{Form, Forms, table_of, unknown};
+use crate::forms::{AnyForm, names, table_of, unknown};
 
 /// The flag that names a form.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct OwnForm {
     /// Read the files by this table: a file in the form of `spanbridge forms NAME`, or such a name.
     #[arg(long, value_name = "FILE|NAME", value_parser = form_of)]
-    form: Option<Arc<Form>>,
+    form: Option<Arc<AnyForm>>,
 }
 
 impl OwnForm {
-    pub(super) fn get(&self) -> Option<&Arc<Form>> {
+    pub(super) fn get(&self) -> Option<&Arc<AnyForm>> {
         self.form.as_ref()
     }
 }
 
 /// A table of a file, or a form that is known.
-pub(super) fn form_of(word: &str) -> Result<Arc<Form>, String> {
-    let read = |name: &str, text: &str| Form::of(name, text).map(Arc::new).map_err(|error| error.to_string());
+pub(super) fn form_of(word: &str) -> Result<Arc<AnyForm>, String> {
+    let read = |name: &str, text: &str| AnyForm::of(name, text).map(Arc::new).map_err(|error| error.to_string());
     match std::fs::read_to_string(word) {
         Ok(text) => {
             let name = Path::new(word).file_stem().map_or(word.into(), |stem| stem.to_string_lossy());
@@ -32,11 +32,7 @@ pub(super) fn form_of(word: &str) -> Result<Arc<Form>, String> {
         Err(error) => match table_of(word) {
             Some(table) => read(word, table),
             None if word.contains(['.', '/']) => Err(format!("cannot read it: {error}")),
-            None => Err(unknown(
-                "file or form",
-                word,
-                Forms::built_in().iter().map(|form| form.name.as_str()),
-            )),
+            None => Err(unknown("file or form", word, names())),
         },
     }
 }

@@ -63,11 +63,6 @@ pub(super) fn read<T: DeserializeOwned>(tables: &[(&str, &str)]) -> Vec<T> {
     tables.iter().filter_map(|(_, text)| serde_saphyr::from_str(text).ok()).collect()
 }
 
-/// The table of a form, as it is written.
-pub(crate) fn table_of(name: &str) -> Option<&'static str> {
-    TABLES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
-
 impl Forms {
     /// The forms of `semconv/forms/`, made once.
     pub(crate) fn built_in() -> &'static Self {

@@ -11,7 +11,9 @@
 //! [`read::DEPTH`] sets deep; a table that reads values again and again runs out of [steps](read::Reader). What lies around an item (`..`,
 //! `$name`) is copied to it only where it is short, so no large value is copied to each of many items.
 
+mod any;
 mod built_in;
+mod conditions;
 mod database;
 mod log;
 mod message;
@@ -23,13 +25,13 @@ mod spans;
 mod table;
 mod unknown;
 
-pub(crate) use built_in::table_of;
+pub(crate) use any::{AnyForm, Kind, listed, names, table_of};
 pub(crate) use database::{DatabaseForm, databases};
 pub(crate) use log::Log;
 pub(crate) use own::lines_without_json;
 pub(crate) use read::{Read, Unread};
 pub(crate) use recognise::{Forms, Found};
-pub(crate) use spans::span_of;
+pub(crate) use spans::{SpanForm, spans_of};
 pub(crate) use table::Form;
 pub(crate) use unknown::unknown;
 #[cfg(test)]

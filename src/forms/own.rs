@@ -17,7 +17,7 @@ pub(crate) struct ByForm {
 }
 
 /// The values of a text that has others between them: each with the number of its line.
-fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize, Value)) {
+pub(super) fn values(text: &str, others: &mut usize, take: &mut dyn FnMut(usize, Value)) {
     let (mut rest, mut line) = (text, 1);
     // A text that is one value over many lines, or values one after the other.
     while !rest.trim_start().is_empty() {

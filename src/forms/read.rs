@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::message::{Open, role_of};
-use super::source::{Kept, Source, is_short, text_of};
+use super::source::{Kept, Source, is_empty, is_short, text_of};
 use super::table::{Form, ResultRule, Rule, START};
 use facts::{media, missed, notes, usage};
 
@@ -174,13 +174,6 @@ impl<'f> Reader<'f> {
             return;
         };
         let is_whole = rule.sources().any(Source::is_whole);
-        let is_empty = |value: &Value| match value {
-            Value::Null | Value::Bool(false) => true,
-            Value::Array(list) => list.is_empty(),
-            Value::Object(map) => map.is_empty(),
-            Value::String(text) => text.is_empty(),
-            _ => false,
-        };
         for (key, _) in map.iter().filter(|(_, value)| !is_whole && !is_empty(value)) {
             if !self.form.members(rule).any(|member| member == key) {
                 *self.unread.entry(format!("{set}/{key}")).or_default() += 1;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::conditions::Conditions;
 use super::read::{Read, Reader, Unread};
-use super::source::Conditions;
 use super::table::Form;
 
 /// Forms, by which values are recognised.

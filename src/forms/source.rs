@@ -1,4 +1,4 @@
-//! Where a value is taken from, and the conditions on values: the two small languages of tables.
+//! Where a value is taken from: paths and codecs.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list, `..` for the value around.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Path {
     /// How many values up it begins.
@@ -96,6 +96,8 @@ enum Codec {
     Tag(String),
     /// The name of the only member of an object, as tagged unions have it.
     Key,
+    /// The texts of a list, with these words between them.
+    Joined(String),
     /// The last number in a text, as people write it: `2.1k`, `$0.02`, `1,204`.
     Number,
 }
@@ -111,6 +113,7 @@ pub(super) const CODECS: &[(&str, &str)] = &[
     ("before(WORDS)", "The part of a text before WORDS."),
     ("tag(NAME)", "The part of a text between <NAME> and </NAME>."),
     ("key", "The name of an object's only member."),
+    ("joined(WORDS)", "The texts of a list, with WORDS between them."),
     ("number", "The last number of a text, as people write it: `2.1k`, `$0.02`, `1,204`."),
 ];
 
@@ -124,6 +127,7 @@ impl Codec {
             ("text", None) => Ok(Self::Text),
             ("json", None) => Ok(Self::Json),
             ("key", None) => Ok(Self::Key),
+            ("joined", Some(words)) => Ok(Self::Joined(words)),
             ("number", None) => Ok(Self::Number),
             ("after", Some(words)) => Ok(Self::After(words)),
             ("before", Some(words)) => Ok(Self::Before(words)),
@@ -140,6 +144,10 @@ impl Codec {
         let Some(text) = value.as_str() else {
             return match self {
                 Self::Text => Cow::Owned(text_of(&value).into()),
+                Self::Joined(words) => match value.as_array().filter(|list| !list.is_empty()) {
+                    Some(list) => Cow::Owned(list.iter().map(text_of).collect::<Vec<_>>().join(words).into()),
+                    None => Cow::Owned(Value::Null),
+                },
                 Self::Key => match value.as_object().and_then(|map| map.keys().next()) {
                     Some(key) => Cow::Owned(key.as_str().into()),
                     None => value,
@@ -148,7 +156,7 @@ impl Codec {
             };
         };
         let found = match self {
-            Self::Text | Self::Key => None,
+            Self::Text | Self::Key | Self::Joined(_) => None,
             Self::Json => serde_json::from_str(text).ok().map(Cow::Owned),
             Self::Number => number_in(text).map(Cow::Owned),
             Self::After(words) => text.find(words).and_then(|at| cut(text, at + words.len(), text.len())),
@@ -241,6 +249,17 @@ impl TryFrom<String> for Source {
     }
 }
 
+/// Whether a value is null, false, or empty.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
 /// What rules keep for later items.
 pub(super) type Kept = serde_json::Map<String, Value>;
 
@@ -275,12 +294,17 @@ impl Source {
         })
     }
 
-    /// The members of the value itself that it reads.
-    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+    /// The paths that it reads.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(|place| match place {
-            Place::Path(path) => path.first(),
+            Place::Path(path) => Some(path),
             _ => None,
         })
+    }
+
+    /// The members of the value itself that it reads.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.paths().filter_map(Path::first)
     }
 
     /// Whether it leaves the value, or makes one.
@@ -302,144 +326,5 @@ impl Source {
             Place::Kept(name) => Some(name.as_str()),
             _ => None,
         })
-    }
-}
-
-/// What a value has to be.
-#[derive(Debug, Clone, PartialEq)]
-enum Test {
-    /// `<any>`: it is there.
-    Any,
-    /// `<none>`: it is not there, or null.
-    None,
-    Text,
-    List,
-    Object,
-    /// `word*`
-    Begins(String),
-    /// `*word*`
-    Contains(String),
-    /// Conditions on what is there.
-    All(Conditions),
-    Is(Value),
-}
-
-/// The tests with what they ask, for people.
-pub(super) const TESTS: &[(&str, &str)] = &[
-    ("<any>", "The member exists and is not null."),
-    ("<none>", "The member is missing or null."),
-    ("<text>", "It is a text."),
-    ("<list>", "It is a list."),
-    ("<object>", "It is an object."),
-    ("words*", "It is a text that begins with `words`."),
-    ("*words*", "It is a text that contains `words`."),
-    (
-        "a map",
-        "All conditions in the map hold for it. With `*` in the path they must hold for one and the same value.",
-    ),
-    ("anything else", "It equals this value."),
-];
-
-impl Test {
-    fn of(value: Value) -> Result<Self, String> {
-        if let Value::Object(map) = value {
-            return Conditions::try_from(map).map(Self::All);
-        }
-        let Some(word) = value.as_str() else { return Ok(Self::Is(value)) };
-        Ok(match word {
-            "<any>" => Self::Any,
-            "<none>" => Self::None,
-            "<text>" => Self::Text,
-            "<list>" => Self::List,
-            "<object>" => Self::Object,
-            word if word.starts_with('<') && word.ends_with('>') => {
-                let known = TESTS.iter().map(|(name, _)| *name);
-                return Err(super::unknown::unknown("test", word, known));
-            }
-            word => match (word.strip_suffix('*'), word.starts_with('*')) {
-                (Some(part), true) if !part.is_empty() => Self::Contains(part.trim_start_matches('*').to_owned()),
-                (Some(begin), _) => Self::Begins(begin.to_owned()),
-                (None, _) => Self::Is(value),
-            },
-        })
-    }
-
-    fn passes(&self, value: Option<&Value>) -> bool {
-        let value = value.filter(|value| !value.is_null());
-        match self {
-            Self::None => value.is_none(),
-            Self::Any => value.is_some(),
-            Self::Text => value.is_some_and(Value::is_string),
-            Self::List => value.is_some_and(Value::is_array),
-            Self::Object => value.is_some_and(Value::is_object),
-            Self::Begins(begin) => value.and_then(Value::as_str).is_some_and(|text| text.starts_with(begin)),
-            Self::Contains(part) => value.and_then(Value::as_str).is_some_and(|text| text.contains(part)),
-            Self::All(conditions) => value.is_some_and(|value| conditions.hold(&[value])),
-            Self::Is(wanted) => value == Some(wanted),
-        }
-    }
-}
-
-/// Conditions on a value: all have to hold. Of a list of tests one has to.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(try_from = "serde_json::Map<String, Value>")]
-pub(super) struct Conditions(Vec<(Path, Vec<Test>)>);
-
-impl TryFrom<serde_json::Map<String, Value>> for Conditions {
-    type Error = String;
-
-    fn try_from(map: serde_json::Map<String, Value>) -> Result<Self, String> {
-        let one = |(path, tests): (String, Value)| {
-            let tests = match tests {
-                Value::Array(list) => list.into_iter().map(Test::of).collect::<Result<_, _>>()?,
-                one => vec![Test::of(one)?],
-            };
-            Ok((Path::try_from(path)?, tests))
-        };
-        map.into_iter().map(one).collect::<Result<_, String>>().map(Self)
-    }
-}
-
-impl Conditions {
-    pub(super) fn hold(&self, around: &[&Value]) -> bool {
-        self.0
-            .iter()
-            .all(|(path, tests)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))))
-    }
-
-    /// The first that does not hold, for people.
-    pub(super) fn failing(&self, around: &[&Value]) -> Option<String> {
-        let failing = self
-            .0
-            .iter()
-            .find(|(path, tests)| !path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))));
-        failing.map(|(path, _)| path.steps.join("/"))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// How many of a hundred hold, of those that ask for something.
-    pub(super) fn holding(&self, around: &[&Value]) -> usize {
-        let asking = || self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None));
-        let holds = |(path, tests): &&(Path, Vec<Test>)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value)));
-        asking().filter(holds).count() * 100 / asking().count().max(1)
-    }
-
-    /// Calls back with the names without which they cannot hold.
-    pub(super) fn names(&self, name: &mut dyn FnMut(&str)) {
-        for (path, tests) in self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None)) {
-            let is_name = |step: &&String| *step != "*" && step.parse::<i64>().is_err();
-            path.steps.iter().filter(is_name).for_each(|step| name(step));
-            if let [Test::All(conditions)] = tests.as_slice() {
-                conditions.names(name);
-            }
-        }
-    }
-
-    /// The members of the value itself that they ask for.
-    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(path, _)| path.first())
     }
 }

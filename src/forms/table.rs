@@ -6,7 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::source::{Conditions, Path, Source};
+use super::conditions::{Conditions, any_of};
+use super::source::{Path, Source};
 use super::unknown::unknown;
 
 /// A form.
@@ -20,6 +21,12 @@ pub(crate) struct Form {
 /// Why a table cannot be used.
 #[derive(Debug)]
 pub(crate) struct FormError(String);
+
+impl FormError {
+    pub(super) fn new(form: &str, problem: &str) -> Self {
+        Self(format!("{form}: {problem}"))
+    }
+}
 
 impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,10 +53,10 @@ pub(super) struct Table {
     #[serde(default)]
     pub(super) lines: bool,
     /// Conditions that identify the form; one set of them must hold. They test the first value of a log, otherwise the value at `at`.
-    #[serde(deserialize_with = "one_or_many")]
+    #[serde(deserialize_with = "any_of")]
     pub(super) is: Vec<Conditions>,
     /// Conditions that exclude a value from the form.
-    #[serde(default, deserialize_with = "one_or_many")]
+    #[serde(default, deserialize_with = "any_of")]
     pub(super) is_not: Vec<Conditions>,
     /// Paths to the items; the first path where `is` holds counts.
     #[serde(default = "itself")]
@@ -70,23 +77,8 @@ pub(super) struct Table {
     pub(super) rules: BTreeMap<String, Vec<Rule>>,
 }
 
-fn itself() -> Vec<Path> {
-    vec![Path { up: 0, steps: Vec::new() }]
-}
-
-fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Conditions>, D::Error> {
-    let list = match Value::deserialize(deserializer)? {
-        Value::Array(list) => list,
-        one => vec![one],
-    };
-    let one = |value: Value| match value {
-        Value::Object(map) => Conditions::try_from(map),
-        _ => Err("conditions are a map of paths with what has to be there".to_owned()),
-    };
-    list.into_iter()
-        .map(one)
-        .collect::<Result<_, _>>()
-        .map_err(serde::de::Error::custom)
+pub(super) fn itself() -> Vec<Path> {
+    vec![Path::default()]
 }
 
 /// What an item says.
@@ -226,9 +218,8 @@ const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reas
 impl Form {
     /// Reads and checks a table.
     pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
-        let mut table: Table =
-            serde_saphyr::from_str(text).map_err(|error| FormError(format!("{name}: {}", with_nearest(&error.to_string()))))?;
-        check(&mut table).map_err(|problem| FormError(format!("{name}: {problem}")))?;
+        let mut table: Table = serde_saphyr::from_str(text).map_err(|error| FormError::new(name, &with_nearest(&error.to_string())))?;
+        check(&mut table).map_err(|problem| FormError::new(name, &problem))?;
         Ok(Self {
             name: name.to_owned(),
             table,
@@ -386,7 +377,7 @@ fn check(table: &mut Table) -> Result<(), String> {
 }
 
 /// The parser's words; of an unknown member without the list of all that are known, and with the nearest.
-fn with_nearest(problem: &str) -> String {
+pub(super) fn with_nearest(problem: &str) -> String {
     let first = problem.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let parts = first.split_once(": unknown field `").and_then(|(place, rest)| {
         let (name, known) = rest.split_once("`, expected one of ")?;

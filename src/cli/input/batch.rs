@@ -11,10 +11,11 @@ use crate::cli::begin::Begin;
 use crate::cli::decompress::{affordable, plain, read_plain};
 use crate::cli::problem::Problem;
 use crate::cli::{out, parts};
-use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
-use crate::forms::{Form, Forms};
+use crate::formats::{self, AnyFormat, DisassembleError, Disassembled, DocumentSizes, Note, NoteKind};
+use crate::forms::{AnyForm, Form, Forms, SpanForm};
 use crate::hash::Keyed;
 use crate::sessions::{self, Imported, Limits, SessionError, Sessions};
+use crate::span::json::as_otlp;
 use crate::span::{LogRecord, Span, TraceId};
 
 /// What is given each row of training data as it is read: files of rows have more of them than memory.
@@ -29,7 +30,7 @@ pub(in crate::cli) struct Batch<'r> {
     /// What the files hold.
     pub(super) from: From,
     /// The form by which they are read, where one is named.
-    pub(super) form: Option<Arc<Form>>,
+    pub(super) form: Option<Arc<AnyForm>>,
     pub(in crate::cli) spans: Vec<Span>,
     pub(in crate::cli) logs: Vec<LogRecord>,
     /// What could not be read.
@@ -221,7 +222,10 @@ impl Batch<'_> {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
         if let Some(form) = self.form.clone() {
-            self.add_by_form(&form, file, path, (text, skipped));
+            match &*form {
+                AnyForm::Rows(form) => self.add_by_form(form, file, path, (text, skipped)),
+                AnyForm::Spans(form) => self.add_spans_by_form(form, file, (text, skipped)),
+            }
         } else if let From::Documents(format) = self.from {
             self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
@@ -259,6 +263,35 @@ impl Batch<'_> {
                 self.add_documents(file, path, (rows.as_bytes(), 0), format, one_by_one);
             }
             Err(source) => self.problems.push(Problem::Document { file: file_name(), source }),
+        }
+    }
+
+    /// Adds the spans that a form makes of a text.
+    fn add_spans_by_form(&mut self, form: &SpanForm, file: &str, (text, skipped): (&[u8], usize)) {
+        let parsed = DocumentSizes::of(text).parsed;
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
+            return self.problems.push(problem);
+        }
+        let file_name = || file.to_owned();
+        let Ok(text) = std::str::from_utf8(text) else {
+            let offset = skipped;
+            return self.problems.push(Problem::Text { file: file_name(), offset });
+        };
+        let (spans, mut notes) = form.read_text(text);
+        if spans.is_empty() {
+            let problem = notes.pop().unwrap_or_else(|| "it is empty".to_owned());
+            let source = DisassembleError::Form {
+                path: "$".to_owned(),
+                form: form.name.clone(),
+                reads: form.reads.clone(),
+                problem,
+            };
+            return self.problems.push(Problem::Document { file: file_name(), source });
+        }
+        self.notes.extend(notes.into_iter().map(|note| format!("{file}: {note}")));
+        for request in spans.iter().filter_map(as_otlp) {
+            let text = request.to_string();
+            self.add_json(file, text.as_bytes(), 0, text.as_bytes());
         }
     }
 

@@ -11,7 +11,7 @@ use super::recognise::delimited;
 use crate::cli::problem::Problem;
 use crate::cli::{foreign, out};
 use crate::formats;
-use crate::forms::span_of;
+use crate::forms::spans_of;
 use crate::otlp;
 use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{Refused, Signal};
@@ -368,7 +368,7 @@ fn list_in_other_form(text: &[u8]) -> Option<Vec<(Message, String)>> {
 }
 
 fn read_other(value: &serde_json::Value) -> Option<(Message, String)> {
-    let own = span_of(value);
+    let own = spans_of(value);
     let otlp = as_otlp(own.as_ref().unwrap_or(value))?.to_string();
     Some((Message::parse(otlp.as_bytes()).ok()?, otlp))
 }

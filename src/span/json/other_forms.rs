@@ -1,5 +1,5 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse, LangSmith and Mastra export, rows of
+//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and Mastra export, rows of
 //! ClickHouse, CloudWatch and Logfire, and a `ResourceSpans` alone. Log records stand beside the
 //! spans in some of these.
 
@@ -8,7 +8,6 @@ mod go;
 mod jaeger;
 mod javascript;
 mod langfuse;
-mod langsmith;
 mod mastra;
 mod mlflow;
 mod pieces;
@@ -54,8 +53,6 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
         return is_request(request).then(|| request.clone());
     } else if map.contains_key("scopeSpans") || map.contains_key("scopeLogs") {
         vec![value.clone()]
-    } else if let Some(runs) = map.get("runs") {
-        each(runs, langsmith::of_run)?
     } else if let Some(spans) = tree::spans(map).filter(|_| !map.contains_key("processes"))
         && spans.first().is_some_and(|span| {
             span.get("context").is_some() || flat::is_span(span) || javascript::is_span(span) || records::is_record(span)
@@ -93,7 +90,6 @@ fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
         Some(row) if row.contains_key("context.trace_id") => Some(vec![python::of_span(&python::of_row(row))?]),
         Some(span) if span.contains_key("SpanContext") => Some(vec![go::of_span(value)?]),
         _ if zipkin::is_span(value) => zipkin::of_span(value),
-        _ if langsmith::is_run(value) => langsmith::of_run(value),
         _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
         _ if javascript::is_span(value) => javascript::of_span(value),
         _ if flat::is_span(value) => flat::of_span(value),

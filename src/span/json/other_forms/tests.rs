@@ -405,35 +405,3 @@ fn what_langfuse_exports() {
         "a batch export"
     );
 }
-
-#[test]
-fn what_langsmith_exports() {
-    let run = |id: &str, kind: &str, below: Value| {
-        json!({"id": id, "trace_id": "0196f9a0-0000-7000-8000-00000000000a", "run_type": kind, "name": "n", "start_time": "2026-09-21T14:13:20.000001",
-            "end_time": "2026-09-21T14:13:25", "inputs": {"a": 1}, "outputs": null, "error": "no", "prompt_tokens": 3, "tags": ["x", "y"],
-            "extra": {"metadata": {"ls_model_name": "m", "n": 2}, "runtime": {"sdk": "x"}, "invocation_params": {"temperature": 0.5}}, "child_runs": below})
-    };
-    let child = run("0196f9a0-0000-7000-8000-00000000000c", "llm", json!([]));
-    let spans = spans(&run("0196f9a0-0000-7000-8000-00000000000a", "chain", json!([child])));
-    let [chain, llm] = spans.as_slice() else { panic!("two") };
-    assert_eq!(llm.attributes.text("langsmith.run.extra.runtime"), Some(r#"{"sdk":"x"}"#));
-    assert_eq!(llm.attributes.text("langsmith.run.invocation_params.temperature"), Some("0.5"));
-    assert_eq!(chain.trace_id.to_string(), "0196f9a0000070008000 00000000000a".replace(' ', ""));
-    assert_eq!(
-        (chain.span_id.to_string().as_str(), chain.start.0 % 1_000_000_000),
-        ("800000000000000a", 1_000)
-    );
-    assert_eq!(llm.attributes.text("gen_ai.request.model"), Some("m"));
-    assert_eq!(llm.attributes.get("langsmith.metadata.n"), Some(&AnyValue::Int(2)));
-    assert_eq!(
-        (
-            llm.attributes.get("gen_ai.usage.input_tokens"),
-            chain.attributes.get("gen_ai.usage.input_tokens")
-        ),
-        (Some(&AnyValue::Int(3)), None)
-    );
-    assert_eq!(
-        (chain.attributes.text("langsmith.span.tags"), chain.status.is_error()),
-        (Some("x, y"), true)
-    );
-}

@@ -1,0 +1,76 @@
+//! Forms of every kind: what a table of one's own can be, and what is read by tables.
+
+use super::built_in;
+use super::database::databases;
+use super::recognise::Forms;
+use super::spans::{self, SpanForm};
+use super::table::{Form, FormError};
+
+/// A table of messages and logs, or of exported spans.
+#[derive(Debug)]
+pub(crate) enum AnyForm {
+    /// Messages, rows, requests and logs, which become rows of chat messages.
+    Rows(Box<Form>),
+    /// Spans as a backend exports them.
+    Spans(Box<SpanForm>),
+}
+
+impl AnyForm {
+    /// Reads and checks a table: one with `span` describes exported spans.
+    pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
+        if text.lines().any(|line| line.starts_with("span:")) {
+            return SpanForm::of(name, text).map(|form| Self::Spans(Box::new(form)));
+        }
+        Form::of(name, text).map(|form| Self::Rows(Box::new(form)))
+    }
+
+    /// What this form makes of each item of a text: a line for each.
+    pub(crate) fn try_text(&self, text: &str, say: &mut dyn FnMut(String)) {
+        match self {
+            Self::Rows(form) => form.try_text(text, say),
+            Self::Spans(form) => form.try_text(text, say),
+        }
+    }
+}
+
+/// What a form becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Messages,
+    Spans,
+    Database,
+}
+
+impl Kind {
+    /// Its word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Spans => "spans",
+            Self::Database => "database",
+        }
+    }
+}
+
+/// The table of a form, as it is written.
+pub(crate) fn table_of(name: &str) -> Option<&'static str> {
+    let mut tables = built_in::TABLES.iter().chain(spans::TABLES);
+    tables.find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The names of the tables that [`table_of`] gives.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    built_in::TABLES.iter().chain(spans::TABLES).map(|(name, _)| *name)
+}
+
+/// What is read by tables: the name of each where it has one, one line about it, and what it becomes.
+pub(crate) fn listed() -> Vec<(Option<&'static str>, &'static str, Kind)> {
+    let rows = Forms::built_in()
+        .iter()
+        .map(|form| (Some(form.name.as_str()), form.reads(), Kind::Messages));
+    let spans = spans::forms()
+        .iter()
+        .map(|form| (Some(form.name.as_str()), form.reads.as_str(), Kind::Spans));
+    let databases = databases().iter().map(|form| (None, form.reads.as_str(), Kind::Database));
+    rows.chain(spans).chain(databases).collect()
+}

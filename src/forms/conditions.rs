@@ -1,0 +1,166 @@
+//! Conditions on values: the tests of `is`, `when` and `failed`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::source::{Path, is_empty};
+
+/// What a value has to be.
+#[derive(Debug, Clone, PartialEq)]
+enum Test {
+    /// `<any>`: it is there.
+    Any,
+    /// `<none>`: it is not there, or null.
+    None,
+    /// `<filled>`: it is there, and not empty.
+    Filled,
+    Text,
+    List,
+    Object,
+    /// `word*`
+    Begins(String),
+    /// `*word*`
+    Contains(String),
+    /// Conditions on what is there.
+    All(Conditions),
+    Is(Value),
+}
+
+/// The tests with what they ask, for people.
+pub(super) const TESTS: &[(&str, &str)] = &[
+    ("<any>", "The member exists and is not null."),
+    ("<none>", "The member is missing or null."),
+    ("<filled>", "The member exists and is not null, false, or empty."),
+    ("<text>", "It is a text."),
+    ("<list>", "It is a list."),
+    ("<object>", "It is an object."),
+    ("words*", "It is a text that begins with `words`."),
+    ("*words*", "It is a text that contains `words`."),
+    (
+        "a map",
+        "All conditions in the map hold for it. With `*` in the path they must hold for one and the same value.",
+    ),
+    ("anything else", "It equals this value."),
+];
+
+impl Test {
+    fn of(value: Value) -> Result<Self, String> {
+        if let Value::Object(map) = value {
+            return Conditions::try_from(map).map(Self::All);
+        }
+        let Some(word) = value.as_str() else { return Ok(Self::Is(value)) };
+        Ok(match word {
+            "<any>" => Self::Any,
+            "<none>" => Self::None,
+            "<filled>" => Self::Filled,
+            "<text>" => Self::Text,
+            "<list>" => Self::List,
+            "<object>" => Self::Object,
+            word if word.starts_with('<') && word.ends_with('>') => {
+                let known = TESTS.iter().map(|(name, _)| *name);
+                return Err(super::unknown::unknown("test", word, known));
+            }
+            word => match (word.strip_suffix('*'), word.starts_with('*')) {
+                (Some(part), true) if !part.is_empty() => Self::Contains(part.trim_start_matches('*').to_owned()),
+                (Some(begin), _) => Self::Begins(begin.to_owned()),
+                (None, _) => Self::Is(value),
+            },
+        })
+    }
+
+    fn passes(&self, value: Option<&Value>) -> bool {
+        let value = value.filter(|value| !value.is_null());
+        match self {
+            Self::None => value.is_none(),
+            Self::Any => value.is_some(),
+            Self::Filled => value.is_some_and(|value| !is_empty(value)),
+            Self::Text => value.is_some_and(Value::is_string),
+            Self::List => value.is_some_and(Value::is_array),
+            Self::Object => value.is_some_and(Value::is_object),
+            Self::Begins(begin) => value.and_then(Value::as_str).is_some_and(|text| text.starts_with(begin)),
+            Self::Contains(part) => value.and_then(Value::as_str).is_some_and(|text| text.contains(part)),
+            Self::All(conditions) => value.is_some_and(|value| conditions.hold(&[value])),
+            Self::Is(wanted) => value == Some(wanted),
+        }
+    }
+}
+
+/// Conditions on a value: all have to hold. Of a list of tests one has to.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(try_from = "serde_json::Map<String, Value>")]
+pub(super) struct Conditions(Vec<(Path, Vec<Test>)>);
+
+impl TryFrom<serde_json::Map<String, Value>> for Conditions {
+    type Error = String;
+
+    fn try_from(map: serde_json::Map<String, Value>) -> Result<Self, String> {
+        let one = |(path, tests): (String, Value)| {
+            let tests = match tests {
+                Value::Array(list) => list.into_iter().map(Test::of).collect::<Result<_, _>>()?,
+                one => vec![Test::of(one)?],
+            };
+            Ok((Path::try_from(path)?, tests))
+        };
+        map.into_iter().map(one).collect::<Result<_, String>>().map(Self)
+    }
+}
+
+impl Conditions {
+    pub(super) fn hold(&self, around: &[&Value]) -> bool {
+        self.0
+            .iter()
+            .all(|(path, tests)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))))
+    }
+
+    /// The first that does not hold, for people.
+    pub(super) fn failing(&self, around: &[&Value]) -> Option<String> {
+        let failing = self
+            .0
+            .iter()
+            .find(|(path, tests)| !path.any(around, &mut |value| tests.iter().any(|test| test.passes(value))));
+        failing.map(|(path, _)| path.steps.join("/"))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many of a hundred hold, of those that ask for something.
+    pub(super) fn holding(&self, around: &[&Value]) -> usize {
+        let asking = || self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None));
+        let holds = |(path, tests): &&(Path, Vec<Test>)| path.any(around, &mut |value| tests.iter().any(|test| test.passes(value)));
+        asking().filter(holds).count() * 100 / asking().count().max(1)
+    }
+
+    /// Calls back with the names without which they cannot hold.
+    pub(super) fn names(&self, name: &mut dyn FnMut(&str)) {
+        for (path, tests) in self.0.iter().filter(|(_, tests)| !tests.contains(&Test::None)) {
+            let is_name = |step: &&String| *step != "*" && step.parse::<i64>().is_err();
+            path.steps.iter().filter(is_name).for_each(|step| name(step));
+            if let [Test::All(conditions)] = tests.as_slice() {
+                conditions.names(name);
+            }
+        }
+    }
+
+    /// The members of the value itself that they ask for.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|(path, _)| path.first())
+    }
+}
+
+/// Conditions, or several sets of them.
+pub(super) fn any_of<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Conditions>, D::Error> {
+    let list = match Value::deserialize(deserializer)? {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let one = |value: Value| match value {
+        Value::Object(map) => Conditions::try_from(map),
+        _ => Err("conditions are a map of paths with what has to be there".to_owned()),
+    };
+    list.into_iter()
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map_err(serde::de::Error::custom)
+}
