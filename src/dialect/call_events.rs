@@ -74,7 +74,7 @@ fn span(record: &LogRecord, trace_id: TraceId, span_id: SpanId, scope: &Arc<Scop
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use serde_json::{Value, json};
 

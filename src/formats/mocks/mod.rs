@@ -138,7 +138,7 @@ fn mock<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, agent
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use serde_json::{Value, json};
 
