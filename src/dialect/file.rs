@@ -4,8 +4,10 @@
 //! `annotations.spanbridge` of an attribute, an event or a span. Conditions of all rules of a dialect are written once: under
 //! `spanbridge` in the folder's `manifest.yaml`, or at the top of a user's file.
 
+mod error;
+mod user;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Deserialize;
 
@@ -14,51 +16,7 @@ use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, InverseRule, List, Location, Rule, Text};
 use crate::operation::Kind;
 
-/// Why a registry file cannot be used.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum FileError {
-    /// It is no YAML of the expected form.
-    Yaml(Box<serde_saphyr::Error>),
-    /// A user's file has no rule.
-    NoRules {
-        /// Its attributes, events and spans, which have none.
-        entries: Vec<String>,
-    },
-    /// A rule has a word that nobody knows.
-    Rule {
-        /// The attribute's key, event's name or span's type.
-        entry: String,
-        /// What is wrong.
-        problem: String,
-    },
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Yaml(error) => write!(f, "not a registry file (file_format: definition/2): {error}"),
-            Self::NoRules { entries } => {
-                let place = "rules are in `annotations.spanbridge` of its attributes, events and spans (semconv/README.md has an example)";
-                match entries.as_slice() {
-                    [] => write!(f, "there is no rule in it: {place}"),
-                    [one] => write!(f, "there is no rule in it, and none at {one}: {place}"),
-                    [first, more @ ..] => write!(f, "there is no rule in it, neither at {first} nor at {} more: {place}", more.len()),
-                }
-            }
-            Self::Rule { entry, problem } => write!(f, "{entry}: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for FileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Yaml(error) => Some(error),
-            Self::NoRules { .. } | Self::Rule { .. } => None,
-        }
-    }
-}
+pub use error::FileError;
 
 #[derive(Deserialize)]
 struct FileText {
@@ -264,69 +222,9 @@ pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
     source.rules()
 }
 
-/// The keys at the top of a registry file. Rules are read from `attributes`, `events` and `spans`.
-const TOP_KEYS: &[&str] = &[
-    "file_format",
-    "spanbridge",
-    "attributes",
-    "events",
-    "spans",
-    "attribute_groups",
-    "entities",
-    "imports",
-    "metrics",
-];
-
-/// The keys of an attribute, an event or a span in a registry file that say nothing about rules.
-const ENTRY_KEYS: &[&str] = &[
-    "attributes",
-    "body",
-    "brief",
-    "deprecated",
-    "display_name",
-    "entity_associations",
-    "examples",
-    "note",
-    "requirement_level",
-    "role",
-    "kind",
-    "stability",
-    "value",
-];
-
 impl Source<'_> {
     fn rules(&self) -> Result<Vec<Rule>, FileError> {
         self.entries(|entry, text| self.rule(entry, text))
-    }
-
-    /// Refuses what a user's file says in vain.
-    fn refuse_what_has_no_effect(&self) -> Result<(), FileError> {
-        let file: BTreeMap<String, serde_json::Value> = yaml(self.text)?;
-        let unknown = file.keys().find(|key| !TOP_KEYS.contains(&key.as_str()));
-        if let Some(key) = unknown {
-            let problem = format!("no such key of a registry file, which has {}", TOP_KEYS.join(", "));
-            return Err(FileError::Rule {
-                entry: key.clone(),
-                problem,
-            });
-        }
-        let FileText {
-            attributes, events, spans, ..
-        } = yaml(self.text)?;
-        let entries: Vec<EntryText> = attributes.into_iter().chain(events).chain(spans).collect();
-        for entry in &entries {
-            if let Some(key) = entry.others.keys().find(|key| !ENTRY_KEYS.contains(&key.as_str())) {
-                return Err(FileError::Rule {
-                    entry: entry.name().to_owned(),
-                    problem: format!("no such key: {key}; rules are in `annotations.spanbridge`"),
-                });
-            }
-        }
-        if self.entries(|_, _| Ok(()))?.is_empty() {
-            let entries = entries.iter().map(|entry| entry.name().to_owned()).collect();
-            return Err(FileError::NoRules { entries });
-        }
-        Ok(())
     }
 
     fn inverse_rules(&self) -> Result<Vec<InverseRule>, FileError> {
