@@ -14,7 +14,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("cli", 14434),
     ("client", 580),
     ("dataset", 2412),
-    ("dialect", 13340),
+    ("dialect", 13354),
     ("document", 3184),
     ("documents", 335),
     ("events", 1534),
