@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -109,6 +109,15 @@ const PAGES: &[(&str, &[&str])] = &[
     ("/?where=failures%20%3E%201", &["Divide by zero.", "1 run on this page"]),
     ("/?where=failures%20%3E%3E%201", &["id=\"fault\"", "role=\"alert\""]),
     (
+        "/?status=error&agent=nobody&since=yesterday",
+        &[
+            "since=yesterday: write 2026-11-21T10:00:00Z",
+            "value=\"error\" selected",
+            "value=\"nobody\"",
+            "aria-invalid=\"true\" aria-describedby=\"fault\"",
+        ],
+    ),
+    (
         "/?q=DIVISION+by",
         &[
             "Divide by zero.",
@@ -173,9 +182,10 @@ const PAGES: &[(&str, &[&str])] = &[
         "/runs/5b8efff798038103d269000000210001/conversation",
         &["call 1", "Divide by zero."],
     ),
+    ("/runs/5b8efff798038103d269000000210001/documents", &["contextforge", "Losses"]),
     (
-        "/runs/5b8efff798038103d269000000210001/documents",
-        &["contextforge", "no loss", "Losses"],
+        "/runs/5b8efff798038103d269000000210001/losses",
+        &["<p data-format=\"contextforge\">", "no loss", "1 document"],
     ),
     (
         "/runs/5b8efff798038103d269000000210001/documents/messages",
@@ -198,6 +208,7 @@ const PAGES: &[(&str, &[&str])] = &[
             "words differ",
             "/runs/5b8efff798038103d2690000001a0001?span=",
             "B − A",
+            "<th scope=\"row\">Version</th><td class=\"num\">1.0.0</td>",
         ],
     ),
     (
@@ -914,6 +925,155 @@ fn scripts_and_style_are_compressed_for_who_takes_that() {
     assert_eq!((encoding.as_deref(), vary.as_deref()), (Some("gzip"), Some("accept-encoding")));
     assert!(kept.is_some_and(|kept| kept.contains("immutable")));
     assert_eq!(answer("identity").0, None);
+}
+
+/// A page is compressed for who takes that, and is not sent again to who has it.
+#[test]
+fn pages_are_compressed_and_known_by_their_tags() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = serving(&directory);
+    for path in [
+        "/".to_owned(),
+        format!("/runs/{FAILED}"),
+        format!("/api/v1/traces/{FAILED}/skeleton"),
+        format!("/api/v1/traces/{FAILED}/page"),
+    ] {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let answer = |encoding: &str, known: &str| {
+            let asked = agent.get(format!("{}{path}", serving.api)).header("accept", "text/html");
+            let answer = asked.header("accept-encoding", encoding).header("if-none-match", known).call();
+            let mut answer = answer.expect("an answer");
+            let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let headers = (header("content-encoding"), header("etag").unwrap_or_default(), header("vary"));
+            (answer.status().as_u16(), headers, answer.body_mut().read_to_vec().expect("a body"))
+        };
+        let (status, (encoding, tag, vary), packed) = answer("br, gzip", "");
+        assert_eq!(
+            (status, encoding.as_deref(), vary.as_deref()),
+            (200, Some("gzip"), Some("accept-encoding")),
+            "{path}"
+        );
+        let (_, (encoding, same, _), plain) = answer("identity", "");
+        assert_eq!((encoding, &same), (None, &tag), "{path}");
+        let mut unpacked = Vec::new();
+        let read = flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked);
+        assert!(read.is_ok() && unpacked == plain && packed.len() < plain.len(), "{path}");
+        if path.ends_with("/page") {
+            assert_eq!(tag, "", "it is written as it is made");
+            continue;
+        }
+        let (status, _, body) = answer("gzip", &format!("\"other\", {tag}"));
+        assert_eq!((status, body.len()), (304, 0), "{path}");
+    }
+}
+
+/// Who watches a run is sent what is new of its outline, and its head.
+#[test]
+fn of_a_run_that_goes_on_only_what_is_new_is_sent() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let trace = "0d".repeat(16);
+    let span = |number: u64| {
+        serde_json::json!({"traceId": trace, "spanId": format!("{:016x}", number + 1), "parentSpanId": if number == 0 { String::new() } else { "1".to_owned() + &"0".repeat(15) },
+            "name": format!("step {}", number % 7), "startTimeUnixNano": (1_795_762_707_000_000_000 + number).to_string(),
+            "endTimeUnixNano": (1_795_762_708_000_000_000 + number).to_string(), "attributes": [
+                {"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}}, {"key": "tool.name", "value": {"stringValue": format!("tool {}", number % 5)}}]})
+    };
+    let send = |numbers: std::ops::Range<u64>| {
+        let spans: Vec<Value> = numbers.map(span).collect();
+        let message = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
+        let sent = ureq::post(format!("{}/v1/traces", serving.http)).send_json(message);
+        assert_eq!(sent.expect("an answer").status(), 200);
+    };
+    let skeleton = |since: &str| {
+        let url = format!("{}/api/v1/traces/{trace}/skeleton?since={since}", serving.api);
+        let bytes = ureq::get(url).call().expect("an answer").body_mut().read_to_vec().expect("bytes");
+        let length = u32::from_le_bytes(bytes[4..8].try_into().expect("four"));
+        let head: Value = serde_json::from_slice(&bytes[8..8 + usize::try_from(length).expect("small")]).expect("JSON");
+        (bytes.len(), head)
+    };
+    send(0..400);
+    let (whole, first) = skeleton("");
+    assert_eq!((&first["rows"], &first["copied"]), (&Value::from(400), &Value::Null));
+    send(400..403);
+    let (part, newer) = skeleton(first["revision"].as_str().expect("text"));
+    assert_eq!((&newer["all"], &newer["rows"]), (&Value::from(403), &Value::from(3)), "{newer}");
+    assert!(part * 10 < whole, "{part} of {whole} bytes");
+    let copied = newer["copied"].as_array().expect("ranges").iter();
+    assert_eq!(copied.map(|range| range[1].as_u64().expect("a number")).sum::<u64>(), 400);
+    assert_eq!(
+        skeleton("7").1["rows"],
+        403,
+        "of a revision that the server does not know, all is sent"
+    );
+    let head = page(&serving, &format!("/runs/{trace}/head?tab=raw"));
+    assert!(
+        head.starts_with("<div class=\"runhead\"") && head.contains("data-steps=\"403\""),
+        "{head}"
+    );
+    assert!(
+        head.contains("href=\"/runs/0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d/raw\" aria-current=\"page\""),
+        "{head}"
+    );
+}
+
+/// An agent that keeps a window of its history is given each message many times. Pages, Markdown and the file have it once.
+#[test]
+fn a_message_is_told_once() {
+    const CALLS: usize = 90;
+    const WINDOW: usize = 30;
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let trace = "0c".repeat(16);
+    // Previews have the beginning, so that the mark is behind it.
+    let message = |number: usize| {
+        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        (role, format!("{} mark-{number}-end", format!("words of {number} ").repeat(60)))
+    };
+    let attribute = |key: String, value: &str| serde_json::json!({"key": key, "value": {"stringValue": value}});
+    for call in 0..CALLS {
+        let first = (2 * call + 1).saturating_sub(WINDOW);
+        let given = std::iter::once(("system", "Be brief.".to_owned())).chain((first..=2 * call).map(message));
+        let mut attributes = vec![attribute("openinference.span.kind".to_owned(), "LLM")];
+        let (role, words) = message(2 * call + 1);
+        let said = given
+            .enumerate()
+            .map(|(at, (role, words))| (format!("llm.input_messages.{at}"), role, words));
+        for (place, role, words) in said.chain([("llm.output_messages.0".to_owned(), role, words)]) {
+            attributes.push(attribute(format!("{place}.message.role"), role));
+            attributes.push(attribute(format!("{place}.message.content"), &words));
+        }
+        let span = serde_json::json!({"traceId": trace, "spanId": format!("{:016x}", call + 1), "name": "chat", "attributes": attributes,
+            "startTimeUnixNano": (1_795_762_707_000_000_000 + 10 * call).to_string(), "endTimeUnixNano": (1_795_762_707_000_000_005 + 10 * call).to_string()});
+        let body = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]});
+        let sent = ureq::post(format!("{}/v1/traces", serving.http)).send_json(body);
+        assert_eq!(sent.expect("an answer").status(), 200);
+    }
+    let once = |what: &str, text: &str| {
+        for number in 0..2 * CALLS {
+            let times = text.matches(&format!("mark-{number}-end")).count();
+            assert_eq!(times, 1, "{what} has message {number} {times} times");
+        }
+    };
+    let mut pages = String::new();
+    let mut next = Some(format!("/runs/{trace}/conversation"));
+    while let Some(path) = next {
+        let text = page(&serving, &path);
+        let elements = text.matches('<').count() - text.matches("</").count();
+        assert!(elements < 3_000, "{path} has {elements} elements");
+        let following = text.split("<a href=\"").filter(|link| link.contains(">Next</a>")).last();
+        let following = following.and_then(|link| link.split('"').next());
+        next = following.map(|query| format!("/runs/{trace}/conversation{query}"));
+        pages.push_str(&text);
+    }
+    once("the conversation", &pages);
+    assert!(pages.contains("2 messages that the call before knew are left out"), "{pages}");
+    let api = format!("{}/api/v1/traces/{trace}", serving.api);
+    once("the Markdown", &get(&format!("{api}/markdown"), None).2);
+    let file = get(&format!("{api}/page"), None).2;
+    once("the file", &file);
+    let own: usize = (0..2 * CALLS).map(|number| message(number).1.len()).sum();
+    assert!(file.len() < 3 * own + 400_000, "{} bytes for {own} bytes of messages", file.len());
 }
 
 /// Scripts write numbers as the server does: these are in the tests of `view::text` and `pages::words` too.

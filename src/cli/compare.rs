@@ -292,8 +292,14 @@ fn head(left: &Whole, right: &Whole) -> Vec<String> {
         table.row(vec![name, cell(left), cell(right), (change.to_owned(), Style::Dim)]);
     };
     row("trace", &left.trace_id, &right.trace_id, "");
-    let name = |whole: &Whole| whole.agent.clone().unwrap_or_else(|| "-".to_owned());
-    row("agent", &name(left), &name(right), "");
+    let mut names = |name: &str, of: fn(&Whole) -> &Option<String>| {
+        let name_of = |whole: &Whole| of(whole).clone().unwrap_or_else(|| "-".to_owned());
+        row(name, &name_of(left), &name_of(right), "");
+    };
+    names("agent", |whole| &whole.agent);
+    if left.version.is_some() || right.version.is_some() {
+        names("version", |whole| &whole.version);
+    }
     row("status", left.status, right.status, "");
     numbers(&left.numbers, &right.numbers, &mut row);
     table.lines()

@@ -8,6 +8,7 @@ use axum::routing::get;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use serde_json::json;
 
+use super::asking::parameter;
 use super::live;
 use super::load::Loaded;
 use super::markdown;
@@ -16,6 +17,7 @@ use super::query::{Query, sought};
 use super::reply::HTML;
 use super::rows;
 use super::skeleton::{self, Skeleton};
+use crate::operation::Kind;
 use crate::run::{Run, Step};
 use crate::transcript::calls::Results;
 use crate::transcript::content;
@@ -23,6 +25,7 @@ use crate::view;
 use crate::view::conversation::readable;
 use crate::view::found::each_text;
 use crate::view::json::WholeRun;
+use crate::view::request;
 use crate::view::seeking::Sought;
 use crate::web::Route;
 use crate::web::allowance::PATIENCE;
@@ -48,35 +51,39 @@ pub(crate) fn routes() -> Vec<Route> {
         openapi::SKELETON.reads(|web, id: String, asked, answer| skeleton(web, &id, asked, answer)),
         openapi::ROWS.reads(|web, id: String, asked, answer| row_words(web, &id, asked, answer)),
         openapi::FIND.reads(|web, id: String, asked, answer| find(web, &id, asked, answer)),
-        openapi::RUN.reads(|web, id: String, _, answer| whole(web, &id, answer)),
-        openapi::MARKDOWN.reads(|web, id: String, _, answer| as_markdown(web, &id, answer)),
-        openapi::PAGE.reads(|web, id: String, _, answer| file(web, &id, answer)),
+        openapi::RUN.reads(|web, id: String, asked, answer| whole(web, &id, asked, answer)),
+        openapi::MARKDOWN.reads(|web, id: String, asked, answer| as_markdown(web, &id, asked, answer)),
+        openapi::PAGE.reads(|web, id: String, asked, answer| file(web, &id, asked, answer)),
         openapi::SESSION_MARKDOWN.reads(|web, session: String, asked, answer| session_markdown(web, &session, asked, answer)),
         openapi::SESSION_PAGE.reads(|web, session: String, asked, answer| session_file(web, &session, asked, answer)),
         openapi::RUN_STEP.reads(|web, (id, step): (String, String), _, answer| one_step(web, &id, &step, answer)),
-        openapi::STEP_PART.reads(|web, (id, step, part): (String, String, String), _, answer| one_part(web, &id, &step, &part, answer)),
+        openapi::STEP_PART
+            .reads(|web, (id, step, part): (String, String, String), asked, answer| one_part(web, (&id, &step, &part), asked, answer)),
     ]
 }
 
-fn whole(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+fn whole(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
     let logs = web.store.read_logs(loaded.row.trace_id)?;
     let run = loaded.run()?;
+    answer.pack(asked);
     answer.json(&WholeRun { run, logs: &logs })
 }
 
-fn as_markdown(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+fn as_markdown(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(3))?;
+    answer.pack(asked);
     text(answer, &markdown::run(loaded.run()?))
 }
 
 /// One file that opens from disk. As an answer it is to be stored, not shown: it may not act for who is logged in here.
-fn file(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+fn file(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     answer.reserve(usize::try_from(loaded.row.bytes).unwrap_or(usize::MAX).saturating_mul(4))?;
     to_be_stored(answer);
+    answer.pack(asked);
     Ok(super::file::write(loaded.run()?, answer)?)
 }
 
@@ -94,6 +101,7 @@ fn to_be_stored(answer: &mut Answer) {
 fn session_markdown(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let runs = of_session(web, session, asked, answer)?;
     answer.of_type("text/plain; charset=utf-8");
+    answer.pack(asked);
     for run in &runs {
         answer.check()?;
         answer.write_all(markdown::run(run).as_bytes())?;
@@ -105,6 +113,7 @@ fn session_markdown(web: &Web, session: &str, asked: &Asked, answer: &mut Answer
 fn session_file(web: &Web, session: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let runs = of_session(web, session, asked, answer)?;
     to_be_stored(answer);
+    answer.pack(asked);
     Ok(super::file::write_runs("session", session, &runs, answer)?)
 }
 
@@ -138,7 +147,7 @@ pub(crate) fn check_revision(asked: &Asked, loaded: &Loaded) -> Result<(), Probl
 fn runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let found = Query::of(asked)?.find(web, answer)?;
     if let Some(fault) = found.fault {
-        return Err(Problem::invalid(fault));
+        return Err(Problem::invalid(fault.why));
     }
     answer.json(&json!({
         "runs": found.runs,
@@ -159,13 +168,20 @@ fn skeleton(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome 
     }
     answer.reserve(outline.rows.len().saturating_mul(3 * skeleton::ROW))?;
     let made = Skeleton::of(&outline, loaded.row.revision);
-    match query_pairs(asked.query()).into_iter().find(|(name, _)| name == "as") {
-        Some((_, form)) if form == "json" => return answer.json(&made.json()),
-        Some((_, form)) => return Err(Problem::invalid(format!("as={form} is not json"))),
+    match parameter(asked, "as") {
+        Some(form) if form == "json" => return answer.json(&made.json()),
+        Some(form) => return Err(Problem::invalid(format!("as={form} is not json"))),
         None => {}
     }
     answer.of_type("application/vnd.spanbridge.skeleton");
-    Ok(answer.write_all(&made.bytes())?)
+    let Some(since) = parameter(asked, "since") else {
+        return answer.whole(asked, &made.bytes());
+    };
+    let (trace, digests) = (loaded.row.trace_id, made.digests());
+    let known = since.parse().ok().and_then(|since| web.kept.of(trace, since));
+    let newer = known.and_then(|known| made.since(&known, &digests));
+    web.kept.keep(trace, loaded.row.revision, digests);
+    answer.whole(asked, &newer.unwrap_or(made).bytes())
 }
 
 /// Words beside names, for rows that are in sight.
@@ -250,7 +266,7 @@ fn one_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Outcome {
     answer.json(&view::json::one_step(run, of))
 }
 
-fn one_part(web: &Web, id: &str, step: &str, part: &str, answer: &mut Answer) -> Outcome {
+fn one_part(web: &Web, (id, step, part): (&str, &str, &str), asked: &Asked, answer: &mut Answer) -> Outcome {
     let loaded = Loaded::of(web, id, answer)?;
     let run = loaded.run()?;
     let outline = Outline::of(run);
@@ -260,14 +276,36 @@ fn one_part(web: &Web, id: &str, step: &str, part: &str, answer: &mut Answer) ->
     let results = Results::of(run);
     let value = match part {
         "markdown" => Some(markdown::subtree(&outline, row)),
+        "request" => as_request(of, asked)?,
         "input" => content::input(run, of).map(readable),
         "output" => content::output(&results, of).map(readable),
-        _ => return Err(Problem::not_found(format!("a step has input, output and markdown, and no {part}"))),
+        _ => {
+            return Err(Problem::not_found(format!(
+                "a step has input, output, markdown and request, and no {part}"
+            )));
+        }
     };
     match value {
         Some(value) => text(answer, &value),
         None => Err(Problem::not_found(format!("no {part} of the step was recorded"))),
     }
+}
+
+/// A model call as a request; `None`: the step is another.
+fn as_request(of: &Step, asked: &Asked) -> Result<Option<String>, Problem> {
+    let api = match parameter(asked, "api") {
+        None => request::api_of(&of.operation),
+        Some(id) => request::APIS.iter().find(|api| api.id == id).ok_or_else(|| {
+            let known = request::APIS.iter().map(|api| api.id).collect::<Vec<_>>().join(", ");
+            Problem::invalid(format!("api={id} is none of {known}"))
+        })?,
+    };
+    let form = parameter(asked, "form").unwrap_or_else(|| request::FORMS[0].to_owned());
+    if !request::FORMS.contains(&form.as_str()) {
+        return Err(Problem::invalid(format!("form={form} is none of {}", request::FORMS.join(", "))));
+    }
+    let is_call = of.operation.kind == Kind::Llm && of.operation.input_messages.is_some();
+    Ok(is_call.then(|| request::written(&of.operation, api, &form)).flatten())
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Shared by the routes of the pages: parameters, and rendering on reader threads.
 
-use std::io::Write as _;
-
 use maud::Markup;
 use serde::de::DeserializeOwned;
 
@@ -22,14 +20,14 @@ pub(crate) fn page<T: DeserializeOwned + Send + 'static>(
 ) -> Route {
     Route::reads(path, Some(right), GET, move |web, named, asked, answer| {
         let page = make(web, named, asked, answer)?;
-        write(answer, page)
+        write(asked, answer, page)
     })
 }
 
 /// Answers with a page.
-pub(crate) fn write(answer: &mut Answer, page: Markup) -> Outcome {
+pub(crate) fn write(asked: &Asked, answer: &mut Answer, page: Markup) -> Outcome {
     answer.of_type(HTML);
-    Ok(answer.write_all(page.into_string().as_bytes())?)
+    answer.whole(asked, page.into_string().as_bytes())
 }
 
 /// A parameter of the address.

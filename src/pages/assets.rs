@@ -42,12 +42,15 @@ macro_rules! assets {
 }
 
 /// All of them; a test compares the list with the folder.
-pub(crate) static ASSETS: [Asset; 12] = assets! {
+pub(crate) static ASSETS: [Asset; 15] = assets! {
     "control.js": JAVASCRIPT,
+    "documents.js": JAVASCRIPT,
     "file.js": JAVASCRIPT,
     "format.js": JAVASCRIPT,
+    "head.js": JAVASCRIPT,
     "icon.svg": "image/svg+xml",
     "live.js": JAVASCRIPT,
+    "markdown.js": JAVASCRIPT,
     "page.js": JAVASCRIPT,
     "review.js": JAVASCRIPT,
     "run.js": JAVASCRIPT,

@@ -1,111 +1,206 @@
 //! The conversation of a run, by agent: each model call with what is new in it.
 
 use std::io;
+use std::ops::Range;
 
 use maud::{Markup, html};
 
-use super::head::step_href;
+use super::head::{step_href, step_path};
 use super::messages::message;
 use super::outline::{name, took};
-use super::pane::folded;
-use super::words::{SHOWN, count, kind, line, many};
-use crate::operation::Kind;
-use crate::run::{Run, ScopeId, Step};
+use super::words::{SHOWN, count, kind, line, many, short};
+use crate::operation::{Kind, Message};
+use crate::run::{Run, ScopeId, Step, StepId};
 use crate::view::step::{self, offset};
 use crate::view::text::elapsed;
-use crate::view::turns::{self, History, Turn, Turns};
+use crate::view::turns::{self, History, Told, Turn, Turns};
 
-/// Calls on one page.
-pub(crate) const CALLS: usize = 100;
+/// Elements of one page, about: those of a call with its line in the contents, of a message, and of all.
+const CALL: usize = 16;
+const MESSAGE: usize = 8;
+const ELEMENTS: usize = 2_200;
+/// New messages of one call that a page shows.
+const MOST: usize = 200;
 
-/// The view. `from`: the first call that is shown.
+/// Where a conversation is shown, and with what beside it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Of a file of several runs, which of them; ids of the page begin with it.
+    pub(crate) prefix: &'a str,
+    /// Whether a server answers.
+    pub(crate) served: bool,
+    /// Whether the steps are there too.
+    pub(crate) has_steps: bool,
+    /// Bytes of a message that are shown.
+    pub(crate) most: usize,
+}
+
+impl Place<'_> {
+    /// The id of a call's part of the page.
+    fn call(self, step: StepId) -> String {
+        format!("{}call-{}", self.prefix, step.index())
+    }
+
+    fn scope(self, scope: ScopeId) -> String {
+        format!("{}scope-{}", self.prefix, scope.index())
+    }
+}
+
+const SERVED: Place<'_> = Place {
+    prefix: "",
+    served: true,
+    has_steps: true,
+    most: SHOWN,
+};
+
+/// One agent on a page.
+struct Part<'t> {
+    turns: &'t Turns,
+    /// How many calls the agents before it have.
+    begins: usize,
+    /// The calls that are shown, with their numbers.
+    shown: Vec<(usize, &'t Turn)>,
+}
+
+/// The agents whose calls have these numbers in all.
+fn parts(all: &[Turns], numbers: Range<usize>) -> Vec<Part<'_>> {
+    let mut next = 0;
+    let parts = all.iter().map(|turns| {
+        let begins = next;
+        next += turns.calls.len();
+        let shown = turns.calls.iter().enumerate();
+        let shown = shown.filter(|(at, _)| numbers.contains(&(begins + at))).collect();
+        Part { turns, begins, shown }
+    });
+    parts.filter(|part| !part.shown.is_empty()).collect()
+}
+
+/// Pages of calls, none of which has more elements than a browser likes: the number of the first call of each, in all.
+fn pages(run: &Run, all: &[Turns]) -> Vec<usize> {
+    let (mut pages, mut elements) = (vec![0], 0);
+    for (number, turn) in all.iter().flat_map(|turns| &turns.calls).enumerate() {
+        let messages = run.steps.get(turn.step).map_or(0, |step| {
+            let (input, output) = said(step);
+            turn.told(input).len().min(MOST) + output.len()
+        });
+        let more = CALL + MESSAGE * messages;
+        if elements > 0 && elements + more > ELEMENTS {
+            pages.push(number);
+            elements = 0;
+        }
+        elements += more;
+    }
+    pages
+}
+
+/// The messages of a call: what it was given, and its answers.
+fn said(step: &Step) -> (&[Message], &[Message]) {
+    let operation = &step.operation;
+    (
+        operation.input_messages.as_deref().unwrap_or_default(),
+        operation.output_messages.as_deref().unwrap_or_default(),
+    )
+}
+
+/// The view. `from`: a call of the page that is shown.
 pub(crate) fn view(run: &Run, from: usize) -> Markup {
     let all = turns::of(run);
     let calls: usize = all.iter().map(|turns| turns.calls.len()).sum();
-    let until = from.saturating_add(CALLS);
-    // Each call with its number in all, so that pages cut wherever they must.
-    let mut number = 0;
-    let sections: Vec<(&Turns, Vec<(usize, Turn)>)> = all
-        .iter()
-        .map(|turns| {
-            let first = number;
-            number += turns.calls.len();
-            let shown = turns
-                .calls
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| (from..until).contains(&(first + at)));
-            (turns, shown.map(|(at, turn)| (at, *turn)).collect())
-        })
-        .filter(|(_, shown): &(_, Vec<_>)| !shown.is_empty())
-        .collect();
+    let pages = pages(run, &all);
+    let page = pages.partition_point(|first| *first <= from).saturating_sub(1);
+    let (first, until) = (pages.get(page).copied().unwrap_or(0), pages.get(page + 1).copied().unwrap_or(calls));
+    let sections = parts(&all, first..until);
+    // A call of another page is linked to with its page.
+    let address = |part: &Part<'_>, at: usize| {
+        let number = part.begins + at;
+        let is_here = (first..until).contains(&number);
+        let page = if is_here { String::new() } else { format!("?from={number}") };
+        part.turns.calls.get(at).map(|turn| format!("{page}#{}", SERVED.call(turn.step)))
+    };
     html! {
         (tools(run, true))
         div.convs {
             div.thread.conv {
                 @if sections.is_empty() { p.none-yet { "This run has no model calls." } }
-                @for (turns, shown) in &sections { (scope(run, turns, shown)) }
-                @if calls > CALLS {
+                @for part in &sections {
+                    section class={ "scope in" (nesting(run, part.turns.scope)) } id=(SERVED.scope(part.turns.scope)) {
+                        (scope_head(run, part.turns))
+                        @for (at, turn) in &part.shown {
+                            @if let Some(step) = run.steps.get(turn.step) { (call(run, *at, turn, step, SERVED, &|at| address(part, at))) }
+                        }
+                    }
+                }
+                @if pages.len() > 1 {
                     p.none-yet {
-                        "Calls " (count(from as u64 + 1)) " to " (count(until.min(calls) as u64)) " of " (count(calls as u64)) ". "
-                        @if from > 0 { a href={ "?from=" (from.saturating_sub(CALLS)) } { "Previous" } " " }
+                        "Calls " (count(first as u64 + 1)) " to " (count(until as u64)) " of " (count(calls as u64)) ". "
+                        @if let Some(before) = page.checked_sub(1).and_then(|page| pages.get(page)) { a href={ "?from=" (before) } { "Previous" } " " }
                         @if until < calls { a href={ "?from=" (until) } { "Next" } }
                     }
                 }
             }
-            (contents(run, sections.iter().map(|(turns, shown)| (*turns, shown.iter().copied()))))
+            (contents(run, &sections, SERVED))
         }
     }
 }
 
-/// Writes all of it call by call, for a file.
-pub(crate) fn write(run: &Run, put: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
-    let all: Vec<Turns> = turns::of(run).into_iter().filter(|turns| !turns.calls.is_empty()).collect();
+/// Writes it call by call, for a file. `most`: calls that are written; the file says that there are more.
+pub(crate) fn write(run: &Run, place: Place<'_>, most: usize, put: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    let all = turns::of(run);
+    let parts = parts(&all, 0..most);
     put(&tools(run, false).into_string())?;
     put(r#"<div class="convs"><div class="thread conv">"#)?;
     if all.is_empty() {
         put(&html! { p.none-yet { "This run has no model calls." } }.into_string())?;
     }
-    for turns in &all {
+    for Part { turns, shown, .. } in &parts {
         put(&format!(
-            r#"<section class="scope in{}" id="scope-{}">"#,
+            r#"<section class="scope in{}" id="{}">"#,
             nesting(run, turns.scope),
-            turns.scope.index()
+            place.scope(turns.scope)
         ))?;
         put(&scope_head(run, turns).into_string())?;
-        for (at, turn) in turns.calls.iter().enumerate() {
+        let address = |at: usize| turns.calls.get(at).map(|turn| format!("#{}", place.call(turn.step)));
+        for (at, turn) in shown {
             if let Some(step) = run.steps.get(turn.step) {
-                put(&call(run, at, turn, step, false).into_string())?;
+                put(&call(run, *at, turn, step, place, &address).into_string())?;
             }
         }
         put("</section>")?;
     }
+    let calls: usize = all.iter().map(|turns| turns.calls.len()).sum();
+    if calls > most {
+        put(
+            &html! { p.none-yet { "The first " (count(most as u64)) " of " (count(calls as u64)) " calls: the server shows all." } }
+                .into_string(),
+        )?;
+    }
     put("</div>")?;
-    put(&contents(run, all.iter().map(|turns| (turns, turns.calls.iter().copied().enumerate()))).into_string())?;
+    put(&contents(run, &parts, place).into_string())?;
     put("</div>")
 }
 
 fn tools(run: &Run, served: bool) -> Markup {
     html! {
         div.tools {
-            span.dim { "By agent: what is new in each call. Unchanged history is folded." }
+            span.dim { "By agent: what is new in each call. What an earlier call was given is a link to it." }
             span.sp {}
-            @if served { button data-fold="open" { "Unfold all" } a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
+            button data-md aria-pressed="false" { "Source" }
+            @if served { a.btn href={ "/api/v1/traces/" (run.trace_id) "/markdown" } download={ (run.trace_id) ".md" } { "Markdown" } }
         }
     }
 }
 
 /// The agents with their calls.
-fn contents<'t>(run: &Run, sections: impl Iterator<Item = (&'t Turns, impl Iterator<Item = (usize, Turn)>)>) -> Markup {
+fn contents(run: &Run, sections: &[Part<'_>], place: Place<'_>) -> Markup {
     html! {
         nav.toc aria-label="Agents and calls" {
             h2 { "Agents and calls" }
             ol {
-                @for (turns, shown) in sections {
-                    li { a href={ "#scope-" (turns.scope.index()) } { (agent(run, turns.scope)) } " " span.faint { (turns.calls.len()) } }
+                @for Part { turns, shown, .. } in sections {
+                    li { a href={ "#" (place.scope(turns.scope)) } { (agent(run, turns.scope)) } " " span.faint { (turns.calls.len()) } }
                     @for (at, turn) in shown {
                         li.in {
-                            a href={ "#call-" (turn.step.index()) } { "call " (at + 1) } " "
+                            a href={ "#" (place.call(turn.step)) } { "call " (at + 1) } " "
                             @if let Some(step) = run.steps.get(turn.step) { span.faint { (took(step)) } }
                             @match turn.history { History::Rewritten { .. } => { " " b { "rewritten" } }, History::Trimmed { .. } => " trimmed", History::OfItsOwn => " own prompt", History::GoesOn => "" }
                         }
@@ -132,17 +227,6 @@ fn nesting(run: &Run, scope: ScopeId) -> usize {
     depth
 }
 
-fn scope(run: &Run, turns: &Turns, shown: &[(usize, Turn)]) -> Markup {
-    html! {
-        section class={ "scope in" (nesting(run, turns.scope)) } id={ "scope-" (turns.scope.index()) } {
-            (scope_head(run, turns))
-            @for (at, turn) in shown {
-                @if let Some(step) = run.steps.get(turn.step) { (call(run, *at, turn, step, true)) }
-            }
-        }
-    }
-}
-
 fn scope_head(run: &Run, turns: &Turns) -> Markup {
     let steps = || turns.calls.iter().filter_map(|turn| run.steps.get(turn.step));
     let sum = |part: fn(&Step) -> Option<u64>| steps().filter_map(part).reduce(u64::saturating_add);
@@ -158,31 +242,88 @@ fn scope_head(run: &Run, turns: &Turns) -> Markup {
             }
             @if let Some(caller) = caller { " " span.faint { "called by " (kind(caller.operation.kind)) " " (line(name(run, caller), 80)) } }
         }
+        (curve(run, turns))
     }
 }
 
-fn call(run: &Run, at: usize, turn: &Turn, step: &Step, served: bool) -> Markup {
-    let operation = &step.operation;
-    let input = operation.input_messages.as_deref().unwrap_or_default();
-    let [before, instead, kept, behind] = turn.parts(input);
-    let output = operation.output_messages.as_deref().unwrap_or_default();
+/// Points of a curve.
+const POINTS: usize = 200;
+
+/// The tokens that went into each call, and where the history was cut: the context as it grew.
+fn curve(run: &Run, turns: &Turns) -> Markup {
+    let calls = turns.calls.iter().filter_map(|turn| {
+        let tokens = run.steps.get(turn.step)?.operation.usage.input?;
+        let is_cut = matches!(turn.history, History::Rewritten { .. } | History::Trimmed { .. });
+        Some((tokens, is_cut))
+    });
+    let calls: Vec<(u64, bool)> = calls.collect();
+    let most = calls.iter().map(|(tokens, _)| *tokens).max().unwrap_or(0).max(1);
+    let cuts = calls.iter().filter(|(_, is_cut)| *is_cut).count();
+    if calls.len() < 3 {
+        return html! {};
+    }
+    // Of many calls, a point has the most that one of them was given.
+    let points: Vec<(u64, bool)> = calls
+        .chunks(calls.len().div_ceil(POINTS))
+        .map(|chunk| {
+            (
+                chunk.iter().map(|(tokens, _)| *tokens).max().unwrap_or(0),
+                chunk.iter().any(|(_, is_cut)| *is_cut),
+            )
+        })
+        .collect();
+    let across = |at: usize| at * 1_000 / points.len().saturating_sub(1).max(1);
+    let up = |tokens: u64| 40 - u128::from(tokens) * 38 / u128::from(most);
+    let line: Vec<String> = points
+        .iter()
+        .enumerate()
+        .map(|(at, (tokens, _))| format!("{},{}", across(at), up(*tokens)))
+        .collect();
     html! {
-        div.turn id={ "call-" (turn.step.index()) } {
+        figure.curve {
+            figcaption { "Context: up to " (short(most)) " tokens in a call" @if cuts > 0 { ", cut " (many(cuts, "time")) } }
+            svg viewBox="0 0 1000 42" preserveAspectRatio="none" aria-hidden="true" {
+                @for (at, _) in points.iter().enumerate().filter(|(_, (_, is_cut))| *is_cut) { path class="cutat" d={ "M" (across(at)) " 0V42" } {} }
+                polyline points=(line.join(" ")) {}
+            }
+        }
+    }
+}
+
+/// A call: what is new in it. `address`: where the call of another number is.
+fn call(run: &Run, at: usize, turn: &Turn, step: &Step, place: Place<'_>, address: &dyn Fn(usize) -> Option<String>) -> Markup {
+    let operation = &step.operation;
+    let (input, output) = said(step);
+    let told = turn.told(input);
+    let came = told.iter().filter(|told| matches!(told, Told::New(_))).count();
+    let left_out = if place.served { told.len().saturating_sub(MOST) } else { 0 };
+    let links = |calls: &[usize]| {
+        html! {
+            @for (nth, call) in calls.iter().enumerate() {
+                @if nth > 0 { ", " }
+                @match address(*call) { Some(href) => a href=(href) { "call " (call + 1) }, None => { "call " (call + 1) } }
+            }
+        }
+    };
+    html! {
+        div.turn id=(place.call(turn.step)) {
             div.by {
                 b { "call " (at + 1) }
                 (kind(operation.kind))
                 span { (line(name(run, step), 80)) }
                 span { "+" (elapsed(offset(run, step.started_at))) }
                 span { (took(step)) }
-                @if let Some(tokens) = step::tokens(&operation.usage) { span { (tokens) } }
+                @if let Some(tokens) = step::tokens_as(&operation.usage, count) { span { (tokens) } }
                 @if operation.failure.is_some() { (super::words::status("error", false)) }
-                a.r8 href=(step_href(run, step, served)) data-step=(step.id) { "Show in timeline" }
+                @if place.has_steps { a.r8 href=(step_href(run, step, place.served)) data-step=(step.id) { "Show in timeline" } }
             }
-            (folded(before))
+            @if turn.unchanged > 0 {
+                p.same { (many(turn.unchanged, "earlier message")) " unchanged" @if let Some(like) = turn.like { ", as in " (links(&[like])) } }
+            }
             @match turn.history {
                 History::Rewritten { gone } => div.rewr {
                     b { "History rewritten." } " " (many(gone, "message")) " that an earlier call knew " (if gone == 1 { "is" } else { "are" })
-                    " gone or changed; " (many(behind.len(), "message")) " came instead. " span.faint { "Found by comparing what the calls were given." }
+                    " gone or changed; " (many(came, "message")) " came instead. " span.faint { "Found by comparing what the calls were given." }
                 },
                 History::Trimmed { gone, .. } => div.rewr {
                     b { "History trimmed." } " " (many(gone, "message")) " that the call before knew " (if gone == 1 { "is" } else { "are" }) " left out."
@@ -190,11 +331,15 @@ fn call(run: &Run, at: usize, turn: &Turn, step: &Step, served: bool) -> Markup 
                 History::OfItsOwn => div.rewr { b { "A prompt of its own." } " It shares no beginning with the calls before." },
                 History::GoesOn => {},
             }
-            @for said in instead { (message(said, SHOWN)) }
-            (folded(kept))
-            @for said in behind { (message(said, SHOWN)) }
+            @if left_out > 0 { p.same { (many(left_out, "message")) " before these are left out here: " a href=(step_path(run, step)) { "the step" } " has all." } }
+            @for told in told.iter().skip(left_out) {
+                @match told {
+                    Told::New(said) => (message(said, place.most, place.served.then_some(run.trace_id))),
+                    Told::Before(number, calls) => p.same { (many(*number, "message")) " as in " (links(calls)) },
+                }
+            }
             @if output.is_empty() { div.msg { div.who {} div.none { "No answer was recorded." } } }
-            @for said in output { (message(said, SHOWN)) }
+            @for said in output { (message(said, place.most, place.served.then_some(run.trace_id))) }
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
         div.cards {
             section.card {
                 h2 { "Totals" }
-                (totals((&left.numbers, Some(left.status)), (&right.numbers, Some(right.status))))
+                (totals((&left.numbers, Some(left)), (&right.numbers, Some(right))))
             }
             section.card {
                 h2 { "Words" }
@@ -97,7 +97,7 @@ fn said(words: Option<&[Piece]>, same: Option<&str>, nothing: &str) -> Markup {
 }
 
 /// The words of two texts: what only one has is struck or underlined.
-fn diff(pieces: &[Piece]) -> Markup {
+pub(crate) fn diff(pieces: &[Piece]) -> Markup {
     let last = pieces.len().saturating_sub(1);
     html! {
         @for (at, piece) in pieces.iter().enumerate() {
@@ -130,7 +130,7 @@ fn around(text: &str, is_first: bool, is_last: bool) -> Markup {
 }
 
 /// The figures of both, and the second minus the first.
-fn totals(left: (&Numbers, Option<&str>), right: (&Numbers, Option<&str>)) -> Markup {
+fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<&Whole>)) -> Markup {
     let (one, other) = (left.0, right.0);
     let counts = |of: fn(&Numbers) -> Option<u64>| figure(of(one), of(other), count);
     let amount = |of: fn(&Numbers) -> Option<f64>, write: fn(f64) -> String| {
@@ -145,7 +145,13 @@ fn totals(left: (&Numbers, Option<&str>), right: (&Numbers, Option<&str>)) -> Ma
             thead { tr { th { "Figure" } th.num { "A" } th.num { "B" } th.num { "B − A" } } }
             tbody {
                 @if let (Some(one), Some(other)) = (left.1, right.1) {
-                    tr { th scope="row" { "Status" } td.num { (status(one, false)) } td.num { (status(other, false)) } td {} }
+                    tr { th scope="row" { "Status" } td.num { (status(one.status, false)) } td.num { (status(other.status, false)) } td {} }
+                    @if one.version.is_some() || other.version.is_some() {
+                        tr {
+                            th scope="row" { "Version" }
+                            (cells(one.version.as_deref().map(|version| line(version, 40)), other.version.as_deref().map(|version| line(version, 40)), None))
+                        }
+                    }
                 }
                 tr { th scope="row" { "Took" } (figure(one.took.duration_nanos, other.took.duration_nanos, elapsed)) }
                 tr { th scope="row" { "Model calls" } (counts(|of| Some(of.model_calls))) }

@@ -18,7 +18,7 @@ use crate::web::allowance::Allowance;
 use crate::web::reply::Problem;
 use crate::web::single::cost_of_writing;
 
-/// Other formats are made beside the one that is shown where the bytes of the trace, and the memory for each, are not more than this.
+/// All formats are made beside one another where the bytes of the trace, and the memory for each, are not more than this.
 const BESIDE: usize = 16 << 20;
 
 /// What a format makes of a run.
@@ -41,25 +41,21 @@ pub(crate) struct Shown {
     len: usize,
 }
 
-/// The documents of one format, and how much of the run each other format has. `bytes`: those of its trace.
-pub(crate) fn made(
-    run: &Run,
-    bytes: u64,
-    format: &'static AnyFormat,
-    options: &Options,
-    allowance: &mut Allowance,
-) -> Result<(Shown, Vec<Made>), Problem> {
+/// The documents of one format.
+pub(crate) fn made(run: &Run, format: &'static AnyFormat, options: &Options, allowance: &mut Allowance) -> Result<Shown, Problem> {
+    allowance.reserve(cost_of_writing(std::slice::from_ref(run), format))?;
+    shown(run, format, options, &allowance.goes_on(None))
+}
+
+/// How much of the run each format has: they are made when the page is there. `bytes`: those of its trace.
+pub(crate) fn counted(run: &Run, bytes: u64, options: &Options, allowance: &mut Allowance) -> Result<Vec<Made>, Problem> {
     let runs = std::slice::from_ref(run);
     let before = allowance.reserved();
-    allowance.reserve(cost_of_writing(runs, format))?;
-    let shown = shown(run, format, options, &allowance.goes_on(None))?;
     let mut all = Vec::new();
     for other in FORMATS {
         let cost = cost_of_writing(runs, other);
         let is_cheap = bytes <= BESIDE as u64 && cost <= BESIDE;
-        let counted = if other.id == format.id {
-            Some((shown.documents, shown.losses.len()))
-        } else if is_cheap && allowance.reserve_in_all(before.saturating_add(cost)).is_ok() {
+        let counted = if is_cheap && allowance.reserve_in_all(before.saturating_add(cost)).is_ok() {
             let made = documents::of_run(run, other, options).documents;
             Some((made.len(), made.iter().map(|document| document.losses.len()).sum()))
         } else {
@@ -68,7 +64,7 @@ pub(crate) fn made(
         allowance.check()?;
         all.push(Made { format: other, counted });
     }
-    Ok((shown, all))
+    Ok(all)
 }
 
 fn shown(run: &Run, format: &'static AnyFormat, options: &Options, goes_on: &dyn Fn() -> bool) -> Result<Shown, Problem> {
@@ -97,21 +93,46 @@ fn why(reason: LossReason) -> (&'static str, &'static str) {
     }
 }
 
-/// The view.
-pub(crate) fn view(run: &Run, shown: &Shown, all: &[Made]) -> Markup {
+/// The view. Of the formats that are not shown, the counts come later: `documents.js` asks for them.
+pub(crate) fn view(run: &Run, shown: &Shown) -> Markup {
+    let counted = |format: &AnyFormat| (format.id == shown.format.id).then_some((shown.documents, shown.losses.len()));
     html! {
         div.docs {
-            nav aria-label="Formats" {
-                @for made in all {
-                    a href={ "/runs/" (run.trace_id) "/documents/" (made.format.id) } aria-current=[(made.format.id == shown.format.id).then_some("page")] {
-                        b { (made.format.id) }
-                        span.num { @match made.counted { Some((_, 0)) => span.faint { "no loss" }, Some((_, losses)) => (many(losses, "loss")), None => span.faint { "not counted" } } }
-                        small { (made.format.keeps) }
-                        @if let Some((documents, _)) = made.counted { small.num { (many(documents, "document")) } }
+            nav aria-label="Formats" data-counts={ "/runs/" (run.trace_id) "/losses" } {
+                @for format in FORMATS {
+                    a href={ "/runs/" (run.trace_id) "/documents/" (format.id) } data-format=(format.id) aria-current=[counted(format).map(|_| "page")] {
+                        b { (format.id) }
+                        span.num { (losses_of(counted(format).map(Some))) }
+                        small { (format.keeps) }
+                        small.num { @if let Some((documents, _)) = counted(format) { (many(documents, "document")) } }
                     }
                 }
             }
             (preview(run, shown)) (losses(run, shown))
+        }
+    }
+}
+
+/// The counts of all formats as a part, for the page that is open already.
+pub(crate) fn counts(all: &[Made]) -> Markup {
+    html! {
+        @for made in all {
+            p data-format=(made.format.id) {
+                span.num { (losses_of(Some(made.counted))) }
+                small.num { @if let Some((documents, _)) = made.counted { (many(documents, "document")) } }
+            }
+        }
+    }
+}
+
+/// How many losses; `None`: they are not counted yet, `Some(None)`: nor will be.
+fn losses_of(counted: Option<Option<(usize, usize)>>) -> Markup {
+    html! {
+        @match counted {
+            Some(Some((_, 0))) => span.faint { "no loss" },
+            Some(Some((_, losses))) => (many(losses, "loss")),
+            Some(None) => span.faint { "not counted" },
+            None => {},
         }
     }
 }
@@ -135,46 +156,105 @@ fn preview(run: &Run, made: &Shown) -> Markup {
     }
 }
 
+/// What is lost, without the ids of steps and calls: `steps[].arguments`, `response of …`.
+fn kind_of(what: &str) -> String {
+    let mut kind = String::with_capacity(what.len());
+    let mut rest = what;
+    while let Some((before, behind)) = rest.split_once('[') {
+        kind.push_str(&without_ids(before));
+        kind.push_str("[]");
+        rest = behind.split_once(']').map_or("", |(_, behind)| behind);
+    }
+    kind.push_str(&without_ids(rest));
+    kind
+}
+
+fn without_ids(words: &str) -> String {
+    let is_id = |word: &str| word.len() >= 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = words.split(' ').map(|word| if is_id(word) { "…" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Losses of one kind.
+#[derive(Debug, Default)]
+struct Group {
+    number: usize,
+    /// Of these spans, each with what is lost of it; the first ones.
+    spans: Vec<SpanId>,
+    /// How many more spans there are.
+    more: usize,
+}
+
+/// Kinds that the page has.
+const MOST: usize = 100;
+/// Spans that a group names.
+const NAMED: usize = 6;
+
 fn losses(run: &Run, made: &Shown) -> Markup {
-    let mut groups: BTreeMap<(&str, LossReason), (usize, Vec<SpanId>, usize)> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, LossReason), Group> = BTreeMap::new();
     for loss in &made.losses {
-        let (number, spans, others) = groups.entry((&loss.what, loss.reason)).or_default();
+        let group = groups.entry((kind_of(&loss.what), loss.reason)).or_default();
         let more = usize::try_from(loss.others).unwrap_or(usize::MAX);
-        *number += 1 + more;
-        *others += more;
-        if let Some(span) = loss.span_id.filter(|span| spans.last() != Some(span)) {
-            spans.push(span);
+        group.number += 1 + more;
+        group.more += more;
+        match loss.span_id {
+            Some(span) if group.spans.contains(&span) => {}
+            Some(span) if group.spans.len() < NAMED => group.spans.push(span),
+            Some(_) => group.more += 1,
+            None => {}
         }
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, (number, ..))| std::cmp::Reverse(*number));
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.number));
+    let kinds = groups.len();
+    groups.truncate(MOST);
     let steps: HashMap<SpanId, &Step> = run.steps.iter().filter_map(|step| Some((step.span_id?, step))).collect();
     html! {
         aside aria-label="Losses" {
-            div.bar2 { h2 { "Losses" } span.dim { (made.losses.len()) " in " (made.format.id) } }
+            div.bar2 { h2 { "Losses" } span.dim { (words::count(made.losses.len() as u64)) " in " (made.format.id) } }
             @if groups.is_empty() { p.none-yet { "This format contains everything in this run." } }
-            @for ((what, reason), (number, spans, others)) in &groups {
+            @for ((what, reason), Group { number, spans, more }) in &groups {
                 @let (word, explained) = why(*reason);
                 div.loss {
                     div {
                         code { (line(what, 200)) } " " span.why title=(explained) { (word) }
-                        @if *number > 1 { " " span.dim { "× " (number) } }
+                        @if *number > 1 { " " span.dim { "× " (words::count(*number as u64)) } }
                     }
                     @if spans.is_empty() { div.faint { "of the whole document" } } @else {
                         div.dim {
-                            @for (at, span) in spans.iter().take(6).enumerate() {
+                            @for (at, span) in spans.iter().enumerate() {
                                 @if at > 0 { " · " }
                                 @match steps.get(span) {
                                     Some(step) => a href=(step_path(run, step)) { (kind(step.operation.kind)) " " (line(name(run, step), 60)) },
                                     None => span.mono { (span) },
                                 }
                             }
-                            @let more = spans.len().saturating_sub(6) + others;
-                            @if more > 0 { " and " (more) " more" }
+                            @if *more > 0 { " and " (words::count(*more as u64)) " more" }
                         }
                     }
                 }
             }
+            @if kinds > MOST { p.none-yet { "And " (many(kinds - MOST, "more kind")) "." } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind_of;
+
+    #[test]
+    fn losses_of_many_steps_are_of_one_kind() {
+        for (what, kind) in [
+            ("steps[0019000100000003].arguments", "steps[].arguments"),
+            ("tool_calls[call_1].function.arguments", "tool_calls[].function.arguments"),
+            ("response of 0019000100000003", "response of …"),
+            ("a[1].b[2]", "a[].b[]"),
+            ("run.agent_version", "run.agent_version"),
+            ("chain: its input and output", "chain: its input and output"),
+            ("open[", "open[]"),
+        ] {
+            assert_eq!(kind_of(what), kind);
         }
     }
 }

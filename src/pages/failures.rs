@@ -26,7 +26,7 @@ pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     loop {
         let found = query.find_up_to(PAGE, web, answer)?;
         if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault));
+            return Err(Problem::invalid(fault.why));
         }
         runs += found.runs.len();
         found.runs.iter().for_each(|listed| groups.add(listed));

@@ -11,18 +11,33 @@ use maud::{DOCTYPE, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::assets;
+use super::conversation::{self, Place};
+use super::findings;
 use super::head::{self, Around, Tab, step_anchor, title};
 use super::outline::Outline;
 use super::pane::{self, About};
 use super::skeleton::{MOST, Skeleton};
-use super::timeline;
-use super::words::line;
-use super::{conversation, findings};
+use super::timeline::{self, FILE_ROWS};
+use super::words::{SHOWN, line};
 use crate::run::Run;
 use crate::transcript::content;
 
 /// The modules, in the order in which they need one another.
-const MODULES: [&str; 6] = ["format.js", "skeleton.js", "tree.js", "page.js", "control.js", "file.js"];
+const MODULES: [&str; 7] = [
+    "format.js",
+    "skeleton.js",
+    "tree.js",
+    "page.js",
+    "markdown.js",
+    "control.js",
+    "file.js",
+];
+
+/// Bytes of all values in a file, about, and the least that it has of each.
+const VALUES: usize = 32 << 20;
+const LEAST: usize = 4 << 10;
+/// Steps behind the first ones that are in a file because they failed.
+const FAILED: usize = 500;
 
 /// Whether a text begins like a page of a run.
 #[must_use]
@@ -46,17 +61,31 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         a.skip href="#main" { "Skip to content" }
         (OPEN_MAIN)
         (head::head(run, Tab::Timeline, &around))
-        (timeline::view(&outline, 0, outline.first_to_look_at(), &About::default(), false))
+        (timeline::view(&outline, 0, outline.first_to_look_at(), &About::default()))
     };
     put(&top.into_string())?;
     put(r#"<div class="steps" id="steps">"#)?;
-    let about = About::default();
+    // A long run has less of each value, so that the file stays one that a browser opens.
+    let steps = outline.rows.len().clamp(1, FILE_ROWS);
+    let most = (VALUES / steps).clamp(LEAST, SHOWN);
+    let about = About { most, ..About::default() };
+    let mut failed = 0;
     for (row, (_, step)) in outline.steps().enumerate() {
-        put(&html! { section.pane.alone id=(step_anchor(step)) { (pane::pane(&outline, row, step, &about)) } }.into_string())?;
+        failed += usize::from(row >= FILE_ROWS && step.operation.failure.is_some());
+        if row < FILE_ROWS || (step.operation.failure.is_some() && failed <= FAILED) {
+            let pane = pane::pane(&outline, row, step, &about);
+            put(&html! { section.pane.alone id=(step_anchor(step)) data-row=(row) { (pane) } }.into_string())?;
+        }
     }
     put("</div>")?;
     put(r#"<section class="part" id="conversation">"#)?;
-    conversation::write(run, &mut put)?;
+    let place = Place {
+        prefix: "",
+        served: false,
+        has_steps: true,
+        most,
+    };
+    conversation::write(run, place, FILE_ROWS, &mut put)?;
     put("</section>")?;
     put(&html! { section.part id="findings" { (findings::view(run, &around)) } }.into_string())?;
     put("</main>")?;
@@ -89,16 +118,25 @@ pub(crate) fn write_runs(what: &str, name: &str, runs: &[Run], out: &mut dyn Wri
     put(&before)?;
     put(r#"<main class="full">"#)?;
     let top = html! {
-        h1 { (what) " " (line(name, 200)) }
-        ol { @for run in runs { li { code { (run.trace_id) } " " (asked(run)) } } }
+        div.runhead { div.line { h1 { (what) " " (line(name, 200)) } } }
+        ol.hops { @for (number, run) in runs.iter().enumerate() { li { a href={ "#run-" (number) } { code { (head::short_id(&run.trace_id.to_string())) } " " (asked(run)) } } } }
     };
     put(&top.into_string())?;
-    for run in runs {
-        put(&head::head(run, Tab::Timeline, &around).into_string())?;
+    for (number, run) in runs.iter().enumerate() {
+        let prefix = format!("run-{number}-");
+        put(&html! { div id={ "run-" (number) } { (head::head(run, Tab::Timeline, &around)) } }.into_string())?;
         put(r#"<section class="part">"#)?;
-        conversation::write(run, &mut put)?;
+        let place = Place {
+            prefix: &prefix,
+            served: false,
+            has_steps: false,
+            most: SHOWN,
+        };
+        conversation::write(run, place, FILE_ROWS, &mut put)?;
         put("</section>")?;
-        put(&html! { section.part { (findings::view(run, &around)) } }.into_string())?;
+        if !run.findings.is_empty() {
+            put(&html! { section.part { (findings::view(run, &around)) } }.into_string())?;
+        }
     }
     put("</main>")?;
     put(&behind)

@@ -29,6 +29,26 @@ pub(crate) enum Tab {
     Raw,
 }
 
+const TABS: [(Tab, &str, &str); 5] = [
+    (Tab::Timeline, "Timeline", ""),
+    (Tab::Conversation, "Conversation", "/conversation"),
+    (Tab::Documents, "Documents", "/documents"),
+    (Tab::Findings, "Findings", "/findings"),
+    (Tab::Raw, "Raw spans", "/raw"),
+];
+
+impl Tab {
+    /// The view at this path below the run's.
+    pub(crate) fn named(path: &str) -> Self {
+        let found = TABS.into_iter().find(|(.., of)| of.strip_prefix('/') == Some(path));
+        found.map_or(Self::Timeline, |(tab, ..)| tab)
+    }
+
+    fn path(self) -> &'static str {
+        TABS.into_iter().find(|(tab, ..)| *tab == self).map_or("", |(.., path)| path)
+    }
+}
+
 /// What is known of a run beside it.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
@@ -36,6 +56,10 @@ pub(crate) struct Around {
     pub(crate) spans: u64,
     /// Records that are damaged on the disk and were left out.
     pub(crate) damaged: Vec<String>,
+    /// The revision of the trace.
+    pub(crate) revision: u64,
+    /// Whether more of it may come.
+    pub(crate) live: bool,
     /// Whether a server answers what links ask for.
     pub(crate) served: bool,
 }
@@ -83,7 +107,7 @@ pub(crate) fn step_anchor(step: &Step) -> String {
 pub(crate) fn head(run: &Run, tab: Tab, around: &Around) -> Markup {
     let trace = run.trace_id.to_string();
     html! {
-        div.runhead {
+        div.runhead data-trace=(trace) data-tab=(tab.path().trim_start_matches('/')) data-revision=(around.revision) data-steps=(run.steps.len()) data-live=[around.live.then_some("1")] {
             div.line {
                 nav aria-label="Breadcrumb" {
                     ol.crumbs {
@@ -248,11 +272,11 @@ fn tokens(run: &Run, totals: &Totals) -> Markup {
                             @for Group { name, totals } in &models {
                                 tr {
                                     th scope="row" { (line(name.unwrap_or("not named"), 60)) }
-                                    td.num { (totals.model_calls) }
+                                    td.num { (count(totals.model_calls)) }
                                     td.num { (cell(totals.tokens.input)) }
                                     td.num { (cell(totals.tokens.cache_read)) }
                                     td.num { (cell(totals.tokens.output)) }
-                                    td.num { (totals.cost.map(dollars).unwrap_or_default()) }
+                                    td.num { @if let Some(cost) = totals.cost { (words::price(cost)) } }
                                 }
                             }
                         }
@@ -266,17 +290,17 @@ fn tokens(run: &Run, totals: &Totals) -> Markup {
 fn tabs(run: &Run, trace: &str, at: Tab, around: &Around) -> Markup {
     let steps = if run.has_agent_work() { rows(run) } else { all_rows(run) }.len();
     let conversations = run.scopes.iter().filter(|scope| !scope.conversation.is_empty()).count();
-    let tabs = [
-        (Tab::Timeline, "Timeline", "", words::count(steps as u64)),
-        (Tab::Conversation, "Conversation", "/conversation", many(conversations, "agent")),
-        (Tab::Documents, "Documents", "/documents", many(FORMATS.len(), "format")),
-        (Tab::Findings, "Findings", "/findings", words::count(run.findings.len() as u64)),
-        (Tab::Raw, "Raw spans", "/raw", short(around.spans)),
-    ];
+    let number = |tab: Tab| match tab {
+        Tab::Timeline => words::count(steps as u64),
+        Tab::Conversation => many(conversations, "agent"),
+        Tab::Documents => many(FORMATS.len(), "format"),
+        Tab::Findings => words::count(run.findings.len() as u64),
+        Tab::Raw => short(around.spans),
+    };
     html! {
         nav.tabs aria-label="Views of this run" {
-            @for (tab, name, path, number) in tabs {
-                a href={ "/runs/" (trace) (path) } aria-current=[(tab == at).then_some("page")] { (name) span.n { (number) } }
+            @for (tab, name, path) in TABS {
+                a href={ "/runs/" (trace) (path) } aria-current=[(tab == at).then_some("page")] { (name) span.n { (number(tab)) } }
             }
         }
     }

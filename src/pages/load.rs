@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::head::Around;
-use super::span::OfSpan;
+use super::span::{LINKS, OfSpan};
 use crate::dialect;
 use crate::dialect::explain::explain;
 use crate::otlp::decode;
 use crate::run::{Run, Step};
-use crate::span::{LogRecord, Span, SpanId, TraceId};
-use crate::store::{ChunkKind, Error, Filter, TraceRow};
+use crate::span::{Link, LogRecord, Span, SpanId, TraceId, UnixNanos};
+use crate::store::{self, ChunkKind, Error, Filter, TraceRow};
 use crate::web::answer::Answer;
 use crate::web::cost::Purpose;
 use crate::web::readers::Refusal;
@@ -22,6 +22,13 @@ use crate::web::single;
 const DECODED: usize = 12;
 /// Traces that are looked through for the first digits of an id.
 const LOOKED_THROUGH: usize = 100_000;
+
+/// Nanoseconds after its end in which more of a run may come.
+const SETTLED: u64 = 600 * 1_000_000_000;
+
+fn is_recent(end: UnixNanos) -> bool {
+    end.0.saturating_add(SETTLED) > store::now()
+}
 
 /// A run with its row in the index.
 #[derive(Debug)]
@@ -56,6 +63,8 @@ impl Loaded {
         Around {
             spans: self.row.spans,
             damaged: self.built.damaged.clone(),
+            revision: self.row.revision,
+            live: self.built.run.as_ref().is_some_and(|run| run.ended_at.is_none_or(is_recent)),
             served: true,
         }
     }
@@ -131,7 +140,9 @@ impl OneSpan {
         let registry = web.vocabulary.registry();
         let logs: Vec<&LogRecord> = self.logs.iter().collect();
         let read = dialect::read(registry, span, &logs);
+        let is_stored = |link: &Link| web.store.row(link.trace_id).is_ok_and(|row| row.is_some());
         Some(OfSpan {
+            stored: span.links.iter().take(LINKS).map(is_stored).collect(),
             explained: explain(registry, span, &read.operation),
             span,
             logs,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::head::title;
 use super::outline::{Outline, name, preview, took};
+use super::words::beginning;
 use crate::operation::Message;
 use crate::run::Run;
 use crate::transcript::calls::Results;
@@ -11,13 +12,17 @@ use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::offset;
 use crate::view::text::{self, block, elapsed};
-use crate::view::turns::{self, History};
+use crate::view::turns::{self, History, Told};
 use crate::view::{errors, step};
+
+/// Bytes of the question and of the answer at the top.
+const SAID: usize = 600;
 
 /// The whole run: what it was asked, what failed, its outline, its conversations.
 pub(crate) fn run(run: &Run) -> String {
     let mut out = String::new();
     let outline = Outline::of(run);
+    let is_told = !turns::of(run).is_empty();
     let _ = writeln!(out, "# {}\n", one_line(title(run), 200));
     let took = run
         .ended_at
@@ -36,7 +41,10 @@ pub(crate) fn run(run: &Run) -> String {
     for (what, said) in [("Question", &run.question), ("Answer", &run.answer)] {
         if let Some(said) = said {
             let _ = writeln!(out, "## {what}\n");
-            fenced(&mut out, &content::text(&said.content));
+            // The conversation has all of it.
+            let text = content::text(&said.content);
+            let (beginning, more) = beginning(&text, if is_told { SAID } else { usize::MAX });
+            fenced(&mut out, &if more.is_some() { format!("{beginning}…") } else { beginning });
         }
     }
     let failed: Vec<_> = outline.steps().filter(|(_, step)| step.operation.failure.is_some()).collect();
@@ -130,23 +138,41 @@ fn conversations(out: &mut String, run: &Run) {
                 elapsed(offset(run, of.started_at))
             );
             match turn.history {
-                History::GoesOn if turn.unchanged > 0 => {
-                    let _ = writeln!(out, "*{} earlier messages unchanged.*\n", turn.unchanged);
-                }
-                History::Trimmed { gone, kept: (from, to) } => {
-                    let known = turn.unchanged + to - from;
-                    let _ = writeln!(out, "*{gone} earlier messages are left out, {known} unchanged.*\n");
+                History::Trimmed { gone, .. } => {
+                    let _ = writeln!(out, "*{} left out.*\n", are(gone));
                 }
                 History::Rewritten { gone } => {
-                    let _ = writeln!(out, "*History rewritten: {gone} earlier messages are gone or changed.*\n");
+                    let _ = writeln!(out, "*History rewritten: {} gone or changed.*\n", are(gone));
                 }
                 History::GoesOn | History::OfItsOwn => {}
             }
+            if turn.unchanged > 0 {
+                let _ = writeln!(out, "*{} unchanged.*\n", text::many(turn.unchanged as u64, "earlier message"));
+            }
             let input = of.operation.input_messages.as_deref().unwrap_or_default();
+            for told in turn.told(input) {
+                match told {
+                    Told::New(said) => message(out, said),
+                    Told::Before(number, calls) => {
+                        let calls: Vec<String> = calls.iter().map(|call| (call + 1).to_string()).collect();
+                        let number = text::many(number as u64, "message");
+                        let _ = writeln!(out, "*{number} as in call {}.*\n", calls.join(", "));
+                    }
+                }
+            }
             let output = of.operation.output_messages.as_deref().unwrap_or_default();
-            turn.added(input).chain(output).for_each(|said| message(out, said));
+            output.iter().for_each(|said| message(out, said));
         }
     }
+}
+
+/// `1 earlier message is`, `2 earlier messages are`.
+fn are(number: usize) -> String {
+    format!(
+        "{} {}",
+        text::many(number as u64, "earlier message"),
+        if number == 1 { "is" } else { "are" }
+    )
 }
 
 fn message(out: &mut String, message: &Message) {

@@ -2,8 +2,11 @@
 
 use maud::{Markup, html};
 
+use super::acts::act;
+use super::media;
 use super::words::{self, block_of, line, many};
 use crate::operation::{Message, Part, Role};
+use crate::span::TraceId;
 use crate::transcript::{calls, content};
 
 /// Characters of a message before it is folded.
@@ -20,8 +23,8 @@ fn class(role: &Role) -> &'static str {
     }
 }
 
-/// A message. `most`: bytes of its words that are shown at all.
-pub(crate) fn message(message: &Message, most: usize) -> Markup {
+/// A message. `most`: bytes of its words that are shown at all. `trace`: on a server, where its pictures are asked for.
+pub(crate) fn message(message: &Message, most: usize, trace: Option<TraceId>) -> Markup {
     html! {
         div class=(class(&message.role)) {
             div.who {
@@ -34,7 +37,7 @@ pub(crate) fn message(message: &Message, most: usize) -> Markup {
                         Part::Text(text) => @if !text.trim().is_empty() { (words_of("txt", text, most)) },
                         Part::Reasoning { text: Some(text), .. } => @if !text.trim().is_empty() { (words_of("txt dim thought", text, most)) },
                         Part::Reasoning { text: None, opaque } => @if !opaque.is_empty() { div.txt.dim { "[reasoning without words]" } },
-                        Part::Media(media) => div.txt.dim { (line(&content::media_mark(media), 200)) },
+                        Part::Media(media) => (media::view(media, trace)),
                         Part::Other(value) => div.txt.dim { (line(&content::part_mark(value), 200)) },
                     }
                 }
@@ -42,7 +45,10 @@ pub(crate) fn message(message: &Message, most: usize) -> Markup {
                 @for call in &message.tool_calls {
                     div.call.mono {
                         span.faint { "calls" } " " b { (line(&call.name, 80)) } " "
-                        (words_of("args", &calls::arguments_json(call), most))
+                        @match call.arguments.as_ref().and_then(act) {
+                            Some(done) => (done),
+                            None => (words_of("args", &calls::arguments_json(call), most)),
+                        }
                     }
                 }
             }
@@ -58,7 +64,7 @@ pub(crate) fn words_of(class: &str, text: &str, most: usize) -> Markup {
     }
     html! {
         details.long {
-            summary { span class=(class) { (block_of(&shown, LONG.min(400))) "…" } span.faint { " show " (match of { Some(of) => format!("the first {} of {}", words::bytes(most), words::bytes(of)), None => format!("all {}", many(shown.chars().count(), "character")) }) } }
+            summary { span.first { span class=(class) { (block_of(&shown, LONG.min(400))) "…" } span.faint { " show " (match of { Some(of) => format!("the first {} of {}", words::bytes(most), words::bytes(of)), None => format!("all {}", many(shown.chars().count(), "character")) }) } } span.less.faint { "Fold" } }
             div class=(class) { (shown) }
         }
     }

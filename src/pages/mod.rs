@@ -11,6 +11,9 @@
 //! | `/review` | the runs of a list one after the other, to judge them |
 //! | `/work`, `/runs/{trace}/work` | where time, tokens and cost went, of the runs of a list or of one |
 //! | `/failures` | the failures of the runs of a list, as groups |
+//! | `/runs/{trace}/losses` | how much of it each format loses, as a part |
+//! | `/runs/{trace}/media/{name}` | a picture of its messages |
+//! | `/runs/{trace}/head` | its head as a part, for a run that goes on |
 //! | `/compare?a=&b=` | two runs step by step; without `b` the list to choose it from |
 //! | `/compare/sessions?a=&b=` | two sessions, run by run |
 //! | `/operations` | the store, the destinations, and how to point clients at this server |
@@ -27,6 +30,7 @@
 //! that is loaded, or a style. In case that is ever wrong, the content security policy lets the browser run scripts and load from
 //! this server alone, and forbids what is written into the page.
 
+mod acts;
 mod api;
 mod asking;
 mod assets;
@@ -45,11 +49,13 @@ mod head;
 mod live;
 mod load;
 mod markdown;
+mod media;
 mod messages;
 mod operations;
 mod outline;
 mod pane;
 mod places;
+mod prompt;
 mod query;
 mod raw;
 mod reply;

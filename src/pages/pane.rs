@@ -3,26 +3,31 @@
 
 use maud::{Markup, html};
 
+use super::acts::act;
 use super::feedback;
 use super::head::{step_href, step_path};
 use super::messages;
 use super::outline::{self, Outline, name};
+use super::prompt;
 use super::span::{self, OfSpan};
-use super::value::{failure, value};
+use super::value::{failure, value, value_up_to};
 use super::words::{SHOWN, count, kind, line, none, plain, time};
 use crate::operation::{Failure, Kind};
 use crate::run::{Run, Step};
+use crate::span::TraceId;
 use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::{nanos, offset};
 use crate::view::text::{dollars, elapsed};
-use crate::view::{errors, step, totals};
+use crate::view::{errors, request, step, totals};
 use crate::web::url::percent_encoded;
 
 /// What is known of a step beside its run.
 #[derive(Debug, Default)]
 pub(crate) struct About<'a> {
+    /// In a file, how many bytes of a value it has.
+    pub(crate) most: usize,
     /// Its span as it came; `None`: it has no span, or only the run is at hand.
     pub(crate) span: Option<OfSpan<'a>>,
     /// Whether a server answers requests for more.
@@ -33,14 +38,30 @@ pub(crate) struct About<'a> {
 pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Markup {
     let run = outline.run;
     let results = &outline.results;
+    let place = outline.rows.get(row);
     let tabs = [
         ("overview", "Overview", Some(overview(outline, row, of, about)), None),
-        ("conversation", "Conversation", said(of), None),
-        ("io", "In / Out", in_and_out(run, of, results, about), None),
+        (
+            "conversation",
+            "Conversation",
+            said(run.trace_id, of).filter(|_| about.served),
+            None,
+        ),
+        (
+            "prompt",
+            "Prompt",
+            place.filter(|_| about.served).and_then(|place| prompt::view(run, place.step, of)),
+            None,
+        ),
+        ("io", "In / Out", in_and_out(run, of, results).filter(|_| about.served), None),
         (
             "attributes",
             "Attributes",
-            about.span.as_ref().map(span::attributes).or_else(|| left(of)),
+            about
+                .span
+                .as_ref()
+                .map(|of_span| span::attributes(run, of_span))
+                .or_else(|| left(of)),
             about.span.as_ref().map(span::unmapped).filter(|number| *number > 0),
         ),
         (
@@ -61,6 +82,7 @@ pub(crate) fn pane(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'
                 h2.cut title=(plain(&line(name(run, of), 2_000))) { (line(name(run, of), 160)) }
                 @if of.operation.failure.is_some() { (super::words::status("error", false)) }
                 @if about.served { (copy(run, of)) }
+                a.up.btn.small href="#trace" { "Steps" }
             }
             div.sub {
                 span { (outline::took(of)) }
@@ -91,6 +113,15 @@ fn copy(run: &Run, of: &Step) -> Markup {
                 li { button data-copytext=(step_path(run, of)) data-copy="path" { "Link to this step" } }
                 li { button data-copyfrom=(at) { "Step as JSON" } }
                 li { button data-copyfrom={ (at) "/markdown" } { "Step and below as Markdown" } }
+                @if of.operation.kind == Kind::Llm && of.operation.input_messages.is_some() {
+                    @let own = request::api_of(&of.operation);
+                    @for (form, name) in request::FORMS.iter().zip(["curl", "Python", "JSON"]) {
+                        li { button data-copyfrom={ (at) "/request?form=" (form) } { "Call as " (name) span.faint { (own.name) } } }
+                    }
+                    @for api in request::APIS.iter().filter(|api| api.id != own.id) {
+                        li { button data-copyfrom={ (at) "/request?api=" (api.id) } { "Call as curl" span.faint { (api.name) } } }
+                    }
+                }
             }
         }
     }
@@ -103,12 +134,16 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
     html! {
         @if let Some(failed) = &operation.failure { section { (failed_with(failed)) } }
         section { (facts(outline, row, of, about)) }
-        @if operation.kind == Kind::Llm {
+        @if let (false, Some(place)) = (about.served, outline.rows.get(row).filter(|_| has_messages(of))) {
+            // A file has each message once: in the conversation, from which the script takes them.
+            @let call = format!("call-{}", place.step.index());
+            section { a href={ "#" (call) } data-turn=(call) { "What it was given, and answered" } }
+        } @else if operation.kind == Kind::Llm {
             @let last = operation.input_messages.as_ref().and_then(|messages| messages.last());
             section {
-                @if let Some(last) = last { h3 { "Last message in" } (messages::message(last, 4_000)) }
+                @if let Some(last) = last { h3 { "Last message in" } (messages::message(last, 4_000, Some(run.trace_id))) }
                 @match operation.output_messages.as_ref().filter(|messages| !messages.is_empty()) {
-                    Some(answers) => { h3 { "Answer" } @for answer in answers { (messages::message(answer, 8_000)) } },
+                    Some(answers) => { h3 { "Answer" } @for answer in answers { (messages::message(answer, 8_000, Some(run.trace_id))) } },
                     None => @if let Some(output) = content::output(results, of) { h3 { "Answer" } (value("output", &readable(output), None)) } @else { p.none { "No answer was recorded." } },
                 }
             }
@@ -116,8 +151,13 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
             @let (input, output) = (content::input(run, of), content::output(results, of));
             @if input.is_some() || output.is_some() {
                 section {
-                    @if let Some(input) = input { (value("input", &cut(&readable(input)), None)) }
-                    @if let Some(output) = output { (value("output", &cut(&readable(output)), None)) }
+                    @let done = operation.tool.as_ref().and_then(|tool| act(tool.arguments.as_ref()?));
+                    @if let Some(done) = &done { (done) }
+                    @for (what, value) in [("input", input.filter(|_| done.is_none())), ("output", output)] {
+                        @if let Some(words) = value.map(readable) {
+                            @if about.served { (super::value::value(what, &cut(&words), None)) } @else { (value_up_to(what, &words, about.most)) }
+                        }
+                    }
                 }
             }
         }
@@ -190,7 +230,7 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
                 dt { "Model" } dd { (line(model, 120)) @if let Some(asked) = asked_for { " " span.faint { "asked for " (line(asked, 120)) } } }
             }
             @if let Some(provider) = &operation.model.provider { dt { "Provider" } dd { (line(provider, 80)) } }
-            @if let Some(tokens) = step::tokens(&operation.usage) { dt { "Tokens" } dd { (tokens) } }
+            @if let Some(tokens) = step::tokens_as(&operation.usage, count) { dt { "Tokens" } dd { (tokens) } }
             @if let Some(cost) = totals::cost(operation) { dt { "Cost" } dd title={ "$" (cost) } { (dollars(cost)) } }
             @if let Some(reason) = &operation.finish_reason { dt { "Finished as" } dd { (line(reason, 80)) } }
             @for (what, other) in [("Asked by", asked_by), ("Called by", called_by)] {
@@ -236,11 +276,11 @@ fn itself(outline: &Outline<'_>, row: usize, of: &Step) -> Option<u64> {
 }
 
 /// What a model call was given and answered: what another call was given before is folded.
-fn said(of: &Step) -> Option<Markup> {
+fn said(trace: TraceId, of: &Step) -> Option<Markup> {
     let operation = &of.operation;
     let input = operation.input_messages.as_ref().filter(|messages| !messages.is_empty());
     let output = operation.output_messages.as_ref().filter(|messages| !messages.is_empty());
-    if operation.kind != Kind::Llm || (input.is_none() && output.is_none()) {
+    if !has_messages(of) {
         return None;
     }
     let (before, own) = input.map_or((&[][..], &[][..]), |input| {
@@ -248,18 +288,26 @@ fn said(of: &Step) -> Option<Markup> {
     });
     Some(html! {
         section.turn {
-            (folded(before))
-            @for message in own { (messages::message(message, SHOWN)) }
+            button.small.source data-md aria-pressed="false" { "Source" }
+            (folded(trace, before))
+            @for message in own { (messages::message(message, SHOWN, Some(trace))) }
             @match output {
-                Some(output) => @for message in output { (messages::message(message, SHOWN)) },
+                Some(output) => @for message in output { (messages::message(message, SHOWN, Some(trace))) },
                 None => p.none { "No answer was recorded." },
             }
         }
     })
 }
 
+/// Whether a conversation shows what the step was given and answered.
+fn has_messages(of: &Step) -> bool {
+    let operation = &of.operation;
+    let lists = [operation.input_messages.as_deref(), operation.output_messages.as_deref()];
+    operation.kind == Kind::Llm && lists.into_iter().flatten().any(|messages| !messages.is_empty())
+}
+
 /// Messages that were said before.
-pub(crate) fn folded(before: &[crate::operation::Message]) -> Markup {
+fn folded(trace: TraceId, before: &[crate::operation::Message]) -> Markup {
     /// So many are shown of a long history.
     const MOST: usize = 40;
     let left_out = before.len().saturating_sub(MOST);
@@ -269,31 +317,27 @@ pub(crate) fn folded(before: &[crate::operation::Message]) -> Markup {
                 summary { (super::words::many(before.len(), "earlier message")) " unchanged" }
                 div {
                     @if left_out > 0 { p.faint { (super::words::many(left_out, "message")) " before these: the calls above have them." } }
-                    @for message in before.iter().skip(left_out) { (messages::message(message, 2_000)) }
+                    @for message in before.iter().skip(left_out) { (messages::message(message, 2_000, Some(trace))) }
                 }
             }
         }
     }
 }
 
-fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>, about: &About<'_>) -> Option<Markup> {
+fn in_and_out<'a>(run: &'a Run, of: &'a Step, results: &Results<'a>) -> Option<Markup> {
     let (input, output) = (content::input(run, of), content::output(results, of));
     if input.is_none() && output.is_none() {
         return None;
     }
-    let at = |what: &str| {
-        about
-            .served
-            .then(|| format!("/api/v1/traces/{}/steps/{}/{what}", run.trace_id, percent_encoded(&of.id)))
-    };
+    let at = |what: &str| format!("/api/v1/traces/{}/steps/{}/{what}", run.trace_id, percent_encoded(&of.id));
     Some(html! {
         section {
             @match input {
-                Some(input) => (value("input", &readable(input), at("input").as_deref())),
+                Some(input) => (value("input", &readable(input), Some(&at("input")))),
                 None => p.none { "No input was recorded." },
             }
             @match output {
-                Some(output) => (value("output", &readable(output), at("output").as_deref())),
+                Some(output) => (value("output", &readable(output), Some(&at("output")))),
                 None => p.none { "No output was recorded." },
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::dataset::Expression;
 use crate::run::Run;
@@ -24,6 +24,10 @@ use crate::web::words;
 
 /// Runs on one page.
 pub(crate) const PAGE: usize = 100;
+/// Runs of which the log has more bytes are listed before they are read.
+const LONG: u64 = 4 << 20;
+/// After this time, so are the others.
+const SOON: Duration = Duration::from_millis(400);
 /// Rows that are read from the index at once.
 const BATCH: usize = 200;
 
@@ -63,6 +67,8 @@ pub(crate) struct Query {
     pub(crate) oldest: bool,
     /// The page begins behind this trace.
     after: Option<TraceCursor>,
+    /// Rows of runs that take long to read come without what their agents did; the page asks for it then.
+    pub(crate) at_once: bool,
     /// Another run that one of these is to be compared with.
     pub(crate) compare: String,
 }
@@ -80,10 +86,19 @@ pub(crate) struct Found {
     pub(crate) searched_to: Option<u64>,
     /// About how many bytes that came are not searched yet.
     pub(crate) behind: u64,
-    /// Why the expression cannot be read.
-    pub(crate) fault: Option<String>,
+    /// Which filter cannot be read, and why.
+    pub(crate) fault: Option<Fault>,
     /// Whether the store has any trace at all.
     pub(crate) has_any: bool,
+}
+
+/// A filter that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The parameter.
+    pub(crate) of: &'static str,
+    /// What is wrong with it, on lines of its own.
+    pub(crate) why: String,
 }
 
 impl Query {
@@ -182,6 +197,25 @@ impl Query {
         address
     }
 
+    /// The moments and the expression, or the first of them that cannot be read.
+    fn readings(&self) -> Result<(Option<u64>, Option<u64>, Option<Expression>), Fault> {
+        let moment = |of: &'static str, text: &str| match text {
+            "" => Ok(None),
+            text => store::moment(text).map(Some).map_err(|why| Fault {
+                of,
+                why: format!("{of}={text}: {why}"),
+            }),
+        };
+        let expression = match self.expression.as_str() {
+            "" => None,
+            text => Some(Expression::parse(text, &|text| store::moment(text)).map_err(|fault| Fault {
+                of: "where",
+                why: fault.to_string(),
+            })?),
+        };
+        Ok((moment("since", &self.since)?, moment("until", &self.until)?, expression))
+    }
+
     /// The runs that it asks for, a page of them.
     pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         self.find_up_to(PAGE, web, answer)
@@ -190,35 +224,27 @@ impl Query {
     /// The same, at most so many.
     pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         let mut found = Found::default();
-        let moment = |name: &str, text: &str| match text {
-            "" => Ok(None),
-            text => store::moment(text)
-                .map(Some)
-                .map_err(|why| Problem::invalid(format!("{name}={text}: {why}"))),
+        let (since, until, expression) = match self.readings() {
+            Ok(readings) => readings,
+            Err(fault) => {
+                found.fault = Some(fault);
+                return Ok(found);
+            }
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let mut filter = Filter {
             service: text(&self.service),
             session: text(&self.session),
-            since: moment("since", &self.since)?,
-            until: moment("until", &self.until)?,
+            since,
+            until,
             after: self.after,
             limit: Some(BATCH),
             name_bytes: Some(lists::NAME_BYTES),
             order: if self.oldest { Order::OldestFirst } else { Order::NewestFirst },
             ..Filter::default()
         };
-        let expression = match self.expression.as_str() {
-            "" => None,
-            text => match Expression::parse(text, &|text| store::moment(text)) {
-                Ok(expression) => Some(expression),
-                Err(fault) => {
-                    found.fault = Some(fault.to_string());
-                    return Ok(found);
-                }
-            },
-        };
-        let given_up = Instant::now() + PATIENCE;
+        let began = Instant::now();
+        let given_up = began + PATIENCE;
         answer.reserve_in_all(lists::MEMORY)?;
         let hits = self.hits(web, answer.goes_on(Some(given_up)));
         if let Some(search) = web.search.as_ref().filter(|_| hits.is_some()) {
@@ -268,6 +294,15 @@ impl Query {
                     && !hits.contains(row.trace_id).map_err(unsearched)?
                 {
                     filter.after = Some(cursor);
+                    continue;
+                }
+                // A filter needs to know the run; a list without one shows it at once.
+                let at_once = self.at_once && words.is_none() && expression.is_none() && self.takes_any();
+                let most = if began.elapsed() < SOON { LONG } else { 0 };
+                if let Some(unread) = at_once.then(|| lists::unread(web, &row, most)).transpose()?.flatten() {
+                    filter.after = Some(cursor);
+                    found.names += unread.names();
+                    found.runs.push(unread);
                     continue;
                 }
                 let listed = lists::listed(web, row.clone(), answer)?;
@@ -322,13 +357,7 @@ impl Query {
         if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
             return Ok(None);
         }
-        let expression = match self.expression.as_str() {
-            "" => None,
-            text => match Expression::parse(text, &|text| store::moment(text)) {
-                Ok(expression) => Some(expression),
-                Err(_) => return Ok(None),
-            },
-        };
+        let Ok((.., expression)) = self.readings() else { return Ok(None) };
         let listed = lists::listed(web, row.clone(), answer)?;
         let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
         let goes_on = || answer.goes_on(Some(until));
@@ -342,6 +371,11 @@ impl Query {
             && self.matches(&Facet::of(&listed.summary))
             && self.expression_matches(web, &row, &listed, expression.as_ref(), answer)?;
         Ok(fits.then_some(listed))
+    }
+
+    /// Whether the filters let every run of the index through.
+    fn takes_any(&self) -> bool {
+        [&self.status, &self.agent, &self.model].iter().all(|filter| filter.is_empty())
     }
 
     /// Whether a run has what the filters ask for.

@@ -80,7 +80,7 @@ pub(super) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     let review = Review::of(asked)?;
     let found = review.query.find_up_to(QUEUE, web, answer)?;
     if let Some(fault) = found.fault {
-        return Err(Problem::invalid(fault));
+        return Err(Problem::invalid(fault.why));
     }
     let at = parameter(asked, "at");
     let place = found

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::get;
-use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::{Markup, html};
 
@@ -22,7 +22,7 @@ use super::pane::{self, About};
 use super::query::{self, Query};
 use super::reply::page_reply;
 use super::words::line;
-use super::{api, assets, charts, conversation, failures, findings, operations, raw, review, runs, sessions, timeline, work};
+use super::{api, assets, charts, conversation, failures, findings, media, operations, raw, review, runs, sessions, timeline, work};
 use crate::access::{Project, Right};
 use crate::formats::FORMATS;
 use crate::forward::{Forwarder, Sample};
@@ -35,7 +35,7 @@ use crate::web::answer::Answer;
 use crate::web::listing::Listed;
 use crate::web::lists;
 use crate::web::reply::{GET, Outcome, Problem};
-use crate::web::request::{Asked, Named};
+use crate::web::request::{Asked, Named, takes_gzip};
 use crate::web::service::Web;
 use crate::web::single::{self, format_of};
 
@@ -66,6 +66,11 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
             Read,
             |web, (id, format): (String, String), _, answer| of_documents(web, &id, Some(&format), answer),
         ),
+        page("/runs/{trace}/losses", Read, |web, id: String, _, answer| {
+            let loaded = Loaded::of(web, &id, answer)?;
+            let all = documents::counted(loaded.run()?, loaded.row.bytes, &web.options, answer)?;
+            Ok(documents::counts(&all))
+        }),
         page("/runs/{trace}/findings", Read, |web, id: String, _, answer| {
             of_findings(web, &id, answer)
         }),
@@ -81,6 +86,22 @@ pub fn routes() -> (Vec<Route>, Vec<Route>) {
             "/runs/{trace}/pane/{row}",
             Read,
             |web, (id, row): (String, usize), asked, answer| of_pane(web, &id, row, asked, answer),
+        ),
+        page("/runs/{trace}/head", Read, |web, id: String, asked, answer| {
+            let loaded = Loaded::of(web, &id, answer)?;
+            let tab = Tab::named(&parameter(asked, "tab").unwrap_or_default());
+            Ok(head::head(loaded.run()?, tab, &loaded.around()))
+        }),
+        Route::reads(
+            "/runs/{trace}/media/{name}",
+            Some(Read),
+            GET,
+            |web, (id, name): (String, String), asked, answer| {
+                let loaded = Loaded::of(web, &id, answer)?;
+                let found = media::find(loaded.run()?, &name).ok_or_else(|| Problem::not_found("there is no such picture in this run"))?;
+                answer.of_type(found.0);
+                answer.whole(asked, &found.1)
+            },
         ),
         page("/operations", Read, |web, (), asked, _| Ok(of_operations(web, asked))),
         page("/operations/dead-letters/{name}", Admin, |_, name: String, asked, answer| {
@@ -130,7 +151,7 @@ fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     }
     let loaded = Loaded::of(web, id, answer)?;
     let body = timeline::of(web, asked, &loaded, answer)?;
-    write(answer, of_run(loaded.run()?, Tab::Timeline, &loaded.around(), &["run.js"], &body))
+    write(asked, answer, of_run(loaded.run()?, Tab::Timeline, &loaded.around(), &body))
 }
 
 /// The trace whose id begins with these digits.
@@ -150,7 +171,13 @@ fn by_prefix(web: &Web, digits: &str) -> Result<TraceId, Problem> {
     }
 }
 
-fn of_run(run: &Run, tab: Tab, around: &Around, scripts: &[&str], body: &Markup) -> Markup {
+fn of_run(run: &Run, tab: Tab, around: &Around, body: &Markup) -> Markup {
+    let scripts: &[&str] = match tab {
+        Tab::Timeline => &["run.js"],
+        Tab::Conversation => &["head.js", "markdown.js"],
+        Tab::Documents => &["head.js", "documents.js"],
+        _ => &["head.js"],
+    };
     let title = format!("{} {}", line(title(run), 60), head::short_id(&run.trace_id.to_string()));
     frame::page(&title, Place::Runs, scripts, &html! { (head::head(run, tab, around)) (body) })
 }
@@ -159,7 +186,7 @@ fn of_conversation(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> R
     let loaded = Loaded::of(web, id, answer)?;
     let run = loaded.run()?;
     let body = conversation::view(run, number(asked, "from")?);
-    Ok(of_run(run, Tab::Conversation, &loaded.around(), &[], &body))
+    Ok(of_run(run, Tab::Conversation, &loaded.around(), &body))
 }
 
 fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) -> Result<Markup, Problem> {
@@ -170,19 +197,18 @@ fn of_documents(web: &Web, id: &str, format: Option<&str>, answer: &mut Answer) 
         None => FORMATS.first().ok_or_else(|| Problem::internal("there is no format"))?,
     };
     let body = if run.has_agent_work() {
-        let (shown, all) = documents::made(run, loaded.row.bytes, format, &web.options, answer)?;
-        documents::view(run, &shown, &all)
+        documents::view(run, &documents::made(run, format, &web.options, answer)?)
     } else {
         html! { p.none-yet { (view::no_work(run)) } }
     };
-    Ok(of_run(run, Tab::Documents, &loaded.around(), &[], &body))
+    Ok(of_run(run, Tab::Documents, &loaded.around(), &body))
 }
 
 fn of_findings(web: &Web, id: &str, answer: &mut Answer) -> Result<Markup, Problem> {
     let loaded = Loaded::of(web, id, answer)?;
     let run = loaded.run()?;
     let around = loaded.around();
-    Ok(of_run(run, Tab::Findings, &around, &[], &findings::view(run, &around)))
+    Ok(of_run(run, Tab::Findings, &around, &findings::view(run, &around)))
 }
 
 fn of_raw(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
@@ -192,7 +218,7 @@ fn of_raw(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Result<Mar
     let from = number(asked, "from")?.min(spans.len());
     let shown: Vec<_> = spans.iter().skip(from).take(raw::SPANS).collect();
     let body = raw::view(run.trace_id, &shown, from, spans.len());
-    Ok(of_run(run, Tab::Raw, &loaded.around(), &[], &body))
+    Ok(of_run(run, Tab::Raw, &loaded.around(), &body))
 }
 
 /// A step, or a span without a step.
@@ -213,7 +239,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
             .ok_or_else(|| Problem::not_found(format!("there is no span {step} in this trace")))?;
         let body = html! {
             div.runhead { div.line { a href={ "/runs/" (run.trace_id) } { (line(title(run), 120)) } } }
-            div.pane.alone { header { div.ttl { h2 { "Span " (line(&of_span.span.name, 160)) } } } (super::span::attributes(&of_span)) @if let Some(events) = super::span::events(run, &of_span) { (events) } }
+            div.pane.alone { header { div.ttl { h2 { "Span " (line(&of_span.span.name, 160)) } } } (super::span::attributes(run, &of_span)) @if let Some(events) = super::span::events(run, &of_span) { (events) } }
         };
         return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
     };
@@ -221,6 +247,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
     let about = About {
         span: span.as_ref().and_then(|span| span.explained(web)),
         served: true,
+        ..About::default()
     };
     let body = html! {
         div.runhead { div.line {
@@ -229,7 +256,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
         } }
         div.pane.alone { (pane::pane(&outline, row.unwrap_or(usize::MAX), of, &about)) }
     };
-    Ok(frame::page(&line(name(run, of), 80), Place::Runs, &[], &body))
+    Ok(frame::page(&line(name(run, of), 80), Place::Runs, &["markdown.js"], &body))
 }
 
 fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
@@ -244,6 +271,7 @@ fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) 
     let about = About {
         span: span.as_ref().and_then(|span| span.explained(web)),
         served: true,
+        ..About::default()
     };
     Ok(pane::pane(&outline, row, of, &about))
 }
@@ -321,11 +349,7 @@ async fn asset(Named((version, file)): Named<(String, String)>, headers: HeaderM
     let Some(asset) = assets::named(&file).filter(|_| version == *assets::VERSION) else {
         return page_reply(StatusCode::NOT_FOUND, frame::problem(404, "There is no such file."));
     };
-    let takes = headers
-        .get(ACCEPT_ENCODING)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let packed = takes.split(',').any(|one| one.trim() == "gzip").then(|| asset.packed()).flatten();
+    let packed = takes_gzip(&headers).then(|| asset.packed()).flatten();
     let mut response = Response::new(packed.map_or_else(|| Body::from(asset.text), Body::from));
     let headers = response.headers_mut();
     if packed.is_some() {

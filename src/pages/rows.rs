@@ -55,7 +55,7 @@ pub(super) fn write(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     loop {
         let found = query.find_up_to(PAGE, web, answer)?;
         if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault));
+            return Err(Problem::invalid(fault.why));
         }
         for listed in &found.runs {
             answer.check()?;

@@ -10,9 +10,9 @@ use super::frame::{self, Place};
 use super::places::Snippet;
 use super::query::{Found, Query};
 use super::rows;
-use super::words::{bytes, count, day, line, many, none, short, status, tidy, when};
+use super::words::{bytes, count, day, line, many, none, price, short, status, tidy, when};
 use crate::hash::HashMap;
-use crate::view::text::{dollars, elapsed, is_harmful};
+use crate::view::text::{elapsed, is_harmful};
 use crate::web::answer::Answer;
 use crate::web::listing::{Listed, Score};
 use crate::web::reply::Problem;
@@ -26,7 +26,8 @@ const BEHIND: u64 = 1 << 20;
 /// The page of the list. With a parameter `a`, its runs lead to a comparison with that one.
 pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
     let addresses = asked.extension::<Addresses>().cloned().unwrap_or_default();
-    let query = Query::of(asked)?;
+    let mut query = Query::of(asked)?;
+    query.at_once = true;
     let found = query.find(web, answer)?;
     let places = query.places(&found.runs, web, answer)?;
     let clients = clients::view(&addresses.http, &addresses.grpc);
@@ -64,7 +65,8 @@ fn empty(clients: &Markup) -> Markup {
     html! {
         div.none-yet {
             h2 { "No runs yet" }
-            p { "Point an agent at this server; its runs appear here as they come." }
+            p { "Point an agent at this server; its runs appear here as they come. " span.live data-state="off" id="live" data-empty="1" { "Live" } }
+            button type="button" id="newer" hidden {}
         }
         (clients)
     }
@@ -90,6 +92,7 @@ fn filters(query: &Query, found: &Found) -> Markup {
         .into_iter()
         .filter(|(name, _)| !["q", "order", "a", "all"].contains(name))
         .collect();
+    let fault = |of: &str| found.fault.as_ref().is_some_and(|fault| fault.of == of).then_some("fault");
     html! {
         form.filters method="get" action=(action) {
             div.q { input type="search" name="q" value=(query.words) aria-label="Search names, attributes and payloads" placeholder="Search names, attributes and payloads"; }
@@ -103,10 +106,10 @@ fn filters(query: &Query, found: &Found) -> Markup {
             datalist id="agents" { @for agent in agents.iter().take(100) { option value=(agent) {} } }
             input name="model" list="models" value=(query.model) placeholder="Model" aria-label="Model" size="14";
             datalist id="models" { @for model in models.iter().take(100) { option value=(model) {} } }
-            input name="since" list="ago" value=(query.since) placeholder="Since: 2h, 2026-11-21" aria-label="Since, UTC: a time, a day, or how long ago" size="18";
-            input name="until" value=(query.until) placeholder="Until, UTC" aria-label="Until, UTC: a time, a day, or how long ago" size="12";
+            input name="since" list="ago" value=(query.since) placeholder="Since: 2h, 2026-11-21" aria-label="Since, UTC: a time, a day, or how long ago" size="18" aria-invalid=[fault("since").map(|_| "true")] aria-describedby=[fault("since")];
+            input name="until" value=(query.until) placeholder="Until, UTC" aria-label="Until, UTC: a time, a day, or how long ago" size="12" aria-invalid=[fault("until").map(|_| "true")] aria-describedby=[fault("until")];
             datalist id="ago" { @for ago in ["15m", "1h", "1d", "7d"] { option value=(ago) {} } }
-            input.mono name="where" value=(query.expression) placeholder="where tokens.in > 1000 and failures >= 1" aria-label="Where: an expression as for export --where" size="38" aria-invalid=[found.fault.as_ref().map(|_| "true")] aria-describedby=[found.fault.as_ref().map(|_| "fault")];
+            input.mono name="where" value=(query.expression) placeholder="where tokens.in > 1000 and failures >= 1" aria-label="Where: an expression as for export --where" size="38" aria-invalid=[fault("where").map(|_| "true")] aria-describedby=[fault("where")];
             select name="judged" aria-label="Judged by a person" {
                 @for (value, word) in [("", "Judged or not"), ("no", "Not judged"), ("yes", "Judged")] {
                     option value=(value) selected[query.judged == value] { (word) }
@@ -127,7 +130,7 @@ fn filters(query: &Query, found: &Found) -> Markup {
             div.pill role="status" aria-live="polite" { button type="button" id="newer" hidden {} }
             span.live.hide-s data-state="off" id="live" { "Live" }
             button type="button" id="pause" aria-pressed="false" { "Pause" }
-            @if let Some(fault) = &found.fault { pre.bad.fault id="fault" role="alert" { (super::words::plain(fault)) } }
+            @if let Some(fault) = &found.fault { pre.bad.fault id="fault" role="alert" { (super::words::plain(&fault.why)) } }
         }
     }
 }
@@ -214,10 +217,10 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
     let models: BTreeSet<&str> = summary.models.iter().map(|model| tidy(model)).collect();
     let first = summary.model.as_deref().map(tidy).or_else(|| models.first().copied());
     let labels = summary.scores.iter().map(Score::words).collect::<Vec<_>>().join(" · ");
-    let number = |number: u64| if number == 0 { String::new() } else { count(number) };
+    let number = |number: u64| html! { @if number > 0 { span title=(count(number)) { (short(number)) } } };
     let tokens = |tokens: Option<u64>| tokens.map(short).unwrap_or_default();
     html! {
-        tr id={ "t" (listed.trace_id) } data-start=(listed.start_unix_nano) {
+        tr id={ "t" (listed.trace_id) } data-start=(listed.start_unix_nano) data-unread=[(summary.status == "unread").then_some("1")] {
             td {
                 @if compare.is_empty() { input type="checkbox" form="mark" name="t" value=(listed.trace_id) aria-label={ "Choose " (line(name, 80)) }; " " }
                 (status(&summary.status, true))
@@ -240,12 +243,12 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
                     None => (none("running")),
                 }
             }
-            td.num data-l="calls" { (number(summary.model_calls)) }
-            td.num data-l="tools" { (number(summary.tool_calls)) }
+            td.num data-l=(if summary.model_calls == 1 { "call" } else { "calls" }) { (number(summary.model_calls)) }
+            td.num data-l=(if summary.tool_calls == 1 { "tool" } else { "tools" }) { (number(summary.tool_calls)) }
             td.num data-l="in" { (tokens(summary.input_tokens)) }
             td.num data-l="out" { (tokens(summary.output_tokens)) }
-            td.num { @if let Some(cost) = summary.cost_usd { span title={ "$" (cost) } { (dollars(cost)) } } }
-            td.num data-l="failed" { @if summary.failures > 0 { b.bad { (count(summary.failures)) } } }
+            td.num { @if let Some(cost) = summary.cost_usd { (price(cost)) } }
+            td.num data-l="failed" { @if summary.failures > 0 { b.bad { (number(summary.failures)) } } }
             td.num data-l="found" { (number(summary.findings)) }
             td title=(line(&labels, 400)) { (line(&labels, 60)) }
             td.hide-m { (line(first.unwrap_or_default(), 60)) @if models.len() > 1 { " " span.faint { "+" (models.len() - 1) } } }

@@ -14,6 +14,10 @@
 //! | `kind`, `flags` | u8 | which of the kinds; [`FAILED`] and the others |
 //! | `id` | 8 bytes | the span id; of a step without a span 0 and the number of its row |
 //! | `names` | text | one name a line |
+//!
+//! Of a run that is watched, `since` asks for what is new. Then the columns have the rows that are new or changed, in order; `all` is how
+//! many rows there are, and `copied` has lists of three numbers: the first of the rows that stay as they are, how many, and where they
+//! are now. The names are those of the new rows alone.
 
 use serde_json::{Map, Value, json};
 
@@ -24,6 +28,7 @@ use crate::run::Step;
 use crate::view::step::{has_derived_times, nanos, offset};
 use crate::view::text::one_line;
 use crate::view::totals;
+use std::hash::BuildHasher as _;
 
 /// The step failed.
 pub(crate) const FAILED: u8 = 1;
@@ -130,6 +135,70 @@ impl Skeleton {
         );
         let without = (number as u64 & 0x00ff_ffff_ffff_ffff).to_be_bytes();
         self.id.push(step.span_id.map_or(without, |id| *id.bytes()));
+    }
+
+    /// A digest of each row: rows of two skeletons with the same digest are equal.
+    pub(crate) fn digests(&self) -> Vec<u64> {
+        let rows = self.start.iter().zip(&self.dur).zip(&self.cost).zip(&self.name).enumerate();
+        let digest = |(at, (((start, dur), cost), name)): (usize, (((&f64, &f64), &f32), &u32))| {
+            let called = usize::try_from(*name).ok().and_then(|name| self.names.get(name));
+            let numbers = (start.to_bits(), dur.to_bits(), cost.to_bits(), self.tin.get(at), self.tout.get(at));
+            let rest = (self.depth.get(at), self.kind.get(at), self.flags.get(at), self.id.get(at));
+            foldhash::fast::FixedState::default().hash_one((called, numbers, rest))
+        };
+        rows.map(digest).collect()
+    }
+
+    /// What is new in it for whoever has rows of these digests; `None`: most of it is.
+    pub(crate) fn since(&self, known: &[u64], digests: &[u64]) -> Option<Self> {
+        let places: HashMap<u64, usize> = known.iter().enumerate().map(|(at, digest)| (*digest, at)).collect();
+        let mut copied: Vec<[usize; 3]> = Vec::new();
+        let mut fresh = Vec::new();
+        for (row, digest) in digests.iter().enumerate() {
+            match (places.get(digest), copied.last_mut()) {
+                (Some(&at), Some([from, rows, to])) if *from + *rows == at && *to + *rows == row => *rows += 1,
+                (Some(&at), _) => copied.push([at, 1, row]),
+                (None, _) => fresh.push(row),
+            }
+        }
+        if 4 * copied.len() + 2 * fresh.len() > digests.len() {
+            return None;
+        }
+        let mut made = self.only(&fresh);
+        let _ = made.head.insert("all".to_owned(), json!(digests.len()));
+        let _ = made.head.insert("copied".to_owned(), json!(copied));
+        Some(made)
+    }
+
+    fn only(&self, rows: &[usize]) -> Self {
+        fn pick<T: Copy>(of: &[T], rows: &[usize]) -> Vec<T> {
+            rows.iter().filter_map(|row| of.get(*row).copied()).collect()
+        }
+        let mut names = Vec::new();
+        let mut known: HashMap<u32, u32> = HashMap::default();
+        let name = pick(&self.name, rows).into_iter().map(|old| {
+            *known.entry(old).or_insert_with(|| {
+                names.extend(usize::try_from(old).ok().and_then(|old| self.names.get(old)).cloned());
+                u32::try_from(names.len().saturating_sub(1)).unwrap_or(NONE)
+            })
+        });
+        let name = name.collect();
+        let mut head = self.head.clone();
+        let _ = head.insert("rows".to_owned(), json!(rows.len()));
+        Self {
+            start: pick(&self.start, rows),
+            dur: pick(&self.dur, rows),
+            cost: pick(&self.cost, rows),
+            name,
+            tin: pick(&self.tin, rows),
+            tout: pick(&self.tout, rows),
+            depth: pick(&self.depth, rows),
+            kind: pick(&self.kind, rows),
+            flags: pick(&self.flags, rows),
+            id: pick(&self.id, rows),
+            names,
+            head,
+        }
     }
 
     /// As bytes.

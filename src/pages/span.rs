@@ -1,12 +1,14 @@
 //! A span as it came: its attributes, each with its use, its scope and resource, its events and log records.
 
 use maud::{Markup, html};
+use serde_json::Value;
 
-use super::value::value;
-use super::words::{line, plain};
+use super::head::step_href;
+use super::value::value as boxed;
+use super::words::{block_of, line, plain};
 use crate::dialect::explain::{Explained, Fate};
 use crate::run::Run;
-use crate::span::{AnyValue, Attributes, LogRecord, Span, UnixNanos};
+use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, UnixNanos};
 use crate::view::text::elapsed;
 
 /// A span with what the dialects made of it.
@@ -18,7 +20,12 @@ pub(crate) struct OfSpan<'a> {
     pub(crate) explained: Vec<Explained>,
     /// Its log records.
     pub(crate) logs: Vec<&'a LogRecord>,
+    /// Of its first links, whether the store has their traces.
+    pub(crate) stored: Vec<bool>,
 }
+
+/// Links that are shown.
+pub(crate) const LINKS: usize = 20;
 
 impl OfSpan<'_> {
     /// Events and log records.
@@ -32,16 +39,35 @@ pub(crate) fn unmapped(of: &OfSpan<'_>) -> usize {
     of.explained.iter().filter(|one| !matches!(one.fate, Fate::Mapped { .. })).count()
 }
 
-/// A value on one line.
-fn short(value: &AnyValue) -> String {
-    match value.as_str() {
-        Some(text) => line(super::words::block_of(text, 2_000), 400),
-        None => line(super::words::block_of(&value.to_json().to_string(), 2_000), 400),
-    }
+/// Characters of a value on one line.
+const SHORT: usize = 400;
+
+/// A value on one line, and as a whole where a line does not show it: text with its lines, JSON indented.
+fn readings(value: &AnyValue) -> (String, Option<String>) {
+    let text = value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned);
+    let short = line(block_of(&text, 2_000), SHORT);
+    let json = || {
+        serde_json::from_str::<Value>(&text)
+            .ok()
+            .filter(|json| json.is_object() || json.is_array())
+    };
+    let indented = text.starts_with(['{', '[']).then(json).flatten();
+    let indented = indented.and_then(|json| serde_json::to_string_pretty(&json).ok());
+    let whole = indented.unwrap_or(text);
+    let is_shown = whole.len() <= ONE_LINE && !whole.contains('\n');
+    (short, (!is_shown).then_some(whole))
+}
+
+/// Bytes of a value that the narrowest column shows.
+const ONE_LINE: usize = 80;
+
+/// A value that opens. `key`: its name.
+fn opens(key: &str, whole: &str, open: bool) -> Markup {
+    html! { details.whole open[open] { summary { "All of it, " (super::words::bytes(whole.len())) } (boxed(key, whole, None)) } }
 }
 
 /// All attributes, those first that no rule reads.
-pub(crate) fn attributes(of: &OfSpan<'_>) -> Markup {
+pub(crate) fn attributes(run: &Run, of: &OfSpan<'_>) -> Markup {
     let count = |is: fn(&Fate) -> bool| of.explained.iter().filter(|one| is(&one.fate)).count();
     let mapped = count(|fate| matches!(fate, Fate::Mapped { .. }));
     let guessed = count(|fate| matches!(fate, Fate::Guessed { .. }));
@@ -71,9 +97,10 @@ pub(crate) fn attributes(of: &OfSpan<'_>) -> Markup {
             tbody {
                 @for one in explained {
                     @if let Some((key, value)) = of.span.attributes.0.get(one.index) {
+                        @let (short, whole) = readings(value);
                         tr {
                             td { code title=(plain(super::words::block_of(key, 2_000))) { (line(key, 160)) } }
-                            td { code.vl { (short(value)) } }
+                            td { code.vl { (short) } }
                             td {
                                 @match &one.fate {
                                     Fate::Mapped { field, dialect } => span.mp { b { (field) } small { (line(dialect, 40)) } },
@@ -82,6 +109,7 @@ pub(crate) fn attributes(of: &OfSpan<'_>) -> Markup {
                                 }
                             }
                         }
+                        @if let Some(whole) = whole { tr.whole { td colspan="3" { (opens(key, &whole, false)) } } }
                     }
                 }
             }
@@ -90,22 +118,44 @@ pub(crate) fn attributes(of: &OfSpan<'_>) -> Markup {
             h3 { "Span, scope and resource" }
             dl.kv {
                 dt { "status" } dd { (of.span.status.code) " " (line(&of.span.status.message, 400)) }
-                @if let Some(parent) = of.span.parent { dt { "parent" } dd.mono { (parent) } }
+                @if let Some(parent) = of.span.parent { dt { "parent" } dd.mono { (link(run, parent)) } }
                 dt { "scope" } dd.mono { (line(&of.span.scope.name, 120)) " " (line(&of.span.scope.version, 40)) }
                 (pairs(&of.span.resource.attributes))
                 @for (what, number) in [("attributes", of.span.dropped_attributes), ("events", of.span.dropped_events), ("links", of.span.dropped_links)] {
                     @if number > 0 { dt { "dropped " (what) } dd { (number) " by the client" } }
                 }
-                @for link in of.span.links.iter().take(20) { dt { "link" } dd.mono { (link.trace_id) " " (link.span_id) } }
-                @if of.span.links.len() > 20 { dt { "link" } dd { "and " (of.span.links.len() - 20) " more" } }
+                @for (at, link) in of.span.links.iter().take(LINKS).enumerate() {
+                    dt { "link" }
+                    dd.mono {
+                        @if of.stored.get(at).is_some_and(|is_stored| *is_stored) { a href={ "/runs/" (link.trace_id) "?span=" (link.span_id) } { (link.trace_id) " " (link.span_id) } }
+                        @else { (link.trace_id) " " (link.span_id) span.faint { " not in this store" } }
+                    }
+                }
+                @if of.span.links.len() > LINKS { dt { "link" } dd { "and " (of.span.links.len() - LINKS) " more" } }
             }
         }
     }
 }
 
+/// Another span of the run: a link if the run has a step for it.
+fn link(run: &Run, span: SpanId) -> Markup {
+    let step = run.steps.iter().find(|step| step.span_id == Some(span));
+    html! { @match step { Some(step) => a href=(step_href(run, step, true)) data-step=(step.id) { (span) }, None => (span) } }
+}
+
 fn pairs(attributes: &Attributes) -> Markup {
     html! {
-        @for (key, value) in attributes.iter().take(60) { dt.mono { (line(key, 160)) } dd.mono { (short(value)) } }
+        @for (key, value) in attributes.iter().take(60) {
+            @let (short, whole) = readings(value);
+            dt.mono { (line(key, 160)) }
+            dd.mono {
+                @match whole {
+                    // A stack trace is nothing on one line.
+                    Some(whole) => { @let lines = value.as_str().is_some_and(|text| text.contains('\n')); @if !lines { div.vl { (short) } } (opens(key, &whole, lines)) },
+                    None => (short),
+                }
+            }
+        }
         @if attributes.len() > 60 { dt { "more" } dd { "and " (attributes.len() - 60) " more" } }
     }
 }
@@ -132,7 +182,7 @@ pub(crate) fn events(run: &Run, of: &OfSpan<'_>) -> Option<Markup> {
                     },
                     One::Log(log) => {
                         h3 { "log record " (line(log.name(), 120)) " " span.faint { "+" (elapsed(at.0.saturating_sub(run.started_at.0))) } }
-                        @if !log.body.is_empty() { (value("body", &body(&log.body), None)) }
+                        @if !log.body.is_empty() { (boxed("body", &body(&log.body), None)) }
                         dl.kv { (pairs(&log.attributes)) }
                     },
                 }

@@ -9,8 +9,6 @@ use super::outline::{Outline, name, preview, took};
 use super::pane::{self, About};
 use super::words::{FAMILIES, count, family, line, many, short};
 use crate::run::Step;
-use crate::span::UnixNanos;
-use crate::store;
 use crate::view::step::{nanos, offset};
 use crate::web::answer::Answer;
 use crate::web::reply::Problem;
@@ -20,11 +18,10 @@ use crate::web::url::percent_encoded;
 
 /// Rows that the server writes on one page.
 pub(crate) const ROWS: usize = 200;
+/// Rows that a file has without its script, and steps in full.
+pub(crate) const FILE_ROWS: usize = 5_000;
 /// Classes of the indentation go so far.
 const DEPTH: usize = 16;
-
-/// Nanoseconds after its end in which more of a run may come.
-const SETTLED: u64 = 600 * 1_000_000_000;
 
 /// The timeline of a run, with the step that is asked for.
 pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer) -> Result<Markup, Problem> {
@@ -40,10 +37,9 @@ pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer)
     let about = About {
         span: span.as_ref().and_then(|span| span.explained(web)),
         served: true,
+        ..About::default()
     };
-    let is_recent = |end: UnixNanos| end.0.saturating_add(SETTLED) > store::now();
-    let live = run.ended_at.is_none_or(is_recent);
-    Ok(view(&outline, from, selected, &about, live))
+    Ok(view(&outline, from, selected, &about))
 }
 
 /// The row of a step or a span, else of the one that is to be looked at first.
@@ -55,8 +51,8 @@ fn selected(outline: &Outline<'_>, id: Option<&str>) -> usize {
     named.unwrap_or_else(|| outline.first_to_look_at())
 }
 
-/// The view. `from`: the first row that the server writes. `live`: more may come.
-pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>, live: bool) -> Markup {
+/// The view. `from`: the first row that the server writes.
+pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &About<'_>) -> Markup {
     let run = outline.run;
     let mut families = [0_u64; FAMILIES.len()];
     let mut failed = 0_u64;
@@ -76,9 +72,7 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
             }
             div.kinds role="group" aria-label="Show kinds" {
                 @for (name, number) in FAMILIES.iter().zip(families) {
-                    @if number > 0 {
-                        button aria-pressed="true" data-fam=(name) { span class={ "kd k-" (name) } { (name) span.n { (count(number)) } } }
-                    }
+                    button aria-pressed="true" data-fam=(name) hidden[number == 0] { span class={ "kd k-" (name) } { (name) span.n { (count(number)) } } }
                 }
             }
             span.sp {}
@@ -90,7 +84,7 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
             }
             button id="b-help" aria-keyshortcuts="?" { "Keys" }
         }
-        div.split id="split" data-trace=(trace) data-row=(selected) data-live=[live.then_some("1")] {
+        div.split id="split" data-trace=(trace) data-row=(selected) {
             div.trace id="trace" {
                 div.mini {
                     div.sum id="sum" { (many(outline.rows.len(), "step")) }
@@ -123,7 +117,7 @@ pub(crate) fn view(outline: &Outline<'_>, from: usize, selected: usize, about: &
 fn rows(outline: &Outline<'_>, from: usize, served: bool) -> Markup {
     let trace = outline.run.trace_id;
     let all = outline.rows.len();
-    let until = if served { from.saturating_add(ROWS).min(all) } else { all };
+    let until = from.saturating_add(if served { ROWS } else { FILE_ROWS }).min(all);
     html! {
         @for number in from..until {
             @if let (Some(row), Some(step)) = (outline.rows.get(number), outline.step(number)) {
@@ -137,6 +131,7 @@ fn rows(outline: &Outline<'_>, from: usize, served: bool) -> Markup {
                 @if until < all { a href={ "/runs/" (trace) "?from=" (until) } { "Next" } }
             }
         }
+        @if !served && until < all { p.none-yet { "This file has " (count(until as u64)) " of " (count(all as u64)) " steps in full, and the outline of all with its script." } }
         @if all == 0 { p.none-yet { "This trace has no spans." } }
     }
 }

@@ -6,16 +6,21 @@ use super::words::{self, SHOWN, beginning};
 
 /// A value. `whole`: where all of it is, as text.
 pub(crate) fn value(caption: &str, text: &str, whole: Option<&str>) -> Markup {
-    boxed("val", caption, text, whole)
+    boxed("val", caption, text, whole, SHOWN)
+}
+
+/// A value of which the page has no more than so many bytes, in a file that has nothing else of it.
+pub(crate) fn value_up_to(caption: &str, text: &str, most: usize) -> Markup {
+    boxed("val", caption, text, None, most)
 }
 
 /// What went wrong.
 pub(crate) fn failure(caption: &str, text: &str) -> Markup {
-    boxed("val badv", caption, text, None)
+    boxed("val badv", caption, text, None, SHOWN)
 }
 
-fn boxed(class: &str, caption: &str, text: &str, whole: Option<&str>) -> Markup {
-    let (shown, of) = beginning(text, SHOWN);
+fn boxed(class: &str, caption: &str, text: &str, whole: Option<&str>, most: usize) -> Markup {
+    let (shown, of) = beginning(text, most);
     html! {
         div class=(class) {
             div.cap {
@@ -29,7 +34,7 @@ fn boxed(class: &str, caption: &str, text: &str, whole: Option<&str>) -> Markup 
             pre tabindex="0" role="region" aria-label=(words::line(caption, 80)) { (shown) }
             @if let Some(of) = of {
                 div.more {
-                    "The first " (words::bytes(shown.len().min(SHOWN))) " of " (words::bytes(of)) ". "
+                    "The first " (words::bytes(shown.len().min(most))) " of " (words::bytes(of)) ". "
                     @if let Some(whole) = whole { a href=(whole) { "Open the whole as text" } }
                 }
             }

@@ -82,6 +82,15 @@ pub(crate) fn short(number: u64) -> String {
     }
 }
 
+/// An amount in a column, where dots are below one another: four digits behind each, and all that are known beside it.
+pub(crate) fn price(amount: f64) -> Markup {
+    let shown = match amount {
+        tiny if tiny > 0.0 && tiny < 0.0001 => "<$0.0001".to_owned(),
+        amount => format!("${amount:.4}"),
+    };
+    html! { span title={ "$" (amount) } { (shown) } }
+}
+
 /// `312 B`, `3.2 KiB`, `1.0 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(number: usize) -> String {
     match number {
@@ -149,6 +158,7 @@ pub(crate) fn status(status: &str, hide_ok: bool) -> Markup {
         "cancelled" => ("warn", "Cancelled"),
         "running" => ("running", "Running"),
         "too_large" => ("warn", "Too large"),
+        "unread" => ("running", "Reading…"),
         _ => ("warn", "Not known"),
     };
     html! {
@@ -203,6 +213,15 @@ mod tests {
         assert_eq!(
             [0, 1_023, 1_024, 3_300, 1 << 20, 3 << 29].map(bytes),
             ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB", "1.5 GiB"]
+        );
+        assert_eq!(
+            [0.0, 0.000_01, 0.000_373, 3.1].map(|amount| price(amount).into_string()),
+            [
+                r#"<span title="$0">$0.0000</span>"#,
+                r#"<span title="$0.00001">&lt;$0.0001</span>"#,
+                r#"<span title="$0.000373">$0.0004</span>"#,
+                r#"<span title="$3.1">$3.1000</span>"#
+            ]
         );
         assert_eq!(
             [many(1, "loss"), many(2, "loss"), many(1_000, "step")],

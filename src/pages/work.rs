@@ -50,7 +50,7 @@ pub(super) fn of_list(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<M
     'pages: loop {
         let found = query.find_up_to(PAGE, web, answer)?;
         if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault));
+            return Err(Problem::invalid(fault.why));
         }
         for listed in &found.runs {
             if runs > 0 && Instant::now() > given_up {

@@ -99,24 +99,29 @@ fn evaluation(operation: &Operation) -> Option<String> {
 
 /// `107 in (80 cached), 21 out`; `None` where nothing is said. What is not said is left out.
 pub(crate) fn tokens(usage: &TokenCount) -> Option<String> {
-    written(usage, true)
+    tokens_as(usage, |number| number.to_string())
+}
+
+/// The same with numbers written by `number`.
+pub(crate) fn tokens_as(usage: &TokenCount, number: fn(u64) -> String) -> Option<String> {
+    written(usage, true, number)
 }
 
 /// `107 in, 21 out`.
 pub(crate) fn short_tokens(usage: &TokenCount) -> Option<String> {
-    written(usage, false)
+    written(usage, false, |number| number.to_string())
 }
 
-fn written(usage: &TokenCount, parts: bool) -> Option<String> {
+fn written(usage: &TokenCount, parts: bool, number: fn(u64) -> String) -> Option<String> {
     let with = |count: u64, way: &str, part: Option<u64>, what: &str| match part.filter(|part| parts && *part > 0) {
-        Some(part) => format!("{count} {way} ({part} {what})"),
-        None => format!("{count} {way}"),
+        Some(part) => format!("{} {way} ({} {what})", number(count), number(part)),
+        None => format!("{} {way}", number(count)),
     };
     let input = usage.input.map(|count| with(count, "in", usage.cache_read, "cached"));
     let output = usage.output.map(|count| with(count, "out", usage.reasoning, "reasoning"));
     let said: Vec<String> = [input, output].into_iter().flatten().collect();
     match (said.is_empty(), usage.total) {
         (false, _) => Some(said.join(", ")),
-        (true, total) => total.map(|total| format!("{total} in all")),
+        (true, total) => total.map(|total| format!("{} in all", number(total))),
     }
 }

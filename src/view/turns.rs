@@ -4,37 +4,81 @@ use std::hash::BuildHasher as _;
 
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Run, ScopeId, StepId};
+use crate::run::{Id as _, Run, ScopeId, Step, StepId};
 
-/// A model call and how its history compares with the earlier call that shares the longest beginning with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A model call, and how what it was given compares with the earlier call that shares the longest beginning with it. The calls of an
+/// agent are numbered from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// The call.
     pub(crate) step: StepId,
     /// How many of its messages an earlier call of the agent was given, or said.
     pub(crate) unchanged: usize,
+    /// The number of that call.
+    pub(crate) like: Option<usize>,
     /// What became of the rest.
     pub(crate) history: History,
+    /// Messages of the rest that an earlier call was given or said, elsewhere: where each is, and the number of the first such call.
+    heard: Vec<(usize, usize)>,
+    number: usize,
 }
 
+/// Messages of a call as a conversation tells them: each once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Told<'m, M> {
+    /// So many that are told with the calls of these numbers.
+    Before(usize, Vec<usize>),
+    /// A new one.
+    New(&'m M),
+}
+
+/// Calls that are named for messages that they told.
+const NAMED: usize = 6;
+
 impl Turn {
-    /// Splits the messages of the call into four runs: the beginning that it shares with an earlier call, replacements for the messages
-    /// that were dropped, messages repeated from the previous call, and the rest. The second and fourth runs are new.
-    pub(crate) fn parts<'m, M>(&self, input: &'m [M]) -> [&'m [M]; 4] {
-        let (from, to) = match self.history {
-            History::Trimmed { kept, .. } => kept,
-            _ => (self.unchanged, self.unchanged),
-        };
-        let (before, rest) = input.split_at(self.unchanged.min(input.len()));
-        let (instead, rest) = rest.split_at((from - self.unchanged).min(rest.len()));
-        let (kept, behind) = rest.split_at((to - from).min(rest.len()));
-        [before, instead, kept, behind]
+    /// The messages behind those that are unchanged.
+    pub(crate) fn told<'m, M>(&self, input: &'m [M]) -> Vec<Told<'m, M>> {
+        let mut told: Vec<Told<'m, M>> = Vec::new();
+        let (from, to) = self.kept();
+        let mut heard = self.heard.iter().peekable();
+        for (at, said) in input.iter().enumerate().skip(self.unchanged) {
+            let call = match (from..to).contains(&at) {
+                true => self.number.checked_sub(1),
+                false => heard.next_if(|(place, _)| *place == at).map(|(_, call)| *call),
+            };
+            match (call, told.last_mut()) {
+                (Some(call), Some(Told::Before(number, calls))) => {
+                    *number += 1;
+                    if calls.len() < NAMED && !calls.contains(&call) {
+                        calls.push(call);
+                    }
+                }
+                (Some(call), _) => told.push(Told::Before(1, vec![call])),
+                (None, _) => told.push(Told::New(said)),
+            }
+        }
+        told
     }
 
-    /// What is new in the call.
+    /// Whether the calls that it is compared with had the message at this place.
+    pub(crate) fn has_before(&self, place: usize) -> bool {
+        let (from, to) = self.kept();
+        place < self.unchanged || (from..to).contains(&place) || self.heard.iter().any(|(heard, _)| *heard == place)
+    }
+
+    /// The messages that repeat the previous call behind a gap: the first, and the one behind the last.
+    fn kept(&self) -> (usize, usize) {
+        match self.history {
+            History::Trimmed { kept, .. } => kept,
+            _ => (self.unchanged, self.unchanged),
+        }
+    }
+
+    /// What is new in the call beside the beginning and the messages that it shares with an earlier one.
     pub(crate) fn added<'m, M>(&self, input: &'m [M]) -> impl Iterator<Item = &'m M> {
-        let [_, instead, _, behind] = self.parts(input);
-        instead.iter().chain(behind)
+        let (from, to) = self.kept();
+        let added = input.iter().enumerate().skip(self.unchanged);
+        added.filter(move |(at, _)| !(from..to).contains(at)).map(|(_, said)| said)
     }
 }
 
@@ -94,28 +138,54 @@ pub(crate) fn of(run: &Run) -> Vec<Turns> {
         };
         let given: Vec<u64> = input.iter().map(|message| hashes.of(message)).collect();
         let said: Vec<u64> = output.iter().map(|message| hashes.of(message)).collect();
-        let (unchanged, history) = tree.compare(&given);
+        turns.calls.push(tree.turn(id, &given));
         tree.add(&given, &said);
-        turns.calls.push(Turn {
-            step: id,
-            unchanged,
-            history,
-        });
     }
     all
+}
+
+/// How a call compares with one before it.
+pub(crate) fn between(before: &Step, step: &Step) -> Turn {
+    let (mut tree, mut hashes) = (Tree::default(), Hashes::default());
+    let mut all = |messages: Option<&[Message]>| -> Vec<u64> {
+        let messages = messages.unwrap_or_default();
+        messages.iter().map(|message| hashes.of(message)).collect()
+    };
+    let earlier = &before.operation;
+    let (given, said) = (all(earlier.input_messages.as_deref()), all(earlier.output_messages.as_deref()));
+    tree.add(&given, &said);
+    tree.turn(StepId::FIRST, &all(step.operation.input_messages.as_deref()))
 }
 
 /// What calls knew, as a tree of messages: a call is a way from its root.
 #[derive(Debug, Default)]
 struct Tree {
     nodes: HashMap<(usize, u64), usize>,
-    /// Of each node but the root: whether a call's input or its answer ended here, and the length of the longest way through it.
-    known: Vec<(bool, usize)>,
+    /// Of each node but the root: whether a call's input or its answer ended here, the length of the longest way through it, and the
+    /// number of the last call that went this way.
+    known: Vec<(bool, usize, usize)>,
+    /// The first call that was given a message, or said it.
+    first: HashMap<u64, usize>,
+    /// How many calls there are.
+    calls: usize,
     /// What the last call was given, and said.
     last: (Vec<u64>, Vec<u64>),
 }
 
 impl Tree {
+    /// How a call that is given these messages compares with those before it.
+    fn turn(&self, step: StepId, given: &[u64]) -> Turn {
+        let (unchanged, history) = self.compare(given);
+        Turn {
+            step,
+            unchanged,
+            like: self.like(given, unchanged),
+            history,
+            heard: self.heard(given, unchanged, history),
+            number: self.calls,
+        }
+    }
+
     fn compare(&self, given: &[u64]) -> (usize, History) {
         let (shared, history) = self.beginning(given);
         let (last, said) = &self.last;
@@ -140,18 +210,42 @@ impl Tree {
         (shared, found.unwrap_or(history))
     }
 
-    fn beginning(&self, given: &[u64]) -> (usize, History) {
+    /// The node at which the longest known beginning of a list ends, and how long it is.
+    fn walk(&self, given: &[u64]) -> (usize, usize) {
         let (mut at, mut shared) = (0, 0);
         while let Some(next) = given.get(shared).and_then(|hash| self.nodes.get(&(at, *hash))) {
             at = *next;
             shared += 1;
         }
+        (at, shared)
+    }
+
+    /// The last call that begins with these messages, as far as they are shared.
+    fn like(&self, given: &[u64], shared: usize) -> Option<usize> {
+        let (at, _) = self.walk(given.get(..shared)?);
+        self.known.get(at.checked_sub(1)?).map(|(.., call)| *call)
+    }
+
+    /// The messages behind the shared ones that an earlier call had, each with its place and the first such call. Where a history goes on
+    /// in order, an equal message is a new one: people say the same twice.
+    fn heard(&self, given: &[u64], shared: usize, history: History) -> Vec<(usize, usize)> {
+        let rest = match history {
+            History::GoesOn => 0..0,
+            History::Trimmed { kept: (from, _), .. } => shared..from,
+            History::Rewritten { .. } | History::OfItsOwn => shared..given.len(),
+        };
+        let heard = rest.filter_map(|at| Some((at, *self.first.get(given.get(at)?)?)));
+        heard.collect()
+    }
+
+    fn beginning(&self, given: &[u64]) -> (usize, History) {
+        let (at, shared) = self.walk(given);
         let known = at.checked_sub(1).and_then(|at| self.known.get(at));
         let history = match known {
             _ if self.known.is_empty() || given.is_empty() => History::GoesOn,
             None => History::OfItsOwn,
-            Some((true, _)) => History::GoesOn,
-            Some((false, longest)) => History::Rewritten {
+            Some((true, ..)) => History::GoesOn,
+            Some((false, longest, _)) => History::Rewritten {
                 gone: longest.saturating_sub(shared),
             },
         };
@@ -166,13 +260,16 @@ impl Tree {
             let next = self.known.len() + 1;
             at = *self.nodes.entry((at, *hash)).or_insert(next);
             if at == next {
-                self.known.push((false, whole));
+                self.known.push((false, whole, self.calls));
             }
-            if let Some((ends, longest)) = at.checked_sub(1).and_then(|at| self.known.get_mut(at)) {
+            let _ = self.first.entry(*hash).or_insert(self.calls);
+            if let Some((ends, longest, call)) = at.checked_sub(1).and_then(|at| self.known.get_mut(at)) {
+                *call = self.calls;
                 *longest = whole.max(*longest);
                 *ends |= place + 1 == given.len() || place + 1 == whole;
             }
         }
+        self.calls += 1;
     }
 }
 
@@ -270,5 +367,34 @@ mod tests {
             "with a summary of them"
         );
         assert_eq!(next(&[], &[9]), (0, History::GoesOn), "nothing is said of its input");
+    }
+
+    #[test]
+    fn each_message_is_told_once_and_names_the_call_that_told_it() {
+        let mut tree = Tree::default();
+        let mut next = |given: &[u64], said: &[u64]| {
+            let turn = tree.turn(StepId::FIRST, given);
+            tree.add(given, said);
+            let told = turn.told(given).into_iter().map(|told| match told {
+                Told::Before(number, calls) => (number, calls, None),
+                Told::New(said) => (1, Vec::new(), Some(*said)),
+            });
+            (turn.like, told.collect::<Vec<_>>())
+        };
+        let new = |said| (1, Vec::new(), Some(said));
+        assert_eq!(next(&[1, 2], &[3]), (None, vec![new(1), new(2)]));
+        assert_eq!(next(&[1, 2, 3, 2], &[4]), (Some(0), vec![new(2)]), "the same is said again");
+        assert_eq!(
+            next(&[1, 80, 2, 3, 5], &[6]),
+            (Some(1), vec![new(80), (2, vec![0], None), new(5)]),
+            "rewritten"
+        );
+        // A window: 80 stays at its place, 2 is gone.
+        assert_eq!(next(&[1, 3, 5, 6, 7], &[8]), (Some(2), vec![(3, vec![2], None), new(7)]));
+        assert_eq!(
+            next(&[90, 4, 8], &[9]),
+            (None, vec![new(90), (2, vec![1, 3], None)]),
+            "a prompt of its own"
+        );
     }
 }

@@ -5,13 +5,17 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use axum::body::Body;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, VARY};
 use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
 
 use super::allowance::Allowance;
 use super::reply::{Outcome, Problem};
+use super::request::Asked;
 
 /// Bytes of an answer that are made before its head is sent: until then, what goes wrong has a status.
 const FIRST: usize = 128 << 10;
@@ -26,6 +30,8 @@ pub(crate) struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     buffer: Vec<u8>,
+    /// Compresses what is written.
+    packer: Option<GzEncoder<Vec<u8>>>,
 }
 
 impl Answer {
@@ -36,6 +42,7 @@ impl Answer {
             status: StatusCode::OK,
             headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
             buffer: Vec::new(),
+            packer: None,
         }
     }
 
@@ -47,6 +54,35 @@ impl Answer {
     /// Sets a header, until the first bytes leave.
     pub(crate) fn header(&mut self, name: HeaderName, value: &'static str) {
         self.headers.insert(name, HeaderValue::from_static(value));
+    }
+
+    /// Compresses what is written from here on, if the client takes that. Answers have no secrets beside what others wrote, so that its
+    /// length tells nothing.
+    pub(crate) fn pack(&mut self, asked: &Asked) {
+        self.header(VARY, "accept-encoding");
+        if asked.takes_gzip() && self.packer.is_none() {
+            self.header(CONTENT_ENCODING, "gzip");
+            self.packer = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+        }
+    }
+
+    /// Answers with these bytes, or that the client has them already.
+    pub(crate) fn whole(&mut self, asked: &Asked, bytes: &[u8]) -> Outcome {
+        let digest = Sha256::digest(bytes);
+        let tag = format!("W/\"{}\"", crate::span::ids::hex(digest.get(..12).unwrap_or_default()));
+        if asked.knows(&tag) {
+            self.status = StatusCode::NOT_MODIFIED;
+            self.headers.clear();
+        }
+        if let Ok(value) = HeaderValue::from_str(&tag) {
+            self.headers.insert(ETAG, value);
+        }
+        if self.status == StatusCode::NOT_MODIFIED {
+            self.header(VARY, "accept-encoding");
+            return Ok(());
+        }
+        self.pack(asked);
+        Ok(io::Write::write_all(self, bytes)?)
     }
 
     /// That so many traces were deleted on request that would be in the answer: a header reports that.
@@ -80,7 +116,9 @@ impl Answer {
 
     /// Ends the answer, or reports why there is none.
     pub(crate) fn end(mut self, outcome: Outcome) {
-        let buffer = std::mem::take(&mut self.buffer);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let packed = self.packer.take().map(GzEncoder::finish).transpose();
+        buffer.extend(packed.ok().flatten().unwrap_or_default());
         let delivery = Arc::clone(self.allowance.delivery());
         let reservation = self.allowance.split(usize::MAX);
         match (outcome, &self.head) {
@@ -123,7 +161,13 @@ const DELETED_TRACES: HeaderName = HeaderName::from_static("spanbridge-deleted-t
 impl io::Write for Answer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = bytes.get(..PART).unwrap_or(bytes);
-        self.buffer.extend_from_slice(bytes);
+        match &mut self.packer {
+            Some(packer) => {
+                packer.write_all(bytes)?;
+                self.buffer.append(packer.get_mut());
+            }
+            None => self.buffer.extend_from_slice(bytes),
+        }
         let enough = if self.head.is_some() { FIRST } else { PART };
         if self.buffer.len() >= enough {
             self.send_head()?;

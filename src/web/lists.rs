@@ -134,6 +134,19 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
     TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not the `next` of an answer")))
 }
 
+/// What the index has of a trace that may take long to read, unless what the agent did is known; `None`: it is known, or quickly read.
+pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<Listed>, Problem> {
+    if row.bytes <= most || listing::kept(&*web.store, row)?.is_some() {
+        return Ok(None);
+    }
+    let summary = Summary {
+        status: "unread".to_owned(),
+        agent_work: true,
+        ..Summary::default()
+    };
+    Ok(Some(listing::with_summary(row.clone(), summary)))
+}
+
 /// With what the agent did. The memory that this takes is given back before the next trace.
 pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
     if let Some(summary) = listing::kept(&*web.store, &row)? {

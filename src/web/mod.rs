@@ -24,6 +24,7 @@ mod evaluation;
 pub(crate) mod facets;
 pub(crate) mod failures;
 mod import;
+pub(crate) mod kept;
 mod known;
 pub mod listing;
 pub(crate) mod lists;

@@ -6,8 +6,9 @@ use axum::extract::{FromRequestParts, Path};
 use axum::response::Response;
 use http::Extensions;
 use http::request::Parts;
+use hyper::HeaderMap;
 use hyper::Uri;
-use hyper::header::ACCEPT;
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, IF_NONE_MATCH};
 use serde::de::DeserializeOwned;
 
 use super::delivery::SlowClient;
@@ -48,6 +49,8 @@ impl<S: Sync> FromRequestParts<S> for Reading {
 pub(crate) struct Asked {
     uri: Uri,
     accept: Option<String>,
+    takes_gzip: bool,
+    known: Option<String>,
     extensions: Extensions,
     pub(crate) slow: SlowClient,
 }
@@ -56,10 +59,12 @@ impl<S: Sync> FromRequestParts<S> for Asked {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         Ok(Self {
             uri: parts.uri.clone(),
-            accept: accept.map(str::to_owned),
+            accept: header(ACCEPT).map(str::to_owned),
+            takes_gzip: takes_gzip(&parts.headers),
+            known: header(IF_NONE_MATCH).map(str::to_owned),
             extensions: parts.extensions.clone(),
             slow: parts.extensions.get().cloned().unwrap_or_default(),
         })
@@ -76,6 +81,17 @@ impl Asked {
         self.extensions.get()
     }
 
+    /// Whether the answer may be compressed.
+    pub(crate) fn takes_gzip(&self) -> bool {
+        self.takes_gzip
+    }
+
+    /// Whether the client has what this entity tag names.
+    pub(crate) fn knows(&self, tag: &str) -> bool {
+        let known = self.known.iter().flat_map(|known| known.split(','));
+        known.map(str::trim).any(|known| known == tag || known == "*")
+    }
+
     /// Whether one document a line is asked for.
     pub(crate) fn accepts_lines(&self) -> bool {
         let types = self.accept.iter().flat_map(|accept| accept.split(','));
@@ -86,5 +102,36 @@ impl Asked {
                 "application/x-ndjson" | "application/ndjson" | "application/jsonl"
             )
         })
+    }
+}
+
+/// Whether a client says that it takes gzip: with a weight of 0 it does not.
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let named = headers
+        .get(ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    named.split(',').any(|one| {
+        let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        let weight = weight
+            .trim()
+            .strip_prefix("q=")
+            .map(|weight| weight.trim().trim_matches(['0', '.']));
+        name.trim().eq_ignore_ascii_case("gzip") && weight != Some("")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_taken_unless_its_weight_is_nothing() {
+        let takes = |text: &'static str| {
+            let header = (ACCEPT_ENCODING, hyper::header::HeaderValue::from_static(text));
+            takes_gzip(&HeaderMap::from_iter([header]))
+        };
+        assert_eq!(["gzip, br", "br;q=1, GZIP;q=0.5", "gzip;q=1"].map(takes), [true; 3]);
+        assert_eq!(["", "br", "gzip;q=0", "br, gzip;q=0.00"].map(takes), [false; 4]);
     }
 }

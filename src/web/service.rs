@@ -12,6 +12,7 @@ use super::answer::Answer;
 use super::blocks::ledger::Ledger;
 use super::delivery::Delivery;
 use super::facets::Facets;
+use super::kept::Kept;
 use super::live::Live;
 use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
@@ -36,6 +37,7 @@ pub struct Web {
     pub(crate) runs: Arc<Runs>,
     pub(crate) facets: Arc<Facets>,
     pub(crate) live: Arc<Live>,
+    pub(crate) kept: Arc<Kept>,
     pub(crate) search: Option<Arc<Search>>,
 }
 
@@ -59,6 +61,7 @@ impl Web {
             runs,
             facets: Arc::default(),
             live: Arc::default(),
+            kept: Arc::default(),
             search: None,
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,

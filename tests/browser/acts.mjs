@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { open, pause } from './browser.mjs';
-import { body, run, running, traceOf } from './made.mjs';
+import { body, run, running, sendAll, traceOf } from './made.mjs';
 import { send, serve } from './serving.mjs';
 
 const FAILED = '5b8efff798038103d269000000210001';
@@ -73,6 +73,38 @@ export async function live(browser, serving, fault) {
   for (const text of [...list.faults, ...one.faults]) fault(`live: ${text}`);
   await list.page.close(); await one.page.close();
   return `a run after ${listed} ms, a step after ${step} ms`;
+}
+
+/** An empty list shows the first run; the head of a run that goes on changes, other views tell what is newer, and of a long outline only what is new is sent. */
+export async function goesOn(browser, program, fault) {
+  const serving = await serve(program), trace = 74, now = BigInt(Date.now()) * 1000000n, at = `${serving.api}/runs/${traceOf(trace)}`;
+  const expect = (page, what, test, ...given) => page.waitForFunction(test, { timeout: 5000, polling: 50 }, ...given).catch(() => fault(`goes on: ${what}`));
+  try {
+    const list = await open(browser, serving.api + '/');
+    await expect(list.page, 'the empty list is live', () => document.getElementById('live')?.textContent === 'Live');
+    const steps = running(trace, 3000, now);
+    await sendAll(steps.slice(0, 2990), (part) => send(serving, part));
+    await expect(list.page, 'the first run is on the empty list', () => document.querySelector('#runs tbody tr') !== null);
+
+    const one = await open(browser, at), other = await open(browser, `${at}/conversation`), sizes = [];
+    one.page.on('response', async (answer) => { if (answer.url().includes('/skeleton')) sizes.push((await answer.buffer().catch(() => [])).length); });
+    await expect(one.page, 'the run is live', () => document.getElementById('sum')?.title === 'live');
+    await pause(300);
+    const figure = (name) => `[...document.querySelectorAll('.runhead .facts div')].find((one) => one.querySelector('dt')?.textContent === '${name}')?.querySelector('dd').textContent`;
+    const [last] = running(trace, 0, now); last.endTimeUnixNano = String(now + 4000000000n);
+    await send(serving, body([{ ...steps[2991], status: { code: 2, message: 'it broke' } }, last]));
+    await expect(other.page, 'the conversation tells of newer steps', () => /newer step/.test(document.querySelector('.newer')?.textContent));
+    // A page behind another one has no stream until it is looked at again.
+    await one.page.bringToFront();
+    await expect(one.page, 'the head has the failure', `${figure('Failures')} === '1'`);
+    await expect(one.page, 'the head has the end', () => /Failed|OK/.test(document.querySelector('.runhead .st').textContent) && !document.querySelector('.runhead').textContent.includes('so far'));
+    await expect(one.page, 'the button of errors has them', () => document.getElementById('b-err').textContent === 'Errors 1' && !document.getElementById('b-err').disabled);
+    if (!(sizes.length && Math.max(...sizes) < 3000)) fault(`goes on: ${sizes} bytes of the outline were sent for two steps of 3,000`);
+    for (const text of [...list.faults, ...one.faults, ...other.faults]) fault(`goes on: ${text}`);
+    return `${sizes} bytes for two of 3,000 steps`;
+  } finally {
+    await serving.stop();
+  }
 }
 
 /** A step that comes before its parent waits for it at the top, and is below it when it has come. */

@@ -35,9 +35,8 @@ export async function looks(browser, api, { shots, fault }) {
 /** What axe finds. It needs a page that takes its script. */
 async function accessible(browser, url, options, fault) {
   const { page } = await open(browser, url, { ...options, bypass: true });
-  const attributes = await page.$('[data-tab=attributes]');
-  for (const click of attributes ? [false, true] : [false]) {
-    if (click) { await attributes.click(); await pause(50); }
+  for (const tab of [null, ...await page.$$('[data-tab=attributes], [data-tab=prompt]')]) {
+    if (tab) { await tab.click(); await pause(50); }
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
     for (const { id, impact, nodes } of violations.filter((found) => ['serious', 'critical'].includes(found.impact))) {

@@ -1,16 +1,16 @@
 // Runs of any size: workers of an orchestrator, each with model calls and tools.
 const BEGIN = 1767261600n * 10n ** 9n, HOUR = 3600n * 10n ** 9n;
 const hex = (n, digits) => BigInt(n).toString(16).padStart(digits, '0');
-const value = (given) => (typeof given === 'number' ? { intValue: String(given) } : { stringValue: given });
-const attributes = (given) => Object.entries(given).map(([key, inner]) => ({ key, value: value(inner) }));
+const value = (inner) => (typeof inner === 'number' ? { intValue: String(inner) } : { stringValue: inner });
+export const given = (pairs) => Object.entries(pairs).map(([key, inner]) => ({ key, value: value(inner) }));
 
 export const traceOf = (number) => hex(0xb0b00000n * 2n ** 64n + BigInt(number), 32);
-export const body = (spans) => ({ resourceSpans: [{ resource: { attributes: attributes({ 'service.name': 'made' }) }, scopeSpans: [{ scope: { name: 'made' }, spans }] }] });
+export const body = (spans) => ({ resourceSpans: [{ resource: { attributes: given({ 'service.name': 'made' }) }, scopeSpans: [{ scope: { name: 'made' }, spans }] }] });
 
-function span(trace, number, parent, name, [start, end], given, failed, begin = BEGIN) {
+export function span(trace, number, parent, name, [start, end], pairs, failed, begin = BEGIN) {
   return {
     traceId: traceOf(trace), spanId: hex(number + 1, 16), parentSpanId: parent < 0 ? '' : hex(parent + 1, 16), name, kind: 1,
-    startTimeUnixNano: String(begin + start), endTimeUnixNano: end === null ? '0' : String(begin + end), attributes: attributes(given),
+    startTimeUnixNano: String(begin + start), endTimeUnixNano: end === null ? '0' : String(begin + end), attributes: given(pairs),
     status: failed ? { code: 2, message: failed } : {},
   };
 }

@@ -4,6 +4,7 @@ import { FAILED } from './skeleton.js';
 import { Tree } from './tree.js';
 import { count, took } from './format.js';
 import { tab, times } from './page.js';
+import { markdown } from './markdown.js';
 
 /** Draws a run. `source`: `words(rows)`, `pane(row)`, `find(text)` answer with promises; `row(skeleton, id)` finds a step. */
 export function control(skeleton, source) {
@@ -26,13 +27,15 @@ const tree = new Tree($('rows'), { axis: $('axis'), grid: $('gridl'), map: $('ma
     pane.classList.add('busy');
     const made = await source.pane(i); if (tree.current !== i) return;
     if (made) {
-      const was = pane.querySelector('[role=tab][aria-selected=true]')?.dataset.tab; made(pane); times(pane);
+      const was = pane.querySelector('[role=tab][aria-selected=true]')?.dataset.tab; made(pane); times(pane); markdown(pane);
       if (was) tab(pane.querySelector(`[data-tab=${was}]`));
-      pane.scrollTop = 0; url.searchParams.set('span', pane.querySelector('header').dataset.step); keep();
+      pane.scrollTop = 0; const step = pane.querySelector('header')?.dataset.step; if (step) url.searchParams.set('span', step); keep();
     }
     pane.classList.remove('busy'); tell();
   },
   open() { pane.focus(); },
+  // Where the pane is below the outline, it is brought into sight.
+  shown() { if (innerWidth <= 700) pane.scrollIntoView(); },
   zoom(from, to) { const all = from <= 0 && to >= tree.s.total; if (all) url.searchParams.delete('t'); else url.searchParams.set('t', `${Math.round(from)}-${Math.round(to)}`); clearTimeout(tree.save); tree.save = setTimeout(keep, 200); sum(); },
 });
 tree.current = Math.min(Number(split.dataset.row) || 0, Math.max(0, skeleton.n - 1)); tree.reveal(tree.current); tree.lay(); tree.show(tree.current); tree.again();
@@ -47,9 +50,9 @@ sum();
 // Filters; all of them live in the address.
 const off = new Set((url.searchParams.get('off') || '').split(',').filter(Boolean));
 let errors = url.searchParams.has('errors'), hits = [], words = '';
-function filter() {
+function filter(stay) {
   const { s } = tree, test = off.size || errors ? (i) => !off.has(s.families[s.kind[i]]) && (!errors || s.flags[i] & FAILED) : null;
-  const c = tree.filter(test); if (test) say(`${count(c)} of ${count(s.n)} steps`);
+  const c = tree.filter(test, stay); if (test) say(`${count(c)} of ${count(s.n)} steps`);
   if (off.size) url.searchParams.set('off', [...off].join(',')); else url.searchParams.delete('off');
   if (errors) url.searchParams.set('errors', ''); else url.searchParams.delete('errors');
   keep();
@@ -62,7 +65,7 @@ $('b-crit').addEventListener('click', () => crit($('b-crit').getAttribute('aria-
 $('b-exp').addEventListener('click', () => tree.all(0)); $('b-col').addEventListener('click', () => tree.all(1));
 
 // Find: names here at once; payloads on the server, which answers with row numbers.
-let timer = 0;
+let timer = 0, asking = Promise.resolve();
 function find(text) {
   words = text.trim().toLowerCase(); hits = []; const { s } = tree;
   tree.hits = words ? new Uint8Array(s.n) : null; tree.words = words; if (!words) globalThis.CSS?.highlights?.delete('find');
@@ -70,7 +73,7 @@ function find(text) {
     const inName = new Uint8Array(s.names.length); for (let k = 0; k < s.names.length; k++) if (s.names[k].toLowerCase().includes(words)) inName[k] = 1;
     for (let i = 0; i < s.n; i++) if (inName[s.name[i]] || (tree.preview[i] && tree.preview[i].toLowerCase().includes(words))) { tree.hits[i] = 1; hits.push(i); }
   }
-  tree.again(); tell(); inPayloads(words); return hits.length;
+  tree.again(); tell(); asking = inPayloads(words);
 }
 async function inPayloads(asked) {
   if (asked.length < 2) return;
@@ -82,7 +85,9 @@ async function inPayloads(asked) {
 const tell = () => { const k = hits.indexOf(tree.current); $('qn').textContent = words ? (hits.length ? `${k < 0 ? '–' : count(k + 1)} of ${count(hits.length)}` : 'none') : ''; };
 function next(by) { if (!hits.length) return; let k = hits.findIndex((i) => i >= tree.current); if (k < 0) k = 0; if (by > 0 && hits[k] === tree.current) k++; if (by < 0) k--; tree.select(hits[(k + hits.length) % hits.length]); tell(); }
 $('q').addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(() => find($('q').value), 120); });
-$('q').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); find($('q').value); next(event.shiftKey ? -1 : 1); } if (event.key === 'Escape') { $('q').value = ''; find(''); $('rows').focus(); } });
+/** Finds what is in the field, unless it is found already, and goes on when the payloads are looked through. */
+function enter(by) { clearTimeout(timer); if ($('q').value.trim().toLowerCase() !== words) find($('q').value); asking.then(() => next(by)); }
+$('q').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); enter(event.shiftKey ? -1 : 1); } if (event.key === 'Escape') { $('q').value = ''; find(''); $('rows').focus(); } });
 
 // Words that were looked for in all runs.
 const sought = url.searchParams.get('q'); if (sought) { $('q').value = sought; find(sought.replaceAll('"', '')); }
@@ -107,5 +112,13 @@ $('rows').addEventListener('focus', tell);
 pane.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.target.closest('input, select, textarea, details[open]')) $('rows').focus({ preventScroll: true }); });
 
 const zoomed = (url.searchParams.get('t') || '').match(/^(\d+)-(\d+)$/); if (zoomed) tree.zoom(Number(zoomed[1]), Number(zoomed[2]));
-return { tree, sum, say };
+/** After more steps came: counts, filters and hits are of them all. */
+function newer() {
+  const { s } = tree, kinds = new Map(); let bad = 0;
+  for (let i = 0; i < s.n; i++) { const family = s.families[s.kind[i]]; kinds.set(family, (kinds.get(family) || 0) + 1); bad += s.flags[i] & FAILED; }
+  for (const b of document.querySelectorAll('.kinds button')) { const n = kinds.get(b.dataset.fam) || 0; b.hidden = !n; b.querySelector('.n').textContent = count(n); }
+  $('b-err').disabled = !bad; $('b-err').textContent = bad ? `Errors ${count(bad)}` : 'Errors';
+  sum(); if (off.size || errors) filter(true); if (words) find($('q').value);
+}
+return { tree, newer, say };
 }

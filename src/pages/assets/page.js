@@ -2,6 +2,12 @@
 const tz = document.getElementById('tz');
 const local = () => { try { return localStorage.getItem('tz') === 'local'; } catch { return false; } };
 const padded = (n, w = 2) => String(n).padStart(w, '0');
+let policy;
+/** What this server makes of its own templates is the only text that becomes elements. */
+export function elements(text) {
+  policy ??= globalThis.trustedTypes?.createPolicy('spanbridge', { createHTML: (own) => own }) ?? { createHTML: (own) => own };
+  const template = document.createElement('template'); template.innerHTML = policy.createHTML(text); return template.content;
+}
 /** Times in UTC or local, all digits kept: the last nine come from the exact text, not from a Date. */
 export function times(root = document) {
   const on = local(); if (tz) { const name = on ? new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts().find((p) => p.type === 'timeZoneName').value : 'UTC'; tz.textContent = name; tz.setAttribute('aria-label', `Time zone: ${name}. Switch to ${on ? 'UTC' : 'local time'}`); }
@@ -24,15 +30,20 @@ async function copied(button) {
   const answer = await fetch(copyfrom); if (!answer.ok) throw new Error('no answer');
   return answer.text();
 }
+/** Puts a text on the clipboard. Browsers take the interface away on plain HTTP of another host; a selection can still be copied. */
+async function put(text) {
+  try { await navigator.clipboard.writeText(text); return; } catch { /* as above */ }
+  const area = document.createElement('textarea'), focus = document.activeElement; area.value = text; area.readOnly = true; area.className = 'vh'; document.body.append(area); area.select();
+  const done = document.execCommand('copy'); area.remove(); focus?.focus({ preventScroll: true }); if (!done) throw new Error('not copied');
+}
 document.addEventListener('click', async (event) => {
   for (const d of document.querySelectorAll('details.menu[open], .facts details[open]')) if (!d.contains(event.target)) d.open = false;
   const b = event.target.closest('[data-copyval], [data-copy], [data-copytext], [data-copyfrom]'); if (!b || b.disabled) return;
   const was = b.dataset.was ??= b.textContent;
-  try { await navigator.clipboard.writeText(await copied(b)); b.textContent = 'Copied'; } catch { b.textContent = 'Not copied'; }
+  try { await put(await copied(b)); b.textContent = 'Copied'; } catch { b.textContent = 'Not copied'; }
   setTimeout(() => { b.textContent = was; }, 1200);
 });
 document.addEventListener('keydown', (event) => { if (event.key === 'Escape') for (const d of document.querySelectorAll('details.menu[open], .facts details[open]')) { d.open = false; d.querySelector('summary').focus(); } });
-document.querySelector('[data-fold]')?.addEventListener('click', (event) => { const open = event.target.dataset.fold === 'open'; for (const d of document.querySelectorAll('details.fold')) d.open = open; event.target.dataset.fold = open ? 'shut' : 'open'; event.target.textContent = open ? 'Fold all' : 'Unfold all'; });
 const KEYS = [['↑ ↓ or j k', 'move'], ['← → or h l', 'fold, unfold, to parent'], ['Space', 'fold or unfold'], ['*', 'unfold siblings'], ['Enter', 'read the step'], ['Esc', 'back to the outline'], ['e, E', 'next, previous error'], ['c', 'critical path'], ['f', 'find in run'], ['n, N', 'next, previous hit'], ['+ −', 'zoom in, out'], ['z', 'zoom to the step'], ['0', 'whole run'], ['Ctrl + wheel', 'zoom at the pointer'], ['?', 'this list']];
 function help() {
   let d = document.querySelector('dialog.dlg');

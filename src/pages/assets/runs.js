@@ -1,10 +1,9 @@
 // The live list: rows change in place, new rows wait behind a button, so nothing jumps under the pointer.
 import { listen } from './live.js';
-import { times } from './page.js';
+import { elements, times } from './page.js';
 
 const $ = (id) => document.getElementById(id), body = document.querySelector('#runs tbody'), button = $('newer'), pause = $('pause'), live = $('live');
 let waiting = new Map(), paused = false, word = 'waiting', asked = new Set(), timer = 0, missed = false, gap = false, whole = -1000;
-const policy = globalThis.trustedTypes?.createPolicy('spanbridge', { createHTML: (text) => text }) ?? { createHTML: (text) => text };
 const WORDS = { on: 'Live', waiting: 'Reconnecting', closed: 'Not live' };
 
 function show() {
@@ -17,19 +16,23 @@ function show() {
 /** Rows of the runs that changed, or of the whole page if it is not known which did; the server leaves out those that the filters do not
     let through. */
 async function fetched() {
-  timer = 0; const query = new URLSearchParams(location.search), all = missed, isFirst = !query.has('after') && query.get('order') !== 'oldest';
+  timer = 0; let ids = []; const query = new URLSearchParams(location.search), all = missed, isFirst = !query.has('after') && query.get('order') !== 'oldest';
   if (all) { missed = false; whole = performance.now(); asked.clear(); } else {
-    const ids = [...asked].slice(0, 50); for (const id of ids) asked.delete(id);
+    // Few at once, so that those that take long do not keep the others waiting.
+    ids = [...asked].slice(0, document.querySelector('[data-unread]') ? 5 : 50); for (const id of ids) asked.delete(id);
     query.delete('after'); query.set('ids', ids.join(','));
   }
   const answer = await fetch('/rows?' + query); if (!answer.ok) return;
   let known = 0;
-  const template = document.createElement('template'); template.innerHTML = policy.createHTML(await answer.text()); times(template.content);
-  for (const row of template.content.querySelectorAll('tr')) {
+  const made = elements(await answer.text()); times(made);
+  for (const row of made.querySelectorAll('tr')) {
     const old = document.getElementById(row.id);
     if (old || waiting.has(row.id)) known++;
-    if (old) { if (!old.contains(document.activeElement) && !old.querySelector(':checked')) old.replaceChildren(...row.children); } else if (isFirst) waiting.set(row.id, row);
+    if (old) { delete old.dataset.unread; if (!old.contains(document.activeElement) && !old.querySelector(':checked')) old.replaceChildren(...row.children); } else if (isFirst) waiting.set(row.id, row);
   }
+  for (const id of ids) { const old = document.getElementById('t' + id); if (old?.dataset.unread) old.remove(); }
+  // A page that is still empty has nothing that could jump.
+  if (live.dataset.empty && waiting.size) { location.reload(); return; }
   // Where the page knows none of the newest, there may be more between them than a page has.
   gap ||= all && isFirst && !known && waiting.size > 0;
   if (asked.size || missed) later(); show();
@@ -42,11 +45,14 @@ if (live) {
     lost() { missed = true; later(); },
     state(now) { word = now; show(); },
   });
+  // Runs that take long to read are in the list before they are read.
+  for (const row of document.querySelectorAll('[data-unread]')) asked.add(row.id.slice(1));
+  if (asked.size) later();
   button.addEventListener('click', () => {
     if (gap || !body) { location.reload(); return; }
     for (const row of [...waiting.values()].sort((a, b) => (BigInt(a.dataset.start) < BigInt(b.dataset.start) ? -1 : 1))) { row.classList.add('isnew'); body.prepend(row); }
     waiting = new Map(); show(); body.querySelector('a')?.focus();
   });
-  pause.addEventListener('click', () => { paused = !paused; pause.setAttribute('aria-pressed', paused); pause.textContent = paused ? 'Resume' : 'Pause'; show(); if (asked.size || missed) later(); });
+  pause?.addEventListener('click', () => { paused = !paused; pause.setAttribute('aria-pressed', paused); pause.textContent = paused ? 'Resume' : 'Pause'; show(); if (asked.size || missed) later(); });
   show();
 }

@@ -3,6 +3,7 @@ export const FAILED = 1, RUNNING = 2, DERIVED = 4, CRITICAL = 8, FOUND = 16, PEN
 export const NONE = 0xffffffff;
 const hex = (b) => b.toString(16).padStart(2, '0');
 
+/** The columns of a skeleton, or of what is new in one. */
 export function read(buffer) {
   const view = new DataView(buffer);
   if (view.getUint32(0) !== 0x53425331) throw new Error('not a skeleton');
@@ -18,6 +19,29 @@ export function read(buffer) {
     ids: new Uint8Array(buffer, base + at.id, 8 * n),
     names: text.decode(new Uint8Array(buffer, base + at.names, head.names)).split('\n'),
   };
+  return head.copied ? s : joined(s);
+}
+
+/** A skeleton with what is new in it: rows that stay are copied from the `old` one. */
+export function grown(part, old) {
+  const { copied, all } = part.head; if (!copied) return part;
+  // Each column with the numbers that a row has in it.
+  const n = all, widths = { start: 1, dur: 1, cost: 1, name: 1, tin: 1, tout: 1, depth: 1, kind: 1, flags: 1, ids: 8 }, s = { ...part, n };
+  const known = new Map(old.names.map((name, k) => [name, k])); s.names = [...old.names];
+  const named = Uint32Array.from(part.name, (k) => { const name = part.names[k]; if (!known.has(name)) { known.set(name, s.names.length); s.names.push(name); } return known.get(name); });
+  for (const [column, width] of Object.entries(widths)) {
+    const from = column === 'name' ? named : part[column], to = s[column] = new part[column].constructor(n * width);
+    let next = 0, at = 0;
+    const fresh = (until) => { to.set(from.subarray(next * width, (next + until - at) * width), at * width); next += until - at; };
+    for (const [first, rows, place] of copied) { fresh(place); to.set(old[column].subarray(first * width, (first + rows) * width), place * width); at = place + rows; }
+    fresh(n);
+  }
+  return joined(s);
+}
+
+/** With what follows from the columns. */
+function joined(s) {
+  const { n } = s;
   // Outline order and depth are the tree: the row after a subtree, the parent, the place among siblings.
   const end = s.end = new Uint32Array(n), parent = s.parent = new Int32Array(n), pos = s.pos = new Uint32Array(n), kids = s.kids = new Uint32Array(n), open = [];
   let roots = 0;

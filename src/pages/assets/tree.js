@@ -2,7 +2,7 @@
 import { FAILED, RUNNING, DERIVED, CRITICAL, PENDING, NONE } from './skeleton.js';
 import { took, short, count, step } from './format.js';
 
-const SPARE = 8, MAX_HEIGHT = 16e6;
+const SPARE = 8, MAX_HEIGHT = 16e6, DEEP = 24;
 const el = (tag, cls, role) => { const x = document.createElement(tag); if (cls) x.className = cls; if (role) x.setAttribute('role', role); return x; };
 const svg = (tag, at) => { const x = document.createElementNS('http://www.w3.org/2000/svg', tag); for (const k in at) x.setAttribute(k, at[k]); return x; };
 
@@ -14,7 +14,7 @@ export class Tree {
     this.shut = new Uint8Array(n); this.keep = null; this.hits = null; this.preview = {};
     this.rows = new Uint32Array(n); this.count = 0; this.place = new Int32Array(n).fill(-1);
     this.current = 0; this.from = 0; this.to = skeleton.total; this.pool = [];
-    this.size = el('div', 'size'); box.replaceChildren(this.size);
+    this.size = el('div', 'size'); box.replaceChildren(this.size); this.deepest();
     box.setAttribute('role', 'treegrid'); box.setAttribute('aria-label', 'Steps of the run'); box.setAttribute('aria-colcount', 4); box.tabIndex = 0;
     this.rowHeight = parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 24;
     box.addEventListener('scroll', () => this.later(), { passive: true });
@@ -25,6 +25,8 @@ export class Tree {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.minimap());
     this.mapEvents(); this.lay();
   }
+  /** The indentation shrinks where rows are deep, so that it leaves most of its column to the names. */
+  deepest() { let deep = 1; for (const depth of this.s.depth) if (depth > deep) deep = depth; this.box.style.setProperty('--deep', Math.min(deep, DEEP)); }
   /** Which rows are shown: a filter keeps rows and their ancestors, a shut row hides what is below. */
   lay() {
     const { s, shut, keep, rows, place } = this; let c = 0;
@@ -50,7 +52,7 @@ export class Tree {
     this.rows = new Uint32Array(n); this.place = new Int32Array(n).fill(-1);
     if (shut.size) for (let i = 0; i < n; i++) if (shut.has(next.idOf(i))) this.shut[i] = 1;
     this.current = Math.max(0, chosen === null ? 0 : next.rowOf(chosen)); if (all) { this.from = 0; this.to = next.total; }
-    this.asked = -1; this.lay();
+    this.asked = -1; this.deepest(); this.lay();
     const at = top === null ? -1 : next.rowOf(top); if (first > 0 && at >= 0 && this.place[at] >= 0) box.scrollTop = this.place[at] * this.rowHeight / this.scale + rest;
     this.axis();
   }
@@ -87,7 +89,7 @@ export class Tree {
     r.setAttribute('aria-rowindex', v + 1); r.setAttribute('aria-level', s.depth[i] + 1); r.setAttribute('aria-posinset', s.pos[i]); r.setAttribute('aria-setsize', s.parent[i] < 0 ? s.roots : s.kids[s.parent[i]]);
     r.setAttribute('aria-selected', i === this.current);
     if (box) r.setAttribute('aria-expanded', !this.shut[i]); else r.removeAttribute('aria-expanded');
-    row.name.style.setProperty('--d', Math.min(s.depth[i], 24));
+    row.name.style.setProperty('--d', Math.min(s.depth[i], DEEP));
     row.kind.textContent = s.kinds[s.kind[i]].replace('_', ' '); row.nm.textContent = s.nameOf(i);
     row.pv.textContent = this.shut[i] ? `${count(s.end[i] - i - 1)} steps below` : this.preview[i] || '';
     row.tok.textContent = s.tin[i] === NONE ? '' : `${short(s.tin[i])} → ${s.tout[i] === NONE ? '' : short(s.tout[i])}`;
@@ -157,7 +159,7 @@ export class Tree {
   }
   click(event) {
     const r = event.target.closest('.r'); if (!r) return; const row = this.pool.find((x) => x.el === r); if (!row) return;
-    if (event.target === row.tw && this.s.end[row.i] > row.i + 1) this.toggle(row.i); else this.select(row.i);
+    if (event.target === row.tw && this.s.end[row.i] > row.i + 1) this.toggle(row.i); else { this.select(row.i); this.on.shown?.(); }
   }
   toggle(i, shut = !this.shut[i]) { if (this.s.end[i] > i + 1) { this.shut[i] = shut; this.lay(); } }
   all(shut) { const { s } = this; for (let i = 0; i < s.n; i++) this.shut[i] = shut && s.end[i] > i + 1 && s.depth[i] > 0 ? 1 : 0; this.reveal(this.current); this.lay(); this.on.say(shut ? `Collapsed: ${count(this.count)} rows` : `Expanded: ${count(this.count)} rows`); }
@@ -174,10 +176,11 @@ export class Tree {
   step(by) { const v = Math.min(this.count - 1, Math.max(0, this.place[this.current] + by)); this.select(this.rows[v]); }
   nextWith(test, by) { const { s } = this; for (let k = 1; k <= s.n; k++) { const i = ((this.current + by * k) % s.n + s.n) % s.n; if (test(i)) { this.select(i); return true; } } return false; }
   /** Keeps the rows of which `test` is true, and their ancestors; `null` keeps all. */
-  filter(test) {
+  filter(test, stay) {
     const { s } = this; this.keep = null; let c = 0;
     if (test) { const keep = new Uint8Array(s.n); for (let i = 0; i < s.n; i++) if (test(i)) { c++; keep[i] = 2; for (let p = s.parent[i]; p >= 0 && !keep[p]; p = s.parent[p]) keep[p] = 1; } this.keep = keep; }
-    this.box.scrollTop = 0; this.lay(); this.show(this.current); return c;
+    if (!stay) this.box.scrollTop = 0;
+    this.lay(); if (!stay) this.show(this.current); return c;
   }
   key(event) {
     if (event.altKey || event.metaKey || event.ctrlKey) return;

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-pub(crate) use prompt::PromptChange;
 use prompt::{Changes, Prompt};
+pub(crate) use prompt::{PromptChange, prompt_changes};
 pub(crate) use set::{Key, Member, RunPair, SetComparison, sets};
 pub(crate) use whole::{Numbers, Took, Whole};
 use words::differences;

@@ -44,6 +44,17 @@ pub(super) fn of_calls(run: &Run) -> HashMap<StepId, Prompt<'_>> {
     prompts.collect()
 }
 
+/// In what the system prompts, tools and parameters of two model calls differ.
+pub(crate) fn prompt_changes(left: &Operation, right: &Operation, effort: &mut Effort<'_>) -> Vec<PromptChange> {
+    let [left, right] = [left, right].map(|operation| {
+        let input = operation.input_messages.as_deref().unwrap_or_default();
+        Prompt::of(operation, input, std::iter::empty())
+    });
+    let mut changes = Changes::default();
+    let _ = changes.between(&left, &right, effort);
+    changes.found
+}
+
 impl<'a> Prompt<'a> {
     fn of(operation: &'a Operation, input: &'a [Message], new: impl Iterator<Item = &'a Message>) -> Self {
         let is_system = |message: &&Message| matches!(message.role, Role::System | Role::Developer);

@@ -17,6 +17,9 @@ pub(crate) struct Whole {
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    /// The version of the agent, or of the service that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
     /// What was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
@@ -70,6 +73,7 @@ impl Whole {
             trace_id: run.trace_id.to_string(),
             status: run.status().name(),
             agent: run.agent.name.clone(),
+            version: run.agent.version.clone(),
             question: said(&run.question),
             answer: said(&run.answer),
             numbers: Numbers {

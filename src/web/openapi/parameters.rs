@@ -45,7 +45,7 @@ pub(super) const PART: Parameter = new(
     Path,
     "part",
     "Which part.",
-    || json!({"type": "string", "enum": ["input", "output", "markdown"]}),
+    || json!({"type": "string", "enum": ["input", "output", "markdown", "request"]}),
 );
 pub(super) const FORMAT: Parameter = new(
     Path,
@@ -109,6 +109,24 @@ pub(super) const SKELETON_AS: Parameter = new(
     "as",
     "`json`: the columns as JSON.",
     || json!({"type": "string", "enum": ["json"]}),
+);
+pub(super) const REQUEST_API: Parameter = new(
+    Query,
+    "api",
+    "Of `request`: whose API. Without it, the one that the call most likely went to.",
+    || json!({"type": "string", "enum": ["openai", "responses", "anthropic", "gemini"]}),
+);
+pub(super) const REQUEST_FORM: Parameter = new(
+    Query,
+    "form",
+    "Of `request`: how it is written. Keys stay in the environment.",
+    || json!({"type": "string", "enum": ["curl", "python", "json"]}),
+);
+pub(super) const SKELETON_SINCE: Parameter = new(
+    Query,
+    "since",
+    "A revision, or nothing: the run is watched, and what is new since then is enough, if the server knows.",
+    text,
 );
 pub(super) const ROWS: Parameter = new(Query, "rows", "Numbers of rows, 400 at most: `12-60,100`.", text);
 pub(super) const REVISION: Parameter = new(

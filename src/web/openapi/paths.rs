@@ -160,7 +160,7 @@ paths! {
     ]
 
     SKELETON "/api/v1/traces/{trace_id}/skeleton" [
-        read("skeleton", "What an outline needs of all steps of a run, as columns", OF_ONE).with(&[TRACE_ID, of::SKELETON_AS]).gives(
+        read("skeleton", "What an outline needs of all steps of a run, as columns", OF_ONE).with(&[TRACE_ID, of::SKELETON_AS, of::SKELETON_SINCE]).gives(
             "The columns. Their layout is described in the source of the pages.",
             &[
                 ("application/vnd.spanbridge.skeleton", || json!({"type": "string", "format": "binary"})),
@@ -200,8 +200,8 @@ paths! {
     ]
 
     STEP_PART "/api/v1/traces/{trace_id}/steps/{step}/{part}" [
-        read("step_part", "What went into a step, what came out, or the step and all below it as Markdown", OF_ONE)
-            .with(&[TRACE_ID, STEP, of::PART])
+        read("step_part", "What went into a step, what came out, the step and all below it as Markdown, or a model call as a request to send again", OF_ONE)
+            .with(&[TRACE_ID, STEP, of::PART, of::REQUEST_API, of::REQUEST_FORM])
             .gives("The whole value as text.", &[(TEXT, text)]),
     ]
 

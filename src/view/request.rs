@@ -1,0 +1,465 @@
+//! One model call as a request of a provider's API: what was recorded of it, in the words of that API, to send again by hand.
+
+use serde_json::{Map, Value, json};
+
+use crate::operation::{Message, Operation, Part, Role, ToolDefinition};
+use crate::transcript::{calls, content};
+
+/// An API.
+#[derive(Debug)]
+pub(crate) struct Api {
+    /// Its name in addresses.
+    pub(crate) id: &'static str,
+    /// Its name for people.
+    pub(crate) name: &'static str,
+    /// Words in the names of providers and models that speak it.
+    speakers: &'static [&'static str],
+    /// Where a request goes; `MODEL` is replaced.
+    url: &'static str,
+    /// The headers with the key, which stays in the environment: name, what is before the key, the variable.
+    key: (&'static str, &'static str, &'static str),
+    /// Another header that each request has.
+    header: Option<(&'static str, &'static str)>,
+    /// The column of [`PARAMETERS`].
+    column: usize,
+    body: fn(&Call<'_>) -> Map<String, Value>,
+}
+
+/// The APIs.
+pub(crate) const APIS: [Api; 4] = [
+    Api {
+        id: "openai",
+        name: "OpenAI chat",
+        speakers: &[],
+        url: "https://api.openai.com/v1/chat/completions",
+        key: ("authorization", "Bearer ", "OPENAI_API_KEY"),
+        header: None,
+        column: 0,
+        body: chat,
+    },
+    Api {
+        id: "responses",
+        name: "OpenAI Responses",
+        speakers: &[],
+        url: "https://api.openai.com/v1/responses",
+        key: ("authorization", "Bearer ", "OPENAI_API_KEY"),
+        header: None,
+        column: 1,
+        body: responses,
+    },
+    Api {
+        id: "anthropic",
+        name: "Anthropic",
+        speakers: &["anthropic", "claude"],
+        url: "https://api.anthropic.com/v1/messages",
+        key: ("x-api-key", "", "ANTHROPIC_API_KEY"),
+        header: Some(("anthropic-version", "2023-06-01")),
+        column: 2,
+        body: anthropic,
+    },
+    Api {
+        id: "gemini",
+        name: "Gemini",
+        speakers: &["gemini", "google", "vertex"],
+        url: "https://generativelanguage.googleapis.com/v1beta/models/MODEL:generateContent",
+        key: ("x-goog-api-key", "", "GEMINI_API_KEY"),
+        header: None,
+        column: 3,
+        body: gemini,
+    },
+];
+
+/// Parameters by their names in the APIs, in the order of [`APIS`]; empty: it has none. Clients record each by any of them.
+const PARAMETERS: [[&str; 4]; 9] = [
+    ["temperature", "temperature", "temperature", "temperature"],
+    ["max_tokens", "max_output_tokens", "max_tokens", "maxOutputTokens"],
+    ["max_completion_tokens", "max_output_tokens", "max_tokens", "maxOutputTokens"],
+    ["top_p", "top_p", "top_p", "topP"],
+    ["", "", "top_k", "topK"],
+    ["stop", "", "stop_sequences", "stopSequences"],
+    ["seed", "", "", "seed"],
+    ["frequency_penalty", "", "", "frequencyPenalty"],
+    ["presence_penalty", "", "", "presencePenalty"],
+];
+
+/// Parameters that the rest of a request says.
+const SAID: [&str; 7] = ["model", "messages", "input", "tools", "functions", "system", "contents"];
+
+/// How a request is written.
+pub(crate) const FORMS: [&str; 3] = ["curl", "python", "json"];
+
+/// The API that a call most likely went to.
+pub(crate) fn api_of(operation: &Operation) -> &'static Api {
+    let words = [operation.model.provider.as_deref(), operation.model.name()].into_iter().flatten();
+    let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
+    let speaks = |api: &&Api| api.speakers.iter().any(|speaker| words.contains(speaker));
+    APIS.iter().find(speaks).unwrap_or(&APIS[0])
+}
+
+/// A call, and what its request cannot have.
+struct Call<'a> {
+    operation: &'a Operation,
+    messages: &'a [Message],
+    left_out: std::cell::RefCell<Vec<String>>,
+}
+
+impl Call<'_> {
+    fn leave_out(&self, what: impl Into<String>) {
+        let what = what.into();
+        let mut left_out = self.left_out.borrow_mut();
+        if !left_out.contains(&what) {
+            left_out.push(what);
+        }
+    }
+
+    /// What a message says, as text.
+    fn text(&self, message: &Message) -> String {
+        for part in &message.parts {
+            match part {
+                Part::Text(_) => {}
+                Part::Reasoning { .. } => self.leave_out("reasoning"),
+                Part::Media(media) => self.leave_out(content::media_mark(media)),
+                Part::Other(other) => self.leave_out(content::part_mark(other)),
+            }
+        }
+        match &message.result {
+            Some(result) => content::text(result).into_owned(),
+            None => message.joined_text().into_owned(),
+        }
+    }
+
+    fn system(&self) -> String {
+        let system = self
+            .messages
+            .iter()
+            .filter(|message| is_system(message))
+            .map(|message| self.text(message));
+        system.collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| !is_system(message))
+    }
+}
+
+fn is_system(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+/// The request of a call, and what of it an API has no place for or was not recorded.
+pub(crate) fn body(operation: &Operation, api: &Api) -> (Value, Vec<String>) {
+    let call = Call {
+        operation,
+        messages: operation.input_messages.as_deref().unwrap_or_default(),
+        left_out: std::cell::RefCell::default(),
+    };
+    let mut body = (api.body)(&call);
+    let mut settings = Map::new();
+    for (name, value) in operation.parameters.iter().filter(|(name, _)| !SAID.contains(&name.as_str())) {
+        let row = PARAMETERS.iter().find(|row| row.contains(&name.as_str()));
+        match row.and_then(|row| row.get(api.column)).filter(|name| !name.is_empty()) {
+            Some(known) => {
+                let _ = settings.insert((*known).to_owned(), value.clone());
+            }
+            None => call.leave_out(format!("the parameter {name}")),
+        }
+    }
+    if api.id == "anthropic" && !settings.contains_key("max_tokens") {
+        call.leave_out("max_tokens, which was not recorded: 4096");
+        let _ = settings.insert("max_tokens".to_owned(), json!(4096));
+    }
+    match api.id {
+        "gemini" if settings.is_empty() => {}
+        "gemini" => {
+            let _ = body.insert("generationConfig".to_owned(), settings.into());
+        }
+        _ => body.extend(settings),
+    }
+    (Value::Object(body), call.left_out.into_inner())
+}
+
+/// The request as a person sends it again: in one of [`FORMS`].
+pub(crate) fn written(operation: &Operation, api: &Api, form: &str) -> Option<String> {
+    let (body, left_out) = body(operation, api);
+    let model = operation.model.name().unwrap_or("MODEL");
+    let url = api.url.replace(
+        "MODEL",
+        &crate::view::text::one_line(model, 120).replace(['\'', '"', ' ', '\\'], ""),
+    );
+    let pretty = serde_json::to_string_pretty(&body).ok()?;
+    let notes: String = left_out
+        .iter()
+        .map(|what| format!("# Not in it: {}\n", crate::view::text::one_line(what, 200)))
+        .collect();
+    let (header, before, variable) = api.key;
+    Some(match form {
+        "json" => pretty,
+        "curl" => {
+            let more = api
+                .header
+                .map(|(name, value)| format!(" -H '{name}: {value}' \\\n "))
+                .unwrap_or_default();
+            format!(
+                "{notes}curl '{url}' \\\n {more} -H 'content-type: application/json' \\\n  -H \"{header}: {before}${variable}\" \\\n  -d @- <<'JSON'\n{pretty}\nJSON\n"
+            )
+        }
+        "python" => {
+            let more = api
+                .header
+                .map(|(name, value)| format!("\"{name}\": \"{value}\", "))
+                .unwrap_or_default();
+            // A string of JSON is one of Python too.
+            let literal = Value::String(body.to_string());
+            format!(
+                "{notes}import json, os, urllib.request\n\nbody = json.loads({literal})\nheaders = {{\"content-type\": \"application/json\", {more}\"{header}\": \"{before}\" + os.environ[\"{variable}\"]}}\n\
+                 request = urllib.request.Request(\"{url}\", json.dumps(body).encode(), headers)\nprint(urllib.request.urlopen(request).read().decode())\n"
+            )
+        }
+        _ => return None,
+    })
+}
+
+fn with_model(call: &Call<'_>) -> Map<String, Value> {
+    let model = call.operation.model.requested.as_deref().or(call.operation.model.name());
+    if model.is_none() {
+        call.leave_out("the model, which was not recorded");
+    }
+    model.map(|model| ("model".to_owned(), json!(model))).into_iter().collect()
+}
+
+fn tools(call: &Call<'_>, one: fn(&ToolDefinition) -> Value) -> Option<Value> {
+    let tools: Vec<Value> = call.operation.tool_definitions.iter().map(one).collect();
+    (!tools.is_empty()).then(|| tools.into())
+}
+
+/// A tool as JSON with these names of its parts.
+fn tool(tool: &ToolDefinition, schema: &str) -> Map<String, Value> {
+    let mut made = Map::from_iter([("name".to_owned(), json!(tool.name))]);
+    if let Some(description) = &tool.description {
+        let _ = made.insert("description".to_owned(), json!(description));
+    }
+    if let Some(parameters) = &tool.parameters {
+        let _ = made.insert(schema.to_owned(), parameters.clone());
+    }
+    made
+}
+
+fn arguments(call: &crate::operation::ToolCall) -> Value {
+    serde_json::from_str(&calls::arguments_json(call)).unwrap_or_else(|_| json!({}))
+}
+
+fn id(call: &crate::operation::ToolCall) -> &str {
+    call.id.as_ref().map_or("", |id| id.as_ref())
+}
+
+fn chat(call: &Call<'_>) -> Map<String, Value> {
+    let mut body = with_model(call);
+    let message = |message: &Message| {
+        let mut made = Map::from_iter([
+            ("role".to_owned(), json!(message.role.name())),
+            ("content".to_owned(), json!(call.text(message))),
+        ]);
+        if let Some(answered) = &message.tool_call_id {
+            let _ = made.insert("tool_call_id".to_owned(), json!(answered));
+        }
+        if !message.tool_calls.is_empty() {
+            let calls = message.tool_calls.iter();
+            let calls = calls.map(|call| json!({"id": id(call), "type": "function", "function": {"name": call.name, "arguments": calls::arguments_json(call)}}));
+            let _ = made.insert("tool_calls".to_owned(), calls.collect());
+        }
+        Value::Object(made)
+    };
+    let _ = body.insert("messages".to_owned(), call.messages.iter().map(message).collect());
+    body.extend(
+        tools(call, |one| json!({"type": "function", "function": tool(one, "parameters")})).map(|tools| ("tools".to_owned(), tools)),
+    );
+    body
+}
+
+fn responses(call: &Call<'_>) -> Map<String, Value> {
+    let mut body = with_model(call);
+    let mut items: Vec<Value> = Vec::new();
+    for message in call.messages {
+        let text = call.text(message);
+        match &message.tool_call_id {
+            Some(answered) => items.push(json!({"type": "function_call_output", "call_id": answered, "output": text})),
+            None if !text.is_empty() => items.push(json!({"role": message.role.name(), "content": text})),
+            None => {}
+        }
+        let calls = message.tool_calls.iter();
+        items.extend(calls.map(
+            |call| json!({"type": "function_call", "call_id": id(call), "name": call.name, "arguments": calls::arguments_json(call)}),
+        ));
+    }
+    let _ = body.insert("input".to_owned(), items.into());
+    let one = |one: &ToolDefinition| {
+        let mut made = tool(one, "parameters");
+        let _ = made.insert("type".to_owned(), json!("function"));
+        Value::Object(made)
+    };
+    body.extend(tools(call, one).map(|tools| ("tools".to_owned(), tools)));
+    body
+}
+
+fn anthropic(call: &Call<'_>) -> Map<String, Value> {
+    let mut body = with_model(call);
+    let system = call.system();
+    if !system.is_empty() {
+        let _ = body.insert("system".to_owned(), json!(system));
+    }
+    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in call.others() {
+        let text = call.text(message);
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        let mut parts = Vec::new();
+        match &message.tool_call_id {
+            Some(answered) => parts.push(json!({"type": "tool_result", "tool_use_id": answered, "content": text})),
+            None if !text.is_empty() => parts.push(json!({"type": "text", "text": text})),
+            None => {}
+        }
+        let calls = message.tool_calls.iter();
+        parts.extend(calls.map(|call| json!({"type": "tool_use", "id": id(call), "name": call.name, "input": arguments(call)})));
+        // Results of one turn are in one message.
+        match messages.last_mut() {
+            Some((last, list)) if *last == role => list.append(&mut parts),
+            _ => messages.push((role, parts)),
+        }
+    }
+    let messages = messages.into_iter().map(|(role, parts)| json!({"role": role, "content": parts}));
+    let _ = body.insert("messages".to_owned(), messages.collect());
+    body.extend(tools(call, |one| tool(one, "input_schema").into()).map(|tools| ("tools".to_owned(), tools)));
+    body
+}
+
+fn gemini(call: &Call<'_>) -> Map<String, Value> {
+    let mut body = Map::new();
+    let system = call.system();
+    if !system.is_empty() {
+        let _ = body.insert("systemInstruction".to_owned(), json!({"parts": [{"text": system}]}));
+    }
+    let content = |message: &Message| {
+        let text = call.text(message);
+        let mut parts = Vec::new();
+        match (&message.tool_call_id, &message.name) {
+            (Some(_), name) => {
+                let asked = || {
+                    call.messages
+                        .iter()
+                        .flat_map(|message| &message.tool_calls)
+                        .find(|asked| Some(id(asked)) == message.tool_call_id.as_deref())
+                };
+                let name = name.as_deref().or_else(|| Some(asked()?.name.as_str())).unwrap_or("tool");
+                parts.push(json!({"functionResponse": {"name": name, "response": {"result": text}}}));
+            }
+            (None, _) if !text.is_empty() => parts.push(json!({"text": text})),
+            (None, _) => {}
+        }
+        let calls = message.tool_calls.iter();
+        parts.extend(calls.map(|call| json!({"functionCall": {"name": call.name, "args": arguments(call)}})));
+        json!({"role": if message.role == Role::Assistant { "model" } else { "user" }, "parts": parts})
+    };
+    let _ = body.insert("contents".to_owned(), call.others().map(content).collect());
+    body.extend(
+        tools(call, |one| tool(one, "parameters").into()).map(|tools| ("tools".to_owned(), json!([{ "functionDeclarations": tools }]))),
+    );
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation() -> Operation {
+        let said = |role, text: &str| Message {
+            role,
+            parts: vec![Part::Text(text.to_owned())],
+            ..Message::default()
+        };
+        let call = crate::operation::ToolCall {
+            id: Some("call_1".into()),
+            name: "refund".to_owned(),
+            arguments: Some(json!({"amount": 5})),
+            ..Default::default()
+        };
+        let asked = Message {
+            tool_calls: vec![call],
+            ..said(Role::Assistant, "")
+        };
+        let result = Message {
+            tool_call_id: Some("call_1".to_owned()),
+            ..said(Role::Tool, "done")
+        };
+        let messages = vec![said(Role::System, "Be kind."), said(Role::User, "It's \"late\"."), asked, result];
+        let mut made = Operation {
+            input_messages: Some(messages.into()),
+            parameters: Map::from_iter([
+                ("temperature".to_owned(), json!(0.5)),
+                ("max_tokens".to_owned(), json!(9)),
+                ("odd".to_owned(), json!(1)),
+            ]),
+            tool_definitions: vec![ToolDefinition {
+                name: "refund".to_owned(),
+                description: None,
+                parameters: Some(json!({"type": "object"})),
+            }],
+            ..Operation::default()
+        };
+        made.model.requested = Some("a-model".to_owned());
+        made
+    }
+
+    #[test]
+    fn each_api_is_spoken_in_its_words() {
+        let operation = operation();
+        for (api, wanted) in APIS.iter().zip([
+            json!({"model": "a-model", "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "It's \"late\"."},
+                {"role": "assistant", "content": "", "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "refund", "arguments": "{\"amount\":5}"}}]},
+                {"role": "tool", "content": "done", "tool_call_id": "call_1"}],
+                "tools": [{"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}}}], "temperature": 0.5, "max_tokens": 9}),
+            json!({"model": "a-model", "input": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "It's \"late\"."},
+                {"type": "function_call", "call_id": "call_1", "name": "refund", "arguments": "{\"amount\":5}"}, {"type": "function_call_output", "call_id": "call_1", "output": "done"}],
+                "tools": [{"type": "function", "name": "refund", "parameters": {"type": "object"}}], "temperature": 0.5, "max_output_tokens": 9}),
+            json!({"model": "a-model", "system": "Be kind.", "messages": [{"role": "user", "content": [{"type": "text", "text": "It's \"late\"."}]},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "refund", "input": {"amount": 5}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "done"}]}],
+                "tools": [{"name": "refund", "input_schema": {"type": "object"}}], "temperature": 0.5, "max_tokens": 9}),
+            json!({"systemInstruction": {"parts": [{"text": "Be kind."}]}, "contents": [{"role": "user", "parts": [{"text": "It's \"late\"."}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "refund", "args": {"amount": 5}}}]},
+                {"role": "user", "parts": [{"functionResponse": {"name": "refund", "response": {"result": "done"}}}]}],
+                "tools": [{"functionDeclarations": [{"name": "refund", "parameters": {"type": "object"}}]}], "generationConfig": {"temperature": 0.5, "maxOutputTokens": 9}}),
+        ]) {
+            let (body, left_out) = body(&operation, api);
+            assert_eq!(body, wanted, "{}", api.id);
+            assert_eq!(left_out, ["the parameter odd"], "{}", api.id);
+        }
+    }
+
+    #[test]
+    fn a_request_is_written_without_its_key() {
+        let operation = operation();
+        let written = |form: &str| written(&operation, &APIS[2], form).unwrap_or_default();
+        let curl = written("curl");
+        assert!(
+            curl.starts_with("# Not in it: the parameter odd\ncurl 'https://api.anthropic.com/v1/messages'"),
+            "{curl}"
+        );
+        assert!(
+            curl.contains("x-api-key: $ANTHROPIC_API_KEY") && curl.contains("\nJSON\n"),
+            "{curl}"
+        );
+        assert!(written("python").contains("os.environ[\"ANTHROPIC_API_KEY\"]"));
+        assert!(written("json").starts_with("{\n"));
+        assert_eq!(super::written(&operation, &APIS[0], "ruby"), None);
+    }
+
+    #[test]
+    fn the_provider_chooses_the_api() {
+        let mut operation = operation();
+        assert_eq!(api_of(&operation).id, "openai");
+        operation.model.requested = Some("claude-sonnet-4".to_owned());
+        assert_eq!(api_of(&operation).id, "anthropic");
+        operation.model.provider = Some("vertex_ai".to_owned());
+        operation.model.requested = None;
+        assert_eq!(api_of(&operation).id, "gemini");
+    }
+}
