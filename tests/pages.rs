@@ -1035,6 +1035,7 @@ fn a_message_is_told_once() {
         let first = (2 * call + 1).saturating_sub(WINDOW);
         let given = std::iter::once(("system", "Be brief.".to_owned())).chain((first..=2 * call).map(message));
         let mut attributes = vec![attribute("openinference.span.kind".to_owned(), "LLM")];
+        attributes.push(serde_json::json!({"key": "llm.token_count.prompt", "value": {"intValue": (900 + call).to_string()}}));
         let (role, words) = message(2 * call + 1);
         let said = given
             .enumerate()
@@ -1068,12 +1069,54 @@ fn a_message_is_told_once() {
     }
     once("the conversation", &pages);
     assert!(pages.contains("2 messages that the call before knew are left out"), "{pages}");
+    assert!(pages.contains("Context: up to 989 tokens in a call, cut 75 times"), "{pages}");
     let api = format!("{}/api/v1/traces/{trace}", serving.api);
     once("the Markdown", &get(&format!("{api}/markdown"), None).2);
     let file = get(&format!("{api}/page"), None).2;
     once("the file", &file);
     let own: usize = (0..2 * CALLS).map(|number| message(number).1.len()).sum();
     assert!(file.len() < 3 * own + 400_000, "{} bytes for {own} bytes of messages", file.len());
+}
+
+/// A run that takes long to read is in the list before it is read, and its row is filled in.
+#[test]
+fn runs_that_take_long_to_read_are_listed_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let trace = "0a".repeat(16);
+    // What compresses badly.
+    let mut state = 1_u64;
+    let mut noise = |length: usize| -> String {
+        let letters = (0..length).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'a' + u8::try_from((state >> 40) % 26).expect("small"))
+        });
+        letters.collect()
+    };
+    for number in 1..=3 {
+        let span = serde_json::json!({"traceId": trace, "spanId": format!("{number:016x}"), "name": "read", "startTimeUnixNano": "1795762707000000000",
+            "endTimeUnixNano": "1795762708000000000", "attributes": [{"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}},
+            {"key": "output.value", "value": {"stringValue": noise(3 << 20)}}]});
+        let body = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]});
+        let sent = ureq::post(format!("{}/v1/traces", serving.http)).send_json(body);
+        assert_eq!(sent.expect("an answer").status(), 200);
+    }
+    let unread = "data-unread=\"1\"";
+    let list = page(&serving, "/");
+    assert!(
+        list.contains(unread) && list.contains("Reading…") && list.contains(&trace),
+        "{list}"
+    );
+    let (_, _, listed) = get(&format!("{}/api/v1/runs", serving.api), None);
+    assert!(
+        listed.contains("\"tool_calls\":3"),
+        "programs are answered when it is read: {listed}"
+    );
+    let rows = page(&serving, &format!("/rows?ids={trace}"));
+    assert!(
+        !rows.contains(unread) && rows.contains("data-l=\"tools\"><span title=\"3\">3</span>"),
+        "{rows}"
+    );
 }
 
 /// Scripts write numbers as the server does: these are in the tests of `view::text` and `pages::words` too.

@@ -58,6 +58,7 @@ mod places;
 mod prompt;
 mod query;
 mod raw;
+mod readings;
 mod reply;
 mod review;
 mod routes;

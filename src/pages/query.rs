@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::readings::{Fault, Readings};
 use crate::dataset::Expression;
 use crate::run::Run;
 use crate::search::{Hits, SearchError};
-use crate::store::{self, Filter, Order, TraceCursor, TraceRow};
+use crate::store::{Filter, Order, TraceCursor, TraceRow};
 use crate::view::seeking::{LONGEST, Sought};
 use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
@@ -90,15 +91,6 @@ pub(crate) struct Found {
     pub(crate) fault: Option<Fault>,
     /// Whether the store has any trace at all.
     pub(crate) has_any: bool,
-}
-
-/// A filter that cannot be read.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    /// The parameter.
-    pub(crate) of: &'static str,
-    /// What is wrong with it, on lines of its own.
-    pub(crate) why: String,
 }
 
 impl Query {
@@ -197,25 +189,6 @@ impl Query {
         address
     }
 
-    /// The moments and the expression, or the first of them that cannot be read.
-    fn readings(&self) -> Result<(Option<u64>, Option<u64>, Option<Expression>), Fault> {
-        let moment = |of: &'static str, text: &str| match text {
-            "" => Ok(None),
-            text => store::moment(text).map(Some).map_err(|why| Fault {
-                of,
-                why: format!("{of}={text}: {why}"),
-            }),
-        };
-        let expression = match self.expression.as_str() {
-            "" => None,
-            text => Some(Expression::parse(text, &|text| store::moment(text)).map_err(|fault| Fault {
-                of: "where",
-                why: fault.to_string(),
-            })?),
-        };
-        Ok((moment("since", &self.since)?, moment("until", &self.until)?, expression))
-    }
-
     /// The runs that it asks for, a page of them.
     pub(crate) fn find(&self, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         self.find_up_to(PAGE, web, answer)
@@ -224,7 +197,7 @@ impl Query {
     /// The same, at most so many.
     pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         let mut found = Found::default();
-        let (since, until, expression) = match self.readings() {
+        let Readings { since, until, expression } = match self.readings() {
             Ok(readings) => readings,
             Err(fault) => {
                 found.fault = Some(fault);
@@ -357,7 +330,9 @@ impl Query {
         if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
             return Ok(None);
         }
-        let Ok((.., expression)) = self.readings() else { return Ok(None) };
+        let Ok(Readings { expression, .. }) = self.readings() else {
+            return Ok(None);
+        };
         let listed = lists::listed(web, row.clone(), answer)?;
         let is_known = |hits: Hits| hits.contains(row.trace_id).unwrap_or(false);
         let goes_on = || answer.goes_on(Some(until));

@@ -139,14 +139,17 @@ impl Skeleton {
 
     /// A digest of each row: rows of two skeletons with the same digest are equal.
     pub(crate) fn digests(&self) -> Vec<u64> {
-        let rows = self.start.iter().zip(&self.dur).zip(&self.cost).zip(&self.name).enumerate();
-        let digest = |(at, (((start, dur), cost), name)): (usize, (((&f64, &f64), &f32), &u32))| {
-            let called = usize::try_from(*name).ok().and_then(|name| self.names.get(name));
-            let numbers = (start.to_bits(), dur.to_bits(), cost.to_bits(), self.tin.get(at), self.tout.get(at));
+        let digest = |at: usize| {
+            let called = self.name.get(at).and_then(|name| self.names.get(usize::try_from(*name).ok()?));
+            let times = (
+                self.start.get(at).map(|nanos| nanos.to_bits()),
+                self.dur.get(at).map(|nanos| nanos.to_bits()),
+            );
+            let spent = (self.cost.get(at).map(|cost| cost.to_bits()), self.tin.get(at), self.tout.get(at));
             let rest = (self.depth.get(at), self.kind.get(at), self.flags.get(at), self.id.get(at));
-            foldhash::fast::FixedState::default().hash_one((called, numbers, rest))
+            foldhash::fast::FixedState::default().hash_one((called, times, spent, rest))
         };
-        rows.map(digest).collect()
+        (0..self.start.len()).map(digest).collect()
     }
 
     /// What is new in it for whoever has rows of these digests; `None`: most of it is.

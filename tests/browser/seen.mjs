@@ -40,7 +40,7 @@ export async function seen(browser, serving, fault) {
 
   // A picture of a message comes from this server; what is none stays words.
   const shown = await open(browser, `${at}?span=0000000000000004`);
-  const pictures = await shown.page.$$eval('#pane .picture img', (all) => Promise.all(all.map(async (one) => { await one.decode(); return [new URL(one.src).origin === location.origin, one.naturalWidth].join(); })));
+  const pictures = await shown.page.$$eval('#pane [id^=p-overview] .picture img', (all) => Promise.all(all.map(async (one) => { one.loading = 'eager'; await one.decode(); return [new URL(one.src).origin === location.origin, one.naturalWidth].join(); })));
   if (pictures.join(' ') !== 'true,1') fault(`seen: the pictures are ${pictures}`);
   for (const text of shown.faults) fault(`seen: ${text}`);
   await shown.page.close();

@@ -1,0 +1,50 @@
+//! Filters that are written as text, and what is wrong with one.
+
+use super::query::Query;
+use crate::dataset::Expression;
+use crate::store;
+
+/// A filter that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The parameter.
+    pub(crate) of: &'static str,
+    /// What is wrong with it, on lines of its own.
+    pub(crate) why: String,
+}
+
+/// The filters that are written as text, read.
+#[derive(Debug)]
+pub(super) struct Readings {
+    /// The moment of `since`.
+    pub(super) since: Option<u64>,
+    /// The moment of `until`.
+    pub(super) until: Option<u64>,
+    /// The expression of `where`.
+    pub(super) expression: Option<Expression>,
+}
+
+impl Query {
+    /// The moments and the expression, or the first of them that cannot be read.
+    pub(super) fn readings(&self) -> Result<Readings, Fault> {
+        let moment = |of: &'static str, text: &str| match text {
+            "" => Ok(None),
+            text => store::moment(text).map(Some).map_err(|why| Fault {
+                of,
+                why: format!("{of}={text}: {why}"),
+            }),
+        };
+        let expression = match self.expression.as_str() {
+            "" => None,
+            text => Some(Expression::parse(text, &|text| store::moment(text)).map_err(|fault| Fault {
+                of: "where",
+                why: fault.to_string(),
+            })?),
+        };
+        Ok(Readings {
+            since: moment("since", &self.since)?,
+            until: moment("until", &self.until)?,
+            expression,
+        })
+    }
+}
