@@ -190,10 +190,8 @@ impl Builder<'_> {
 
     fn operation(&self, thread: &Thread, kind: Kind, name: String) -> Operation {
         let mut operation = Operation {
-            kind,
-            name,
             session_id: Some(thread.session.clone()).filter(|session| !session.is_empty()),
-            ..Operation::default()
+            ..Operation::named(kind, name)
         };
         operation.agent.name = Some(self.agent_name(thread));
         if thread.under.is_some() {

@@ -147,10 +147,8 @@ impl Dialogue {
             let id = builder.id(None, &own);
             let words = message.content();
             let operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
                 input: words.into(),
-                ..Operation::default()
+                ..Operation::named(Kind::UserInput, "input")
             };
             builder.add(id, self.agent, operation);
         }
@@ -159,8 +157,6 @@ impl Dialogue {
 
 fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, builder: &mut TraceBuilder) -> usize {
     let operation = Operation {
-        kind: Kind::Tool,
-        name: open.call.name.clone(),
         tool: Some(Box::new(ToolUse {
             name: Some(open.call.name.clone()),
             call_id: open.call.id.as_deref().map(str::to_owned),
@@ -169,7 +165,7 @@ fn tool(id: SpanId, agent: usize, open: &Open, answer: Answer, builder: &mut Tra
             ..ToolUse::default()
         })),
         failure: answer.failure,
-        ..Operation::default()
+        ..Operation::named(Kind::Tool, open.call.name.clone())
     };
     let place = builder.add(id, agent, operation);
     if let Some(draft) = builder.drafts.get_mut(place) {

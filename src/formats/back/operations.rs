@@ -120,10 +120,8 @@ pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, b
     let own = format!("left over {}", builder.drafts.len());
     let id = builder.id(None, &own);
     let operation = Operation {
-        kind: Kind::UserInput,
-        name: "input".to_owned(),
         input: message.content().into(),
-        ..Operation::default()
+        ..Operation::named(Kind::UserInput, "input")
     };
     builder.add(id, agent, operation);
 }

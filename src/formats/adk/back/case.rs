@@ -105,15 +105,13 @@ fn states(at: &At<'_>, session: Option<&At<'_>>, agent: usize, builder: &mut Tra
     for (key, value) in after {
         let id = builder.id(None, &format!("{}.final_session_state.{key}", at.own));
         let operation = Operation {
-            kind: Kind::StateChange,
-            name: key.clone(),
             state: Some(Box::new(StateChange {
                 old_value: before.get(&key).filter(|old| !old.is_null()).cloned(),
                 new_value: Some(value).filter(|new| !new.is_null()),
-                key: Some(key),
+                key: Some(key.clone()),
                 reason: None,
             })),
-            ..Operation::default()
+            ..Operation::named(Kind::StateChange, key)
         };
         builder.add(id, agent, operation);
     }

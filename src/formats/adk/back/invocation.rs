@@ -130,11 +130,9 @@ impl Case<'_> {
     fn model_call(&mut self, at: &At<'_>, author: Option<&str>, said: Option<Content<'_>>) -> Result<()> {
         let tools = self.instructed(author, at);
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             output_messages: said.map(|content| vec![message(Role::Assistant, content)]),
             tool_definitions: tools,
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         if let Some(usage) = at.some("usage_metadata") {
             read_record(&usage, USAGE.fields, &mut operation)?;
@@ -178,8 +176,6 @@ impl Case<'_> {
         let Some(open) = dialogue.answered(id) else {
             builder.note(&at.path, NoteKind::ByPosition, "it answers no call: an operation of its own");
             let operation = Operation {
-                kind: Kind::Tool,
-                name: name.unwrap_or_default().to_owned(),
                 tool: Some(Box::new(ToolUse {
                     name: name.map(str::to_owned),
                     call_id: id.map(str::to_owned),
@@ -187,7 +183,7 @@ impl Case<'_> {
                     ..ToolUse::default()
                 })),
                 failure: answer.failure,
-                ..Operation::default()
+                ..Operation::named(Kind::Tool, name.unwrap_or_default().to_owned())
             };
             let place = builder.add(span, dialogue.agent, operation);
             builder.times(place, None, stamp);

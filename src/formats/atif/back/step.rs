@@ -265,10 +265,8 @@ impl Reader<'_> {
             return;
         }
         let mut operation = Operation {
-            kind: Kind::FinalOutput,
-            name: invocation.name.clone().unwrap_or_else(|| "output".to_owned()),
             output: step_content.message.content().into(),
-            ..Operation::default()
+            ..Operation::named(Kind::FinalOutput, invocation.name.clone().unwrap_or_else(|| "output".to_owned()))
         };
         take(extra, &mut operation);
         self.add_operation(at, operation, invocation, conversation);

@@ -125,13 +125,11 @@ impl<'s> Turns<'s> {
             ..Document::default()
         };
         let operation = Operation {
-            kind: Kind::Retrieval,
-            name: "retrieval".to_owned(),
             search: Some(Box::new(Search {
                 documents: Some(found.into_iter().map(document).collect()),
                 ..Search::default()
             })),
-            ..Operation::default()
+            ..Operation::named(Kind::Retrieval, "retrieval")
         };
         let id = self.builder.id(None, &format!("{} retrieval", at.own));
         self.builder.add(id, self.dialogue.agent, operation);
@@ -186,11 +184,9 @@ impl<'s> Turns<'s> {
 
     fn add_message(&mut self, at: &At<'_>, message: Message) {
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             output_messages: Some(vec![message]),
             tool_definitions: std::mem::take(&mut self.tools),
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         operation.model.response.clone_from(&self.model);
         let id = self.builder.id_at(None, at);

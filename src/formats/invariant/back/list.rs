@@ -172,12 +172,10 @@ impl<'s> Reader<'s> {
         let start = started(&metadata, stamp);
         let inner = metadata.get("operations").cloned();
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             output_messages: Some(vec![message.clone()]),
             // Tools offered to the following calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut said.tools),
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         take(metadata, &mut operation);
         operation.metadata.shift_remove("operations");

@@ -85,12 +85,10 @@ impl<'s> Conversation<'s> {
             return self.dialogue.said_before(message, self.builder);
         }
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             output_messages: Some(vec![message]),
             // Tools offered to all calls are recorded once, with the first call.
             tool_definitions: std::mem::take(&mut self.tools),
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         facts.add(&mut operation);
         let end = facts.written_at();

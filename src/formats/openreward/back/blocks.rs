@@ -282,10 +282,8 @@ impl<'s> Reader<'s> {
         message.tool_calls = turn.calls;
         let id = self.builder.id_at(turn.span_id, first);
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             output_messages: Some(vec![message.clone()]),
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         let (mut start, mut end) = (None, None);
         for block in &turn.blocks {

@@ -244,11 +244,9 @@ impl<'s, 'a> Graph<'s, 'a> {
     /// Reads an entry of `calls`.
     fn operation(&mut self, call: Option<usize>, root: usize) -> Result<Operation> {
         let mut operation = Operation {
-            kind: Kind::Llm,
-            name: "model call".to_owned(),
             // Tools offered to all calls of a conversation are recorded once, with the first call.
             tool_definitions: self.offered.remove(&root).unwrap_or_default(),
-            ..Operation::default()
+            ..Operation::named(Kind::Llm, "model call")
         };
         let Some(at) = call.and_then(|call| self.calls.get(call)) else {
             return Ok(operation);
