@@ -24,7 +24,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("layer", 9443),
     ("operation", 2097),
     ("otlp", 3586),
-    ("pages", 7617),
+    ("pages", 7627),
     ("receiver", 2991),
     ("redact", 888),
     ("run", 14986),

@@ -381,7 +381,7 @@ fn each_filter_of_ls_takes_its_traces() {
         "{tools}"
     );
     let kinds = stdout(&["ls", "--by", "kind", "--agent", "lead", "--data-dir", data_of(&directory)]);
-    assert!(kinds.contains("llm") && kinds.contains("agent"), "{kinds}");
+    assert!(kinds.contains("llm") && kinds.contains("tool"), "{kinds}");
     let wrong = run(&["ls", "--sort", "beauty", "--server", &serving.api]);
     assert!(
         wrong.status.code() == Some(2) && text(&wrong.stderr).contains("started, took"),

@@ -14,6 +14,9 @@ use crate::web::reply::Problem;
 use crate::web::service::Web;
 use crate::web::single;
 
+/// Letters before the words.
+const BEFORE: usize = 16;
+
 /// Words in a run, and the text around them.
 #[derive(Debug)]
 pub(crate) struct Snippet {
@@ -52,7 +55,7 @@ impl Query {
             let hit = built.run.as_ref().and_then(|run| {
                 let hit = found::hits(run, &self.words, 1, &goes_on).pop()?;
                 let place = format!("{}, {}", hit.of(run), hit.place);
-                let text = [hit.before, hit.words, hit.behind];
+                let text = [end_of(&hit.before).to_owned(), hit.words, hit.behind];
                 let step = hit.step.id.clone();
                 Some(Snippet { step, place, text })
             });
@@ -64,4 +67,10 @@ impl Query {
         }
         Ok(places)
     }
+}
+
+/// What is before the words, short enough that they are in sight.
+fn end_of(before: &str) -> &str {
+    let from = before.char_indices().rev().nth(BEFORE).map_or(0, |(at, _)| at);
+    before.get(from..).unwrap_or_default()
 }

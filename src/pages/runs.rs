@@ -228,11 +228,12 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
             td.dim { (day(listed.start_unix_nano)) }
             td.who {
                 a.row href=(href) { b { (line(name, 80)) } }
-                @if let Some(Snippet { place, text: [before, words, behind], .. }) = hit {
-                    span.asked { (line(place, 80)) ": " (before) mark { (words) } (behind) }
-                }
-                @if let Some(error) = summary.error.as_ref().filter(|_| summary.failures > 0) { span.asked.bad { (line(error, 160)) } }
                 @if let Some(question) = &summary.question { span.asked { (line(question, 160)) } }
+                @if let Some(Snippet { place, text: [before, words, behind], .. }) = hit {
+                    span.asked.second title=(line(place, 200)) { (before) mark { (words) } (behind) " · " (line(place, 80)) }
+                } @else if let Some(error) = summary.error.as_ref().filter(|_| summary.failures > 0) {
+                    span.asked.second.bad title=(line(error, 400)) { (line(error, 160)) }
+                }
             }
             td.num {
                 @match took {
@@ -248,7 +249,7 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
             td.num data-l="in" { (tokens(summary.input_tokens)) }
             td.num data-l="out" { (tokens(summary.output_tokens)) }
             td.num { @if let Some(cost) = summary.cost_usd { (price(cost)) } }
-            td.num data-l="failed" { @if summary.failures > 0 { b.bad { (number(summary.failures)) } } }
+            td.num.bad data-l="failed" { (number(summary.failures)) }
             td.num data-l="found" { (number(summary.findings)) }
             td title=(line(&labels, 400)) { (line(&labels, 60)) }
             td.hide-m { (line(first.unwrap_or_default(), 60)) @if models.len() > 1 { " " span.faint { "+" (models.len() - 1) } } }
