@@ -32,7 +32,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("server", 3616),
     ("sessions", 9490),
     ("span", 5446),
-    ("store", 16520),
+    ("store", 16522),
     ("trace", 818),
     ("transcript", 3026),
     ("view", 3457),

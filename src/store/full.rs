@@ -11,6 +11,8 @@ pub(super) struct FullDisk(Mutex<Option<u64>>);
 
 /// A request needs more room than its bytes: for the reserve, the index, and its journal.
 const BESIDE: u64 = 4 << 20;
+/// On a small file system this part of it at most, which is what the reserve asks for.
+const SHARE: u64 = 8;
 
 impl FullDisk {
     /// Notes what became of a request, and says once that the disk is full, and once that it has room again.
@@ -43,7 +45,7 @@ impl FullDisk {
         let refused = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(bytes) = refused else { return Ok(()) };
         match room(directory) {
-            Some((free, _)) if free < bytes.saturating_mul(2).saturating_add(BESIDE) => Err(Error::Full {
+            Some((free, capacity)) if free < bytes.saturating_mul(2).saturating_add(BESIDE.min(capacity / SHARE)) => Err(Error::Full {
                 path: directory.to_owned(),
                 source: Arc::new(std::io::ErrorKind::StorageFull.into()),
             }),
