@@ -191,7 +191,12 @@ pub(super) fn nested(list: &Value) -> Option<Vec<Value>> {
 impl Form {
     /// Whether a value is of this form, where its items are not looked for.
     pub(super) fn is_of(&self, value: &Value) -> bool {
-        let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&[value]));
+        self.holds(&[value])
+    }
+
+    /// Whether the last of these values, each in the one before, is of this form.
+    fn holds(&self, around: &[&Value]) -> bool {
+        let any = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(around));
         any(&self.table.is) && !any(&self.table.is_not)
     }
 
@@ -200,7 +205,7 @@ impl Form {
         self.table.at.iter().find_map(|path| {
             let found = path.find(&[value])?;
             let is_shaped = if self.table.whole { found.is_object() } else { found.is_array() };
-            (is_shaped && self.is_of(found)).then(|| (found, path.first()))
+            (is_shaped && self.holds(&[value, found])).then(|| (found, path.first()))
         })
     }
 

@@ -55,7 +55,7 @@ pub(super) struct Table {
     /// Conditions that identify the form; one set of them must hold. They test the first value of a log, otherwise the value at `at`.
     #[serde(deserialize_with = "any_of")]
     pub(super) is: Vec<Conditions>,
-    /// Conditions that exclude a value from the form.
+    /// Conditions that exclude a value from the form. `../a` is a member of the object around the items.
     #[serde(default, deserialize_with = "any_of")]
     pub(super) is_not: Vec<Conditions>,
     /// Paths to the items; the first path where `is` holds counts.
