@@ -1027,7 +1027,7 @@ fn a_message_is_told_once() {
     let trace = "0c".repeat(16);
     // Previews have the beginning, so that the mark is behind it.
     let message = |number: usize| {
-        let role = if number % 2 == 0 { "user" } else { "assistant" };
+        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
         (role, format!("{} mark-{number}-end", format!("words of {number} ").repeat(60)))
     };
     let attribute = |key: String, value: &str| serde_json::json!({"key": key, "value": {"stringValue": value}});

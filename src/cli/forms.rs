@@ -24,7 +24,7 @@ Examples:
   spanbridge forms --try own.yaml agent.jsonl      what becomes of each line
   spanbridge show agent.jsonl --form own.yaml";
 
-/// List the forms of messages, logs and exported spans that are read, or print the table of one.
+/// List the forms of messages, logs and spans that are read, or print the table of one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct FormsOf {

@@ -248,6 +248,8 @@ fn plain(value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
     use super::*;
     use crate::span::json::as_otlp;
 

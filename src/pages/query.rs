@@ -197,7 +197,7 @@ impl Query {
     /// The same, at most so many.
     pub(crate) fn find_up_to(&self, most: usize, web: &Web, answer: &mut Answer) -> Result<Found, Problem> {
         let mut found = Found::default();
-        let Readings { since, until, expression } = match self.readings() {
+        let Readings { since, until, expression } = match Readings::of(&self.since, &self.until, &self.expression) {
             Ok(readings) => readings,
             Err(fault) => {
                 found.fault = Some(fault);
@@ -330,7 +330,7 @@ impl Query {
         if !is(&self.service, &row.service) || !is(&self.session, &row.session) {
             return Ok(None);
         }
-        let Ok(Readings { expression, .. }) = self.readings() else {
+        let Ok(Readings { expression, .. }) = Readings::of(&self.since, &self.until, &self.expression) else {
             return Ok(None);
         };
         let listed = lists::listed(web, row.clone(), answer)?;

@@ -1,6 +1,5 @@
 //! Filters that are written as text, and what is wrong with one.
 
-use super::query::Query;
 use crate::dataset::Expression;
 use crate::store;
 
@@ -24,9 +23,9 @@ pub(super) struct Readings {
     pub(super) expression: Option<Expression>,
 }
 
-impl Query {
-    /// The moments and the expression, or the first of them that cannot be read.
-    pub(super) fn readings(&self) -> Result<Readings, Fault> {
+impl Readings {
+    /// Of the parameters `since`, `until` and `where`: the moments and the expression, or the first of them that cannot be read.
+    pub(super) fn of(since: &str, until: &str, expression: &str) -> Result<Self, Fault> {
         let moment = |of: &'static str, text: &str| match text {
             "" => Ok(None),
             text => store::moment(text).map(Some).map_err(|why| Fault {
@@ -34,16 +33,16 @@ impl Query {
                 why: format!("{of}={text}: {why}"),
             }),
         };
-        let expression = match self.expression.as_str() {
+        let expression = match expression {
             "" => None,
             text => Some(Expression::parse(text, &|text| store::moment(text)).map_err(|fault| Fault {
                 of: "where",
                 why: fault.to_string(),
             })?),
         };
-        Ok(Readings {
-            since: moment("since", &self.since)?,
-            until: moment("until", &self.until)?,
+        Ok(Self {
+            since: moment("since", since)?,
+            until: moment("until", until)?,
             expression,
         })
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Call;
+use super::call::Call;
 use crate::operation::{Message, Role, ToolCall, ToolDefinition};
 use crate::transcript::calls;
 

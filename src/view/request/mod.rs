@@ -1,13 +1,14 @@
 //! One model call as a request of a provider's API: what was recorded of it, in the words of that API, to send again by hand.
 
 mod bodies;
+mod call;
 
 use serde_json::{Map, Value, json};
 
 use bodies::{anthropic, chat, gemini, responses};
+use call::Call;
 
-use crate::operation::{Message, Operation, Part, Role};
-use crate::transcript::content;
+use crate::operation::Operation;
 use crate::view::text::one_line;
 
 /// An API.
@@ -101,63 +102,9 @@ pub(crate) fn api_of(operation: &Operation) -> &'static Api {
     APIS.iter().find(speaks).unwrap_or(&APIS[0])
 }
 
-/// A call, and what its request cannot have.
-struct Call<'a> {
-    operation: &'a Operation,
-    messages: &'a [Message],
-    left_out: std::cell::RefCell<Vec<String>>,
-}
-
-impl Call<'_> {
-    fn leave_out(&self, what: impl Into<String>) {
-        let what = what.into();
-        let mut left_out = self.left_out.borrow_mut();
-        if !left_out.contains(&what) {
-            left_out.push(what);
-        }
-    }
-
-    /// What a message says, as text.
-    fn text(&self, message: &Message) -> String {
-        for part in &message.parts {
-            match part {
-                Part::Text(_) => {}
-                Part::Reasoning { .. } => self.leave_out("reasoning"),
-                Part::Media(media) => self.leave_out(content::media_mark(media)),
-                Part::Other(other) => self.leave_out(content::part_mark(other)),
-            }
-        }
-        match &message.result {
-            Some(result) => content::text(result).into_owned(),
-            None => message.joined_text().into_owned(),
-        }
-    }
-
-    fn system(&self) -> String {
-        let system = self
-            .messages
-            .iter()
-            .filter(|message| is_system(message))
-            .map(|message| self.text(message));
-        system.collect::<Vec<_>>().join("\n\n")
-    }
-
-    fn others(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter().filter(|message| !is_system(message))
-    }
-}
-
-fn is_system(message: &Message) -> bool {
-    matches!(message.role, Role::System | Role::Developer)
-}
-
 /// The request of a call, and what of it an API has no place for or was not recorded.
 pub(crate) fn body(operation: &Operation, api: &Api) -> (Value, Vec<String>) {
-    let call = Call {
-        operation,
-        messages: operation.input_messages.as_deref().unwrap_or_default(),
-        left_out: std::cell::RefCell::default(),
-    };
+    let call = Call::of(operation);
     let mut body = (api.body)(&call);
     let mut settings = Map::new();
     for (name, value) in operation.parameters.iter().filter(|(name, _)| !SAID.contains(&name.as_str())) {
@@ -180,7 +127,7 @@ pub(crate) fn body(operation: &Operation, api: &Api) -> (Value, Vec<String>) {
         }
         _ => body.extend(settings),
     }
-    (Value::Object(body), call.left_out.into_inner())
+    (Value::Object(body), call.into_left_out())
 }
 
 /// The request as a person sends it again: in one of [`FORMS`].
@@ -224,7 +171,7 @@ pub(crate) fn written(operation: &Operation, api: &Api, form: &str) -> Option<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{ToolCall, ToolCallId, ToolDefinition};
+    use crate::operation::{Message, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 
     fn operation() -> Operation {
         let said = |role, text: &str| Message {
