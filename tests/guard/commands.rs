@@ -75,6 +75,8 @@ fn asks(command: &str, file: &str, folder: &str, trace: &str) -> Option<Vec<Vec<
             vec!["show".into(), "--data-dir".into(), store, trace.into()],
         ]),
         "ls" => one(&["ls", "--data-dir", &store, "--where", "tool = \"none\""]),
+        "grep" => one(&["grep", "--data-dir", &store, "none said"]),
+        "label" => one(&["label", "--data-dir", &store, "--dry-run", "--where", "tool = \"none\"", "a=b"]),
         "compare" => Some(vec![
             vec!["compare".into(), "--data-dir".into(), store, trace.into(), trace.into()],
             vec!["compare".into(), "--by".into(), "question".into(), file.into(), file.into()],

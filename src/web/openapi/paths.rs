@@ -128,7 +128,7 @@ paths! {
     ]
 
     RUNS_DOCUMENTS "/api/v1/runs/documents" [
-        read("documents_of_runs", "The documents of all runs that filters select, oldest first", OF_LIST).with(of::OF_ROWS).gives(
+        read("documents_of_runs", "The documents of all runs that filters select, oldest first", OF_NAMED).with(of::OF_ROWS).gives(
             "A document a line. The filters are those of `/api/v1/runs`.",
             &[(NDJSON, text)],
         ),
