@@ -62,7 +62,10 @@
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Runs and formats use more of the lower floors than the Layer does.
-#![cfg_attr(not(feature = "documents"), allow(dead_code, unused_imports))]
+#![cfg_attr(
+    not(feature = "documents"),
+    allow(dead_code, unused_imports, reason = "readers of documents are compiled with `documents`")
+)]
 
 #[cfg(feature = "server")]
 pub mod access;

@@ -14,7 +14,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("cli", 14440),
     ("client", 580),
     ("dataset", 2412),
-    ("dialect", 13354),
+    ("dialect", 13355),
     ("document", 3184),
     ("documents", 335),
     ("events", 1532),

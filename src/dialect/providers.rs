@@ -1,9 +1,10 @@
 //! One spelling for the providers of models, by the table of `semconv/providers.yaml`.
 
 #[rustfmt::skip]
+#[cfg_attr(not(any(feature = "server", feature = "layer")), expect(dead_code, reason = "OpenInference's words are for writers"))]
 mod table;
 
-use table::{NONE, OPENINFERENCE, SPELLINGS, WITH_API};
+use table::{NONE, SPELLINGS, WITH_API};
 
 /// A provider's name: lower case, one spelling; `None` for a word that names no provider.
 pub(super) fn name(word: &str) -> Option<String> {
@@ -23,7 +24,7 @@ pub(super) fn name(word: &str) -> Option<String> {
 /// What `OpenInference` calls a provider, and the API that is spoken if its vocabulary has a word for it; `None`: the same as we.
 #[cfg(any(feature = "server", feature = "layer"))]
 pub(super) fn in_openinference(provider: &str) -> Option<(&'static str, Option<&'static str>)> {
-    let line = OPENINFERENCE.iter().find(|(ours, ..)| *ours == provider);
+    let line = table::OPENINFERENCE.iter().find(|(ours, ..)| *ours == provider);
     line.map(|(_, provider, system)| (*provider, *system))
 }
 
