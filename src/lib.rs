@@ -62,10 +62,7 @@
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Runs and formats use more of the lower floors than the Layer does.
-#![cfg_attr(
-    not(feature = "documents"),
-    allow(dead_code, unused_imports, reason = "readers of documents are compiled with `documents`")
-)]
+#![cfg_attr(not(feature = "documents"), allow(dead_code, unused_imports, reason = "runs and formats use them"))]
 
 #[cfg(feature = "server")]
 pub mod access;
