@@ -419,7 +419,7 @@ fn a_form_of_ones_own_reads_a_log() {
     );
     let tried = spanbridge(&["forms", "--try", text(&form), text(&log)]);
     let tried = String::from_utf8_lossy(&tried.stdout).into_owned();
-    let wanted = "line 1: read\nline 3: not understood: item whose ev is `beep`\nline 4: read\n1 line that is no JSON: left out\n";
+    let wanted = "line 1: read\nline 3: not understood: item whose ev is `beep`\nline 4: read\n1 line that is not JSON: left out\n";
     assert_eq!(tried, wanted);
     let output = spanbridge(&["show", text(&log), "--form", text(&wrong)]);
     assert_eq!(output.status.code(), Some(2));
@@ -449,7 +449,7 @@ fn documents_below_the_members_of_an_object_are_read() {
         .collect();
     assert_eq!(said, [r#""Question 1?""#, r#""Question 2?""#], "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("read from its members first, second; left out: about"),
+        stderr(&output).contains("read from its members first, second; left out: about, prompt, status"),
         "{}",
         stderr(&output)
     );

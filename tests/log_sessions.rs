@@ -364,7 +364,7 @@ fn an_input_without_runs_is_no_success() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("the input has no spans, and no log records that tell of an agent"),
+        said.contains("the input contains neither spans nor log records of an agent"),
         "{said}"
     );
 }

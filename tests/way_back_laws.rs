@@ -17,9 +17,6 @@ use serde_json::{Map, Value, json};
 use spanbridge::documents::Vocabulary;
 use spanbridge::formats::{self, AnyFormat, Disassembled, Layout, NoteKind, Options};
 
-/// Formats that hold all that went into a model call. Those of conversations leave out an input that is a bare text, and report no loss.
-const WHOLE: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
-
 /// The formats that are read.
 fn read_formats() -> impl Iterator<Item = &'static AnyFormat> {
     formats::FORMATS.iter().filter(|format| format.is_read())
@@ -544,12 +541,12 @@ fn is_told_or_reported(from: &str, document: &Value) -> Result<(), TestCaseError
             .any(|note| note.kind == NoteKind::Beside && (place.starts_with(&note.path) || note.path.starts_with('$')))
     };
     let runs = Vocabulary::built_in().runs(read.spans.clone(), Vec::new());
-    for to in read_formats().filter(|to| to.id != from && WHOLE.contains(&to.id)) {
+    for to in read_formats().filter(|to| to.id != from) {
         let mut texts = BTreeSet::new();
         let mut lost = Vec::new();
         let documents = to.assemble(&runs, &Options::default(), Layout::Compact);
         if documents.is_empty() {
-            // A run of which the format can say nothing has no document; `convert` names it.
+            // A run that the format cannot represent has no document; `convert` names it.
             continue;
         }
         for written in documents {

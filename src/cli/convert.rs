@@ -98,7 +98,7 @@ impl Convert {
         let mut runs = FileRuns::of(vocabulary, spans, sessions, records).into_runs();
         let is_nothing = runs.is_empty() && !writer.has_runs();
         if is_nothing && clean {
-            out::note("the input has no spans, and no log records that tell of an agent, so there are no documents");
+            out::note("the input contains neither spans nor log records of an agent, so there are no documents");
         }
         let mut places: HashMap<TraceId, usize> = HashMap::default();
         for (place, trace) in in_order.into_iter().enumerate() {

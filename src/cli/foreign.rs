@@ -78,7 +78,7 @@ const JSON: &[(&[Member], &str)] = &[
     (&[("/mapping", None), ("/title", None)], "a conversation that ChatGPT exports"),
     (&[("/choices", None), ("/object", Some("chat.completion"))], "a response of the chat API; what was asked is not in it"),
     (&[("/contents", None)], "a request to Gemini's API; what was answered is not in it"),
-    (&[("/prompt", None), ("/reward_model", None)], "rows of prompts for reinforcement learning; nobody has answered them"),
+    (&[("/prompt", None), ("/reward_model", None)], "rows of prompts for reinforcement learning, without answers"),
     (&[("/instance_id", None), ("/problem_statement", None)], "tasks of SWE-bench; the runs are read (SWE-agent's .traj, mini-SWE-agent's .traj.json)"),
     (&[("/instance_id", None), ("/model_patch", None)], "predictions for SWE-bench; the runs are read (SWE-agent's .traj, mini-SWE-agent's .traj.json)"),
     (&[("/input", None), ("/target", None)], "samples of a data set of Inspect AI; the logs of their runs are read"),

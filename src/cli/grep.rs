@@ -40,7 +40,7 @@ pub(super) struct Grep {
     session: Option<String>,
     #[command(flatten)]
     work: Work,
-    /// Stop after so many steps of a run; 0 prints all.
+    /// Print at most this many steps of each run; 0 prints all.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 10)]
     limit: usize,
     /// Print one JSON object per line.

@@ -37,7 +37,7 @@ pub(super) struct Tail {
     session: Option<String>,
     #[command(flatten)]
     work: Work,
-    /// Print so many of the runs that came last first.
+    /// First print this many of the newest runs.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 0)]
     last: usize,
     /// Look for new runs this often, in seconds.

@@ -4,13 +4,14 @@ mod client_messages;
 mod content;
 mod empty;
 mod kept_text;
+mod opened;
 mod parts_of_text;
 mod paths;
 mod split_off;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::mend::{Ends, Mended};
+use super::mend::Mended;
 use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
@@ -27,6 +28,7 @@ pub(super) use content::{has_content, may_be_words};
 use empty::is_empty;
 use kept_text::{is_nobodys, is_null_input, json_text, text_to_keep};
 pub(super) use kept_text::{recorded, takes_text};
+use opened::{ends, json};
 use parts_of_text::{event_span, has_object, model_of_id, name_of_tool, printed_input, snake_case, without_mark, words_then_calls};
 pub(super) use paths::at;
 use paths::at_paths;
@@ -385,45 +387,6 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
         Raw::Value(_, AnyValue::Int(number)) => parse(&number.to_string()),
         Raw::Value(_, AnyValue::Double(number)) => number.is_finite().then(|| parse(&number.to_string())).flatten(),
         other => parse(text_of(other)?.trim()),
-    }
-}
-
-/// Which texts without an end a rule reads. A tool's result may be a text that the tool itself shortened, and so may other words.
-fn ends(rule: &Rule) -> Ends {
-    match rule.field {
-        Field::InputMessages | Field::OutputMessages | Field::System | Field::ToolDefinitions | Field::ToolArguments => Ends::Marked,
-        _ => Ends::Cut,
-    }
-}
-
-/// A native list or map, or text: JSON text is opened, other text stays.
-fn json(rule: &Rule, raw: &Raw<'_>, mended: &mut Mended) -> Option<Value> {
-    match raw {
-        Raw::Value(_, AnyValue::String(text)) => {
-            if normalize::is_withheld(text) || is_nobodys(rule, text) {
-                return None;
-            }
-            // Our own keys hold a text that looks like JSON quoted once: it is no JSON that a client quoted twice.
-            if rule.dialect == "spanbridge"
-                && text.starts_with('"')
-                && let Ok(own) = serde_json::from_str::<String>(text)
-            {
-                return Some(own.into());
-            }
-            Some(normalize::open_json_noting(text, ends(rule), mended))
-        }
-        Raw::Value(_, value) => Some(value.to_json()),
-        Raw::Name(name) => Some((*name).into()),
-        Raw::JsonText(text) => Some(mend::parse_noting(text, ends(rule), mended).unwrap_or_else(|| Value::String((*text).to_owned()))),
-        Raw::Event(event) => {
-            let mut map: Map<String, Value> = event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect();
-            if let Some(body) = event.body.filter(|body| !body.is_empty()) {
-                let _ = map.insert("body".to_owned(), body.to_json());
-            }
-            let _ = map.insert("time".to_owned(), event.time.0.into());
-            Some(Value::Object(map))
-        }
-        Raw::Group(_) | Raw::Events(_) | Raw::Body(..) => None,
     }
 }
 

@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Reading {
         let mut places: HashMap<Text<'de>, usize> = HashMap::default();
         while let Some(key) = fields.next_key_seed(Self)? {
             let Json::Text(key) = key else {
-                return Err(A::Error::custom("a key that is no text"));
+                return Err(A::Error::custom("a key that is not text"));
             };
             let value = fields.next_value_seed(Self)?;
             if list.len() == LINEAR_SEARCH_MAX {

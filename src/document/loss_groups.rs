@@ -151,7 +151,7 @@ impl LossGroups {
         let parts = [
             of(LossWeight::Content, "content"),
             of(LossWeight::Metadata, "metadata"),
-            of(LossWeight::Added, "what the format demands and nobody recorded"),
+            of(LossWeight::Added, "what the format requires and was not recorded"),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(
             line,
             "3 of content (2 × chain: its input, 1 × error of tool); 4 of metadata (2 × usage, 1 × metadata.otel.trace_id, 1 × \
-             tool_calls[].id); 1 of what the format demands and nobody recorded (1 × samples[].input)"
+             tool_calls[].id); 1 of what the format requires and was not recorded (1 × samples[].input)"
         );
         assert_eq!(LossGroups::default().line(), None);
     }

@@ -17,6 +17,7 @@ pub(crate) mod repeated_keys;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod shape;
+mod shown;
 pub(crate) mod source;
 pub(crate) mod text;
 pub(crate) mod violations;

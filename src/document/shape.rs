@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::document::json::Json;
+pub(crate) use crate::document::shown::{kind_of, shown};
 use crate::document::source::{Otherwise, Part, Source};
 use crate::document::violations::{JsonPath, Violations};
 use crate::operation;
@@ -420,29 +421,6 @@ fn is_large_integer(value: &Value) -> bool {
     value
         .as_f64()
         .is_some_and(|number| number.fract() == 0.0 && number.abs() >= 9_007_199_254_740_992.0)
-}
-
-/// A value's type, for people.
-pub(crate) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-/// A value for people: short texts and numbers as they are.
-pub(crate) fn shown(value: &Value) -> String {
-    const LONGEST: usize = 60;
-    match value {
-        Value::String(text) if text.chars().count() <= LONGEST => value.to_string(),
-        Value::String(_) => "a longer text".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        other => kind_of(other).to_owned(),
-    }
 }
 
 /// The instant of a zoned time that a span may have: from 1970 to 2554.

@@ -5,6 +5,7 @@
 
 mod facts;
 mod given;
+mod pieces;
 mod placing;
 mod times;
 mod tools;
@@ -21,10 +22,11 @@ use super::event::{Call, Compaction, Event, Prompt, Thread};
 use super::history::{Histories, HistoryId};
 use super::ids;
 use crate::dialect::write::AttributeWriter;
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolUse};
-use crate::span::{AnyValue, Attributes, Link, Resource, Scope, Span, SpanId, TraceId, UnixNanos};
+use crate::operation::{Kind, Message, Operation, Role, ToolUse};
+use crate::span::{Resource, Scope, Span, SpanId, TraceId, UnixNanos};
 pub(crate) use facts::PREFIX;
 use facts::{add_facts, settle_turn};
+use pieces::{failure, link, own};
 use times::in_order;
 use unlinked::{Turns, Unlinked, Waiting};
 
@@ -430,35 +432,5 @@ impl Builder<'_> {
             agent.start = agent.start.or(start);
             agent.end = agent.end.max(end);
         }
-    }
-}
-
-/// A sub-agent's ids may be those of another agent in the trace.
-fn own(thread: &Thread, id: &str) -> String {
-    if thread.under.is_some() {
-        format!("{} {id}", thread.id)
-    } else {
-        id.to_owned()
-    }
-}
-
-fn failure(message: String) -> Failure {
-    Failure {
-        message: Some(message),
-        ..Failure::default()
-    }
-}
-
-/// A link to another span, and what that is to this one.
-fn link((trace_id, span_id): (TraceId, SpanId), relation: &str) -> Link {
-    let mut attributes = Attributes::default();
-    attributes.push(format!("{PREFIX}relation"), AnyValue::from(relation));
-    Link {
-        trace_id,
-        span_id,
-        trace_state: String::new(),
-        attributes,
-        dropped_attributes: 0,
-        flags: 0,
     }
 }

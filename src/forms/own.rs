@@ -59,8 +59,8 @@ fn lines_in(text: &str) -> usize {
 /// So many lines, in words.
 pub(crate) fn lines_without_json(lines: usize) -> String {
     match lines {
-        1 => "1 line that is no JSON".to_owned(),
-        lines => format!("{lines} lines that are no JSON"),
+        1 => "1 line that is not JSON".to_owned(),
+        lines => format!("{lines} lines that are not JSON"),
     }
 }
 

@@ -110,11 +110,11 @@ impl SpanForm {
         })
     }
 
-    /// The spans of a text, and what is to be said of the rest of it.
-    pub(crate) fn read_text(&self, text: &str) -> (Vec<Value>, Vec<String>) {
+    /// The spans of a text, each with its line, and notes on the rest of it.
+    pub(crate) fn read_text(&self, text: &str) -> (Vec<(usize, Value)>, Vec<String>) {
         let (mut spans, mut notes, mut others) = (Vec::new(), Vec::new(), 0);
         values(text, &mut others, &mut |line, value| match self.spans(&value) {
-            Some(read) => spans.push(read),
+            Some(read) => spans.push((line, read)),
             None => notes.push(format!("line {line}: {}", self.unlike(&value))),
         });
         if others > 0 {

@@ -163,7 +163,7 @@ impl Delivery {
                         tracing::warn!(
                             destination = self.destination.name,
                             fault,
-                            "the destination accepts requests, but its answers are no export responses; check the URL"
+                            "the destination accepts requests, but its answers are not export responses; check the URL"
                         );
                     }
                     let rejected = answer.rejected.min(items);

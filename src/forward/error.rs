@@ -58,7 +58,7 @@ pub enum ConfigError {
     },
     /// A name that is nearly that of a preset.
     #[error(
-        "there is no preset {name:?}; did you mean {meant:?}? For a destination that is called so, write a [[forward]] table with a `preset` (\"otlp\" adds no attributes)"
+        "there is no preset {name:?}; did you mean {meant:?}? For a destination of that name, write a [[forward]] table with a `preset` (\"otlp\" adds no attributes)"
     )]
     NearPreset {
         /// What was given.

@@ -137,7 +137,7 @@ fn overview<'a>(outline: &Outline<'a>, row: usize, of: &'a Step, about: &About<'
         @if let (false, Some(place)) = (about.served, outline.rows.get(row).filter(|_| has_messages(of))) {
             // A file has each message once: in the conversation, from which the script takes them.
             @let call = format!("call-{}", place.step.index());
-            section { a href={ "#" (call) } data-turn=(call) { "What it was given, and answered" } }
+            section { a href={ "#" (call) } data-turn=(call) { "Its input and answers" } }
         } @else if operation.kind == Kind::Llm {
             @let last = operation.input_messages.as_ref().and_then(|messages| messages.last());
             section {

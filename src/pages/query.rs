@@ -54,7 +54,7 @@ pub(crate) struct Query {
     pub(crate) version: String,
     /// A label or a score, as `feedback=good` or `good`.
     pub(crate) label: String,
-    /// `no`: only runs that nobody judged; `yes`: only others.
+    /// `no`: only runs without a judgement; `yes`: only runs with one.
     pub(crate) judged: String,
     /// A moment, or how long ago.
     pub(crate) since: String,
@@ -133,7 +133,7 @@ impl Query {
                 "after" if value.is_empty() => {}
                 "after" => {
                     let cursor = TraceCursor::parse(&value);
-                    query.after = Some(cursor.ok_or_else(|| Problem::invalid(format!("after={value} is no place in the list")))?);
+                    query.after = Some(cursor.ok_or_else(|| Problem::invalid(format!("after={value} is not a place in the list")))?);
                 }
                 _ => return Err(Problem::invalid(format!("there is no parameter {name}"))),
             }

@@ -46,7 +46,7 @@ pub(super) fn write(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
         None => None,
         Some(side) => {
             let place = sides.iter().position(|name| name.as_ref() == Some(&side));
-            Some(place.ok_or_else(|| Problem::invalid(format!("side={side} is no side of the split")))?)
+            Some(place.ok_or_else(|| Problem::invalid(format!("side={side} is not a side of the split")))?)
         }
     };
     let rules = given("redact").map(|text| rules(&text)).transpose()?;

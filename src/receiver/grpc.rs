@@ -108,7 +108,7 @@ where
     let body = read.map_err(|_| Rejection::Slow { seconds })?.map_err(|_| Rejection::Broken)?;
     let (_, message) = unframe(body.to_bytes())?;
     let asked = CheckRequest::decode(message).map_err(|_| Rejection::Frame {
-        what: "it is no HealthCheckRequest",
+        what: "it is not a HealthCheckRequest",
     })?;
     Ok(asked.service)
 }

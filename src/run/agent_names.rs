@@ -48,7 +48,7 @@ pub(super) fn take_constants_away(nodes: &mut Nodes) {
         let Some(node) = nodes.get_mut(id) else { continue };
         let agent = &mut node.operation.agent;
         let (name, _) = (agent.name.take().unwrap_or_default(), agent.id.take());
-        let detail = format!("names the agent {name:?}, which is no agent's name: the one around it holds");
+        let detail = format!("names the agent {name:?}, which is not an agent's name: the one around it counts");
         let finding = Finding::new(Some(node.span_id), FindingKind::UnreadAttribute, detail);
         nodes.findings.push(finding);
     }

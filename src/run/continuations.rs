@@ -95,7 +95,7 @@ impl Lists {
             }
         }
         match wanted > there {
-            true => Err(format!("of which {wanted} messages should be known, and {there} are")),
+            true => Err(format!("of which {wanted} messages should be known, but {there} are")),
             false => Ok(()),
         }
     }

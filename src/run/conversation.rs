@@ -125,7 +125,7 @@ pub(super) fn report_stray_results(nodes: &mut Nodes, conversations: &Conversati
     for seen in conversations.iter().flat_map(|conversation| &conversation.stray_results) {
         let span = nodes.get(seen.node).map(|node| node.span_id);
         let detail = match &seen.message.tool_call_id {
-            Some(id) => format!("a result for call {id:?}, which nobody made"),
+            Some(id) => format!("a result for call {id:?}, which was never made"),
             None => "a result has no call id, and its place does not show its call".to_owned(),
         };
         nodes.findings.push(Finding::new(span, FindingKind::ResultWithoutCall, detail));

@@ -82,9 +82,15 @@ fn is_empty(value: &Value) -> bool {
     has_nothing(value) || value.as_str() == Some("")
 }
 
-/// A JSON object as the text of a message. Bare text was read as a message where it is one.
+/// A JSON object as the text of a message, and a text that went into a call as what it is read as.
 fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
     let value = recorded.get()?;
+    // The text of an object is a request that was not opened.
+    if let (Value::String(text), Direction::Input) = (value, direction)
+        && serde_json::from_str::<Map<String, Value>>(text).is_err()
+    {
+        return messages::read(value, direction).or_else(|| (!text.trim().is_empty()).then(|| vec![Message::text(Role::User, text)]));
+    }
     let has_content = matches!(value, Value::Object(members) if !members.is_empty());
     let role = match direction {
         Direction::Input => Role::User,
@@ -116,6 +122,7 @@ mod tests {
         };
         assert!(!said(json!({"model": "whisper-1", "format": "json"}), "whisper-1"));
         assert!(!said(json!({"language": "en"}), "whisper-1"), "its parameters alone");
+        assert!(said(json!("Hello."), "gpt-4o"));
         assert!(
             said(json!({"model": "Ford T", "colour": "black"}), "gpt-4o"),
             "another model is meant"

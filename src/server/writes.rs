@@ -96,14 +96,8 @@ pub(super) async fn evaluation_of_form(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    if !is_same_origin(&uri, &headers) {
-        return Web::foreign_host("this form was not sent by a page of this server".to_owned());
-    }
-    if body.len() > web::EVALUATION_BYTES {
-        return Web::refuse_write(413, format!("a form has at most {} bytes", web::EVALUATION_BYTES), None);
-    }
     let stored = async {
-        let said = NewEvaluation::from_form(form_urlencoded::parse(&body)).map_err(|problem| problem.reply())?;
+        let said = judgement_of_form(&uri, &headers, &body)?;
         store_evaluation(&project, asked, trace.clone(), said, name).await
     };
     let judged = match stored.await {
@@ -123,15 +117,9 @@ pub(super) async fn evaluations_of_form(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    if !is_same_origin(&uri, &headers) {
-        return Web::foreign_host("this form was not sent by a page of this server".to_owned());
-    }
-    if body.len() > web::EVALUATION_BYTES {
-        return Web::refuse_write(413, format!("a form has at most {} bytes", web::EVALUATION_BYTES), None);
-    }
-    let said = match NewEvaluation::from_form(form_urlencoded::parse(&body)) {
+    let said = match judgement_of_form(&uri, &headers, &body) {
         Ok(said) => said,
-        Err(problem) => return problem.reply(),
+        Err(refused) => return refused,
     };
     let (mut traces, mut next) = (Vec::new(), "/".to_owned());
     for (field, value) in form_urlencoded::parse(&body) {
@@ -151,6 +139,18 @@ pub(super) async fn evaluations_of_form(
         }
     }
     see_other(&next)
+}
+
+/// The judgement in a form of a page of this server, or the refusal of another one.
+fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewEvaluation, Response<Body>> {
+    if !is_same_origin(uri, headers) {
+        return Err(Web::foreign_host("this form was not sent by a page of this server".to_owned()));
+    }
+    if body.len() > web::EVALUATION_BYTES {
+        let problem = format!("a form has at most {} bytes", web::EVALUATION_BYTES);
+        return Err(Web::refuse_write(413, problem, None));
+    }
+    NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| problem.reply())
 }
 
 /// Whether this is an address on this server, and not of another host.

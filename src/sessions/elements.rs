@@ -14,7 +14,7 @@ pub(super) struct Elements {
     is_too_long: bool,
     /// Whether the list is open.
     in_list: bool,
-    /// Whether something that is no object is passed.
+    /// Whether something that is not an object is passed.
     in_other: bool,
     left_out: usize,
 }

@@ -99,7 +99,12 @@ fn asks(command: &str, file: &str, folder: &str, trace: &str) -> Option<Vec<Vec<
 fn forms() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/message_forms");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.is_file() && path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl"));
+    let files = files.filter(|path| {
+        path.is_file()
+            && path
+                .extension()
+                .is_some_and(|ending| ["json", "jsonl", "md"].iter().any(|read| ending == *read))
+    });
     let mut files: Vec<_> = files.collect();
     files.sort();
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -118,7 +123,7 @@ fn longer(name: &str, text: &str, times: u64) -> String {
         }
     }
     let times = usize::try_from(times).unwrap();
-    if name.ends_with(".jsonl") {
+    if !name.ends_with(".json") {
         return (text.trim_end().to_owned() + "\n").repeat(times);
     }
     let mut value: Value = serde_json::from_str(text).unwrap();

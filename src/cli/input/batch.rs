@@ -33,9 +33,9 @@ pub(in crate::cli) struct Batch<'r> {
     pub(super) form: Option<Arc<AnyForm>>,
     pub(in crate::cli) spans: Vec<Span>,
     pub(in crate::cli) logs: Vec<LogRecord>,
-    /// What could not be read.
+    /// Files and parts of files that could not be read.
     pub(in crate::cli) problems: Vec<Problem>,
-    /// What carries nothing that documents are made of.
+    /// Notes on input that has nothing to do with runs.
     pub(in crate::cli) notes: Vec<String>,
     /// The traces of documents, in the order of the documents.
     pub(in crate::cli) in_order: Vec<TraceId>,
@@ -53,7 +53,7 @@ pub(in crate::cli) struct Batch<'r> {
     pub(super) begin: Begin,
 }
 
-/// So many documents of a file that are refused are named.
+/// The most refused documents of a file that are named.
 const NAMED: usize = 10;
 
 /// The format whose documents are rows of data sets.
@@ -72,7 +72,7 @@ impl Batch<'_> {
 }
 
 impl Batch<'_> {
-    /// Of files that may have so many bytes each after decompression, and may take so much memory while they are read.
+    /// An empty set. `limit`: the most bytes of each file after decompression. `memory`: the most memory that reading one may take.
     pub(in crate::cli) fn new(limit: usize, memory: Option<usize>) -> Self {
         Self {
             limit,
@@ -244,17 +244,23 @@ impl Batch<'_> {
         }
     }
 
+    /// The text of a file, where the memory allows for reading it; else a problem. `skipped`: bytes of the file before the text.
+    fn readable<'b>(&mut self, file: &str, (text, skipped): (&'b [u8], usize), needed: usize) -> Option<&'b str> {
+        let read = affordable(file, text, text.len().saturating_add(needed), self.memory).and_then(|_| {
+            std::str::from_utf8(text).map_err(|source| Problem::Text {
+                file: file.to_owned(),
+                offset: skipped + source.valid_up_to(),
+            })
+        });
+        read.map_err(|problem| self.problems.push(problem)).ok()
+    }
+
     /// Adds what a form makes of a text.
-    fn add_by_form(&mut self, form: &Form, file: &str, path: &Path, (text, skipped): (&[u8], usize)) {
-        let parsed = DocumentSizes::of(text).parsed;
-        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
-            return self.problems.push(problem);
-        }
-        let file_name = || file.to_owned();
-        let Ok(text) = std::str::from_utf8(text) else {
-            let offset = skipped;
-            return self.problems.push(Problem::Text { file: file_name(), offset });
+    fn add_by_form(&mut self, form: &Form, file: &str, path: &Path, text: (&[u8], usize)) {
+        let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
+            return;
         };
+        let file_name = || file.to_owned();
         match formats::rows_by(form, text) {
             Ok((rows, notes)) => {
                 self.documents.extend(notes.into_iter().map(|note| (file_name(), note)));
@@ -267,16 +273,11 @@ impl Batch<'_> {
     }
 
     /// Adds the spans that a form makes of a text.
-    fn add_spans_by_form(&mut self, form: &SpanForm, file: &str, (text, skipped): (&[u8], usize)) {
-        let parsed = DocumentSizes::of(text).parsed;
-        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
-            return self.problems.push(problem);
-        }
-        let file_name = || file.to_owned();
-        let Ok(text) = std::str::from_utf8(text) else {
-            let offset = skipped;
-            return self.problems.push(Problem::Text { file: file_name(), offset });
+    fn add_spans_by_form(&mut self, form: &SpanForm, file: &str, text: (&[u8], usize)) {
+        let Some(text) = self.readable(file, text, DocumentSizes::of(text.0).parsed) else {
+            return;
         };
+        let file_name = || file.to_owned();
         let (spans, mut notes) = form.read_text(text);
         if spans.is_empty() {
             let problem = notes.pop().unwrap_or_else(|| "it is empty".to_owned());
@@ -289,7 +290,13 @@ impl Batch<'_> {
             return self.problems.push(Problem::Document { file: file_name(), source });
         }
         self.notes.extend(notes.into_iter().map(|note| format!("{file}: {note}")));
-        for request in spans.iter().filter_map(as_otlp) {
+        for (line, span) in &spans {
+            let Some(request) = as_otlp(span) else {
+                self.notes.push(format!(
+                    "{file}: line {line}: a record has no id, or a start that is not a time, and is left out"
+                ));
+                continue;
+            };
             let text = request.to_string();
             self.add_json(file, text.as_bytes(), 0, text.as_bytes());
         }
@@ -326,19 +333,8 @@ impl Batch<'_> {
     ) {
         let sizes = DocumentSizes::of(text);
         let needed = if one_by_one { sizes.largest } else { sizes.all.as_document() };
-        if let Err(problem) = affordable(file, text, text.len().saturating_add(needed), self.memory) {
-            self.problems.push(problem);
+        let Some(text) = self.readable(file, (text, skipped), needed) else {
             return;
-        }
-        let text = match std::str::from_utf8(text) {
-            Ok(text) => text,
-            Err(source) => {
-                self.problems.push(Problem::Text {
-                    file: file.to_owned(),
-                    offset: skipped + source.valid_up_to(),
-                });
-                return;
-            }
         };
         let limit = self.limit;
         let folder = path.parent().filter(|_| path.as_os_str() != "-");

@@ -20,6 +20,9 @@ use crate::store::Chunk;
 /// About so many times a file is looked through for one message that is all of it and has to be mended.
 const WHOLE_TRIES: usize = 4;
 
+/// How many members of an object are named.
+const NAMED: usize = 8;
+
 /// How many refused spans of one file are reported one by one.
 const TOLD: usize = 20;
 
@@ -164,9 +167,15 @@ impl Batch<'_> {
         // What a model is to be asked is not a run.
         const ASKED: [&str; 3] = ["input", "inputs", "prompt"];
         let is_nested = |name: &str, value: &RawValue| value.get().starts_with(['{', '[']) && !ASKED.contains(&name);
-        let nested = members.into_iter().filter(|(name, value)| is_nested(name, value));
-        let (read, left): (Vec<_>, Vec<_>) = nested.partition(|(_, value)| formats::recognised(value.get().as_bytes()).is_some());
-        let names = |list: &[(String, &RawValue)]| list.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let is_document = |name: &str, value: &RawValue| is_nested(name, value) && formats::recognised(value.get().as_bytes()).is_some();
+        let (read, left): (Vec<_>, Vec<_>) = members.into_iter().partition(|(name, value)| is_document(name, value));
+        let names = |list: &[(String, &RawValue)]| {
+            let named: Vec<&str> = list.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+            match list.len().saturating_sub(NAMED) {
+                0 => named.join(", "),
+                more => format!("{} and {more} more", named.join(", ")),
+            }
+        };
         if !read.is_empty() {
             let left = if left.is_empty() {
                 String::new()

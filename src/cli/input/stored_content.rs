@@ -30,12 +30,12 @@ pub(super) fn folder(path: &str) -> Result<PathBuf, String> {
     if path.is_dir() {
         Ok(path)
     } else {
-        Err("this is no directory".to_owned())
+        Err("this is not a directory".to_owned())
     }
 }
 
 impl<'a> ContentFolders<'a> {
-    /// These [folders](folder), and so many bytes of their files at most, each file counted as often as it is referred to.
+    /// These [folders](folder), and at most this many bytes of their files. A file counts each time it is referred to.
     pub(super) fn new(folders: &'a [PathBuf], limit: usize) -> Self {
         Self {
             folders,
@@ -70,7 +70,7 @@ impl<'a> ContentFolders<'a> {
     }
 
     fn read(&self, address: &str) -> Result<String, String> {
-        let path = path_of(address).ok_or("this is no path of this machine")?;
+        let path = path_of(address).ok_or("this is not a path of this machine")?;
         let path = fs::canonicalize(path).map_err(|error| error.to_string())?;
         if !self.folders.iter().any(|folder| path.starts_with(folder)) {
             return Err("the file is not in a directory of --content-from".to_owned());

@@ -42,7 +42,7 @@ pub(in crate::cli) struct Only {
     /// Show only this step with what is below it, given by its id or the first digits of it, and what went in and came out.
     #[arg(long, value_name = "ID")]
     step: Option<String>,
-    /// Show only so many levels of the tree.
+    /// Show at most this many levels of the tree.
     #[arg(long, value_name = "NUMBER")]
     depth: Option<usize>,
     /// Show only steps of this kind, for example llm, tool, agent or retrieval, and those above them. Repeatable.

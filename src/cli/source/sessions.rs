@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::web::sessions::{RUNS, SessionListed, SessionSummary};
 
 impl Source {
-    /// Sessions, newest first, at most so many; with what their runs did or without.
+    /// At most `limit` sessions, newest first. With `summaries`, each has the questions, tokens and failures of its runs.
     pub(in crate::cli) fn sessions(&self, limit: Option<usize>, summaries: bool) -> Result<Vec<SessionListed>, Failure> {
         let store = match &self.kind {
             Kind::Directory { store, .. } => store,

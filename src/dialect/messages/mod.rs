@@ -18,6 +18,7 @@ mod media;
 mod member;
 mod object;
 mod parts;
+mod printed;
 mod python_repr;
 mod responses;
 mod server_tools;

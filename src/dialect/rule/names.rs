@@ -85,7 +85,7 @@ named! {
         MarkedJson = "marked_json",
         /// Words, and behind `Tool calls:` a list of calls as Python prints it (NeMo Agent Toolkit).
         WordsThenCalls = "words_then_calls",
-        /// Text, where it is no word for something that is not known: `unknown`, `None`.
+        /// Text, unless it is a placeholder for an unknown value: `unknown`, `None`.
         KnownText = "known_text",
         /// A model's id with the provider before it and the interface behind it: `openai/gpt-4o:completions` is `gpt-4o`.
         ModelOfId = "model_of_id",

@@ -1,7 +1,8 @@
 //! Tools: what a model asked for, and what came of it.
 
 use super::facts::{PREFIX, add_facts};
-use super::{Builder, Cursor, failure, own};
+use super::pieces::{failure, own};
+use super::{Builder, Cursor};
 use crate::events::draft::Draft;
 use crate::events::event::{Thread, ToolResult};
 use crate::events::ids;

@@ -36,6 +36,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod input_output;
+mod memory_values;
 mod step;
 mod table;
 #[cfg(test)]

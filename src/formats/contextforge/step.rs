@@ -1,14 +1,15 @@
 //! One operation as one step: what the table does not say of its fields.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::memory_values::{changes, numbers, replaces, texts};
 use super::table;
 use super::words::{Words, joined, joined_words, words};
 use crate::document::choice::Options;
 use crate::document::json::{Json, Object, Text};
 use crate::document::loss::LossReason;
 use crate::document::text::compact;
-use crate::operation::{Document, Field, Kind, Memory, Operation};
+use crate::operation::{Document, Field, Kind, Operation};
 use crate::run::Observed;
 use crate::span::UnixNanos;
 use crate::transcript::step_record::{StepRecord, take};
@@ -417,40 +418,4 @@ fn interrupt<'a>(record: &mut StepRecord<'a, '_>) -> Body<'a> {
     let body = body(record, "interrupt", []);
     record.facts.remove("interrupt");
     body
-}
-
-/// Whether a write changes what was there.
-fn replaces(memory: &Memory) -> bool {
-    let changes = memory.changes.as_ref().and_then(Value::as_array);
-    let mut before = changes.into_iter().flatten().filter_map(|change| change.get("old_value"));
-    before.any(|old| !old.is_null())
-}
-
-fn numbers(value: &Value) -> Option<Vec<f64>> {
-    value.as_array()?.iter().map(Value::as_f64).collect()
-}
-
-fn texts(value: &Value) -> Option<Json<'_>> {
-    match value {
-        Value::String(text) => Some(Json::List(vec![text.into()])),
-        Value::Array(items) => items.iter().all(Value::is_string).then(|| value.into()),
-        _ => None,
-    }
-}
-
-/// Changes, each with its path first.
-fn changes<'a>(value: &'a Value) -> Option<Json<'a>> {
-    let list: Option<Vec<Json<'a>>> = value.as_array()?.iter().map(|one| change(one.as_object()?)).collect();
-    list.map(Json::from)
-}
-
-fn change(recorded: &Map<String, Value>) -> Option<Json<'_>> {
-    recorded.get("path")?.as_str()?;
-    let (own, others): (Vec<_>, Vec<_>) = recorded.iter().partition(|(name, _)| table::CHANGE.has(name));
-    let own = own.into_iter().filter(|(_, value)| !value.is_null());
-    let mut out = Object::new();
-    out.extend(own.map(|(name, value)| (name.into(), value.into())));
-    let mut out = table::CHANGE.in_order(out);
-    out.extend(others.into_iter().map(|(name, value)| (name.into(), value.into())));
-    Some(out.into())
 }

@@ -149,7 +149,7 @@ impl Text<'_, '_> {
         let begin = self.whole(files, name)?;
         let text = self.out.get(begin..).unwrap_or_default().trim_ascii();
         let Some(inner) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
-            return Err(UnpackError::broken(name, "it is no object"));
+            return Err(UnpackError::broken(name, "it is not an object"));
         };
         let is_empty = inner.trim_ascii().is_empty();
         let end = self.out.trim_ascii_end().len().saturating_sub(1);
@@ -191,7 +191,7 @@ impl Text<'_, '_> {
             let begin = self.whole(files, &name)?;
             let text = self.out.get(begin..).unwrap_or_default().trim_ascii();
             let Some(inner) = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")) else {
-                return Err(UnpackError::broken(&name, "it is no list"));
+                return Err(UnpackError::broken(&name, "it is not a list"));
             };
             let inner = inner.trim_ascii().to_vec();
             self.out.truncate(begin);

@@ -69,7 +69,7 @@ pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violation
     if let Some(text) = row.get("tools").and_then(Value::as_str)
         && !serde_json::from_str::<Value>(text).is_ok_and(|tools| tools.is_array() || tools.is_null())
     {
-        found.add(place.key("tools"), "the text is no JSON list of tools");
+        found.add(place.key("tools"), "the text is not a JSON list of tools");
     }
     let list = |key: &str| row.get(key).and_then(Value::as_array);
     if let (Some(prompt), Some(completion)) = (list("prompt"), list("completion")) {

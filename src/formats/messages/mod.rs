@@ -23,11 +23,11 @@
 //! | `messages.rows=scope` | one row per conversation of an agent (the default) |
 //! | `messages.rows=run` | one row per run: the agents that follow one another, without sub-agents |
 //! | `messages.rows=turn` | one row per turn of a model: everything before the turn, and the turn |
-//! | `messages.rows=session` | as `scope`; the rows of a session's later runs begin with what was said in the runs before, which is no target |
+//! | `messages.rows=session` | as `scope`, with the messages of a session's earlier runs before those of each later run, as history that is not a training target |
 //! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
 //! | `messages.split=completion` | `prompt` and `completion` instead of `messages`: the last message apart |
 //! | `messages.ids=mistral` | call ids of nine letters and digits, which Mistral's tokenizers before v13 want |
-//! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are no target (without it `weight` in flavour `openai`; in `trl` none, or `training` with `messages.rows=session`) |
+//! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are not training targets (without it `weight` in flavour `openai`; in `trl` none, or `training` with `messages.rows=session`) |
 //! | `messages.mask=failed` | messages whose call failed are no targets either |
 //! | `messages.origin=ids`, `none` | the row has `trace_id` and the agent's `span_id`, or not (without it `ids` in flavour `trl`, none in `openai`) |
 //!
@@ -122,7 +122,7 @@ impl Format for Messages {
         "messages.ids" of Words(&["recorded", "mistral"]), "recorded",
             "write call ids as recorded, or as the nine letters and digits that older Mistral tokenizers want";
         "messages.mark" of Words(&["flavour", "weight", "training", "trainable", "none"]), "flavour",
-            "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl (`training` with rows of a session)";
+            "mark assistant messages that are not training targets with this key; `flavour` is `weight` for openai, `none` for trl (`training` with rows of a session)";
         "messages.mask" of Words(&["copied", "failed"]), "copied",
             "mark what the assistant said before the run, or also messages with a call that failed";
         "messages.origin" of Words(&["flavour", "ids", "none"]), "flavour",

@@ -32,7 +32,7 @@ impl<'a> BlockWriter<'a, '_> {
         if coerced {
             self.lose(
                 span,
-                format!("tool_call {}: arguments are no object", call.name),
+                format!("tool_call {}: arguments are not an object", call.name),
                 LossReason::Coerced,
             );
         }
@@ -126,7 +126,7 @@ impl<'a> BlockWriter<'a, '_> {
         );
         let (arguments, coerced) = arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
         if coerced {
-            self.lose(span, format!("tool_call {name}: arguments are no object"), LossReason::Coerced);
+            self.lose(span, format!("tool_call {name}: arguments are not an object"), LossReason::Coerced);
         }
         let wanted = Text::from(&entry.call_id);
         let repeated = talk.calls.contains_key(&wanted);

@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
         let UnaskedCall { name, arguments, span, at } = lone;
         let (arguments, coerced) = arguments_object(arguments);
         if coerced {
-            let what = format!("action {name}: arguments are no object");
+            let what = format!("action {name}: arguments are not an object");
             self.losses.push(Loss::new(span, what, LossReason::Coerced));
         }
         let what = format!("action {name}: no model call asks for it");

@@ -142,7 +142,7 @@ impl<'a> Events<'a> {
         // The store keeps whole cents: the exact sum is here too.
         metadata.insert_filled("cost_usd", facts::number(cost));
         if operation.cost.total.is_some_and(|cost| !cost.is_finite()) {
-            self.lose(step, "cost_usd is no finite number", LossReason::Coerced);
+            self.lose(step, "cost_usd is not a finite number", LossReason::Coerced);
         }
         if operation.model.name().is_none() {
             self.lose(step, "model_name is unknown", LossReason::Synthesized);

@@ -111,7 +111,7 @@ fn calls<'a>(step: &'a Step, first: Option<&'a Message>, call_ids: &[(Option<&'a
         let (arguments, coerced) = arguments_object(call.arguments.as_ref());
         let mut metadata = Object::new();
         if coerced {
-            lose(call, "arguments are no object", LossReason::Coerced);
+            lose(call, "arguments are not an object", LossReason::Coerced);
         }
         // A conversation may hold more calls of this turn than its own, or not all.
         let written = match call.id.as_deref() {
@@ -324,7 +324,7 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(whole).map(|number| number as i64))
 }
 
-/// Whether a text is JSON that is no object.
+/// Whether a text is JSON that is not an object.
 fn is_other_json(text: &str) -> bool {
     !text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

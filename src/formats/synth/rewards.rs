@@ -17,7 +17,7 @@ impl<'a> Events<'a> {
         let training = &operation.training;
         let whole = run.root == Some(index);
         if training.reward.is_some_and(|reward| !reward.is_finite()) {
-            self.lose(step, "reward is no finite number", LossReason::Coerced);
+            self.lose(step, "reward is not a finite number", LossReason::Coerced);
         }
         let is_feedback = facts::is_feedback(operation) && !whole;
         let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();

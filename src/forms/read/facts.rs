@@ -64,7 +64,7 @@ pub(super) fn missed(set: &str, rules: &[Rule], value: &Value) -> String {
             let keys: Vec<&str> = map.keys().take(6).map(String::as_str).collect();
             format!("{set} with the members {}", keys.join(", "))
         }
-        (None, None) => format!("{set} that is no object"),
+        (None, None) => format!("{set} that is not an object"),
     }
 }
 

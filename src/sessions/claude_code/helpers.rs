@@ -98,7 +98,7 @@ pub(super) fn place(helpers: Vec<Thread>, out: &mut Recorded) {
             out.notes.push(Note {
                 place: format!("session {session}"),
                 detail: format!(
-                    "{}, an agent of the client itself, is no part of a turn that is here, and left out",
+                    "{}, an agent of the client itself, belongs to none of these turns and is left out",
                     work.agent
                 ),
             });

@@ -39,7 +39,7 @@ impl fmt::Display for JsonError {
             Self::NotOtlp => f.write_str("the object has none of resourceSpans, resourceLogs, resourceMetrics"),
             Self::Other { what } => write!(
                 f,
-                "this is no OTLP/JSON: the object has {what}; export the traces as OTLP (resourceSpans)"
+                "this is not OTLP/JSON: the object has {what}; export the traces as OTLP (resourceSpans)"
             ),
             Self::SnakeCase => f.write_str("the keys are in snake_case; OTLP/JSON writes them in lowerCamelCase (resourceSpans)"),
         }

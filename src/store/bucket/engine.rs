@@ -45,7 +45,7 @@ impl Bucket {
     pub(in crate::store) fn open(options: &OpenOptions, bucket: &BucketOptions) -> Result<Opened<Self>, Error> {
         if options.retention.bytes.is_some() {
             return Err(Error::NotInBucket {
-                what: "keep at most so many bytes (--retain-bytes); --retain-hours works",
+                what: "keep at most a number of bytes (--retain-bytes); --retain-hours works",
             });
         }
         std::fs::create_dir_all(&options.directory).map_err(|source| of_io("make", &options.directory, source))?;

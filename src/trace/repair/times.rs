@@ -21,7 +21,7 @@ pub(super) fn settle(trace: &mut Trace) {
         if span.end.0 == 0 || span.end > LATEST {
             let detail = match span.end.0 {
                 0 => "the span has not ended".to_owned(),
-                end => format!("the span has not ended: {end} ns after 1970 is no time"),
+                end => format!("the span has not ended: {end} ns after 1970 is not a time"),
             };
             trace
                 .findings

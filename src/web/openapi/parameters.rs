@@ -180,7 +180,7 @@ pub(super) const OF_RUNS: &[Parameter] = &[
     new(
         Query,
         "judged",
-        "`no`: only runs that nobody judged; `yes`: only others.",
+        "`no`: only runs without a judgement; `yes`: only runs with one.",
         || json!({"enum": ["", "no", "yes"]}),
     ),
     new(

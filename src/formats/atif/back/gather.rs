@@ -32,7 +32,7 @@ impl Gathered {
     fn read(&mut self, name: &str, read: &mut Beside<'_>) -> Option<Value> {
         let found = read(name).and_then(|value| match value.is_object() {
             true => Ok(value),
-            false => Err("it is no trajectory: expected an object".to_owned()),
+            false => Err("it is not a trajectory: expected an object".to_owned()),
         });
         found.map_err(|reason| self.missing(name, reason)).ok()
     }

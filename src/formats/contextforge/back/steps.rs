@@ -77,7 +77,7 @@ pub(super) fn listed<'a>(list: &At<'a>, renamed: &'a [Option<Value>]) -> Result<
 /// A time that must be one.
 pub(super) fn stamp(at: &At<'_>) -> Result<UnixNanos> {
     let text = at.text()?;
-    time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
+    time(text).ok_or_else(|| at.refuse(format!("`{text}` is not an ISO 8601 time")))
 }
 
 /// Documents have times in microseconds, so the order of steps of one microsecond comes from the list: here nanoseconds express

@@ -108,7 +108,7 @@ fn arguments(at: &At<'_>, builder: &mut TraceBuilder) -> Result<(Option<Value>, 
         // Explorer shows them as they are.
         opened => {
             let what = opened.map_or_else(
-                |error| format!("text that is no JSON ({error})"),
+                |error| format!("text that is not JSON ({error})"),
                 |opened| format!("JSON text of {}", kind_of(&opened)),
             );
             builder.note(

@@ -81,7 +81,7 @@ fn refuse_unknown(at: &At<'_>) -> Result<()> {
     }
     let lists = |(_, value): &(&String, &Value)| value.as_array().is_some_and(|list| !list.is_empty());
     match members.iter().find(lists) {
-        Some((key, _)) => Err(at.refuse(format!("nothing of it is known: `{key}` is no member of a chat message"))),
+        Some((key, _)) => Err(at.refuse(format!("nothing in it is known: `{key}` is not a member of a chat message"))),
         None => Ok(()),
     }
 }

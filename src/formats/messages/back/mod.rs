@@ -110,7 +110,7 @@ fn tools_of(at: &At<'_>, builder: &mut TraceBuilder) -> Result<Vec<ToolDefinitio
     let Some(text) = at.value.as_str() else {
         return tool_definitions(at);
     };
-    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is not JSON: {error}")))?;
     builder.options.push(("messages.tools".to_owned(), "text".to_owned()));
     if opened.is_null() {
         return Ok(Vec::new());

@@ -328,7 +328,7 @@ fn arguments(payload: &At<'_>, builder: &mut TraceBuilder) -> Result<Value> {
     let Value::String(text) = at.value else {
         return Ok(at.value.clone());
     };
-    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is not JSON: {error}")))?;
     if !opened.is_object() {
         return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
     }

@@ -1,0 +1,49 @@
+//! Texts that are a value as a program printed it.
+
+use serde_json::Value;
+
+use crate::dialect::mend::{self, Ends, Mended};
+use crate::withheld::is_printed_object;
+
+/// The value of a JSON text, also of one that was cut.
+pub(super) fn opened(text: &str) -> Option<Value> {
+    let begins = text.trim_start().starts_with(['{', '[', '"']);
+    begins
+        .then(|| mend::parse_noting(text, Ends::Marked, &mut Mended::default()).or_else(|| mend::several(text)))
+        .flatten()
+}
+
+/// Whether what Python printed is more than words in brackets.
+pub(super) fn contains_objects(printed: &Value) -> bool {
+    printed.is_object()
+        || printed
+            .as_array()
+            .is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
+}
+
+/// Whether Python printed a tuple of texts: the arguments of a completion call, `('Hello',)`. Nobody writes so.
+pub(super) fn is_tuple_of_texts(text: &str, printed: &Value) -> bool {
+    let text = text.trim();
+    let is_tuple =
+        (text.starts_with("('") || text.starts_with("(\"")) && (text.ends_with(",)") || text.ends_with("')") || text.ends_with("\")"));
+    let are_texts = |items: &Vec<Value>| !items.is_empty() && items.iter().all(Value::is_string);
+    // A bracket around words is no tuple.
+    is_tuple
+        && printed.as_array().is_some_and(are_texts)
+        && (text.ends_with(",)") || printed.as_array().is_some_and(|items| items.len() > 1))
+}
+
+/// Whether a text is what Python prints of an object: `ChatMessage(role=..)`.
+pub(super) fn is_repr(text: &str) -> bool {
+    let text = text.trim();
+    if is_printed_object(text) {
+        return true;
+    }
+    let class = text.split('(').next().unwrap_or("");
+    text.ends_with(')')
+        && text.contains('=')
+        && class.len() < text.len()
+        && class.starts_with(|first: char| first.is_ascii_uppercase())
+        && class.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
+        && !text.starts_with("ResponseFunctionToolCall(")
+}
