@@ -10,7 +10,7 @@ use crate::dataset::Source as Selected;
 use crate::dataset::expression::moment_text;
 use crate::formats;
 use crate::span::{TraceId, UnixNanos};
-use crate::store::Filter;
+use crate::store::{Filter, IdPrefix};
 use crate::web::listing::Listed;
 
 /// Which traces.
@@ -57,13 +57,13 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
     if let Some(id) = of_name(source, text)? {
         return Ok(id);
     }
-    let digits = text.to_ascii_lowercase();
-    if digits.len() < 4 || digits.len() >= 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+    let id = IdPrefix::parse(text).filter(|_| text.len() >= 4);
+    if id.is_none() {
         return Err(Failure::usage(format!(
             "{text} is not a trace id, and no run or session has that name; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
-    let found = source.list_where(&Filter::default(), false, &|listed| listed.trace_id.starts_with(&digits))?;
+    let found = source.bare(&Filter { id, ..Filter::default() })?;
     match found.as_slice() {
         [one] => TraceId::from_hex(&one.trace_id).ok_or_else(|| Failure::missing(format!("{} is not a trace id", one.trace_id))),
         [] => Err(Failure::missing(format!(

@@ -431,6 +431,7 @@ impl Source {
                     spans: spans.items,
                     logs: logs.items,
                     damaged: Damage::of(&body),
+                    ends: Vec::new(),
                 });
                 tell_damage(id, stored.as_ref());
                 Ok(stored)

@@ -9,7 +9,7 @@ use crate::dialect::explain::explain;
 use crate::otlp::decode;
 use crate::run::{Run, Step};
 use crate::span::{Link, LogRecord, Span, SpanId, TraceId, UnixNanos};
-use crate::store::{self, ChunkKind, Error, Filter, TraceRow};
+use crate::store::{self, ChunkKind, Error, Filter, IdPrefix, TraceRow};
 use crate::web::answer::Answer;
 use crate::web::cost::Purpose;
 use crate::web::readers::Refusal;
@@ -20,8 +20,6 @@ use crate::web::single;
 
 /// Decoding a chunk takes this many times its bytes.
 const DECODED: usize = 12;
-/// Traces that are looked through for the first digits of an id.
-const LOOKED_THROUGH: usize = 100_000;
 
 /// Nanoseconds after its end in which more of a run may come.
 const SETTLED: u64 = 600 * 1_000_000_000;
@@ -73,30 +71,48 @@ impl Loaded {
 /// The traces whose ids begin with these digits, two at most.
 pub(crate) fn with_prefix(web: &Web, digits: &str) -> Result<Vec<TraceId>, Error> {
     let filter = Filter {
-        limit: Some(LOOKED_THROUGH),
+        id: IdPrefix::parse(digits),
+        limit: Some(2),
         ..Filter::default()
     };
-    let rows = web.store.list(&filter)?.into_iter().map(|row| row.trace_id);
-    Ok(rows.filter(|id| id.to_string().starts_with(digits)).take(2).collect())
+    Ok(web.store.list(&filter)?.into_iter().map(|row| row.trace_id).collect())
 }
 
-/// A span of a trace as it came, with its log records. Only the chunks that name it are decoded.
+/// A span of a trace as it came, with its log records. Only the chunks that have it are read.
 #[derive(Debug)]
 pub(crate) struct OneSpan {
+    id: SpanId,
     span: Option<Span>,
     logs: Vec<LogRecord>,
 }
 
 impl OneSpan {
-    /// Of a trace.
-    pub(crate) fn read(web: &Web, trace_id: TraceId, span_id: SpanId, answer: &mut Answer) -> Result<Self, Problem> {
+    /// Of a run's trace.
+    pub(crate) fn read(web: &Web, loaded: &Loaded, id: SpanId, answer: &mut Answer) -> Result<Self, Problem> {
         let mut found = Self {
+            id,
             span: None,
             logs: Vec::new(),
         };
-        let finder = memchr::memmem::Finder::new(span_id.bytes());
+        let finder = memchr::memmem::Finder::new(id.bytes());
+        let mut places = 0;
+        for (at, kind) in loaded.built.places.of_span(id) {
+            let message = web.store.chunk_at(at)?.filter(|message| finder.find(message).is_some());
+            // It is elsewhere since then.
+            let Some(message) = message else {
+                places = 0;
+                break;
+            };
+            answer.reserve(message.len().saturating_mul(DECODED))?;
+            found.add(kind, &message);
+            places += 1;
+        }
+        if places > 0 {
+            return Ok(found);
+        }
+        (found.span, found.logs) = (None, Vec::new());
         let mut refusal: Option<Refusal> = None;
-        let read = web.store.each_chunk(trace_id, &mut |kind, message| {
+        let read = web.store.each_chunk(loaded.row.trace_id, &mut |kind, message| {
             if finder.find(message).is_none() {
                 return Ok(());
             }
@@ -104,22 +120,7 @@ impl OneSpan {
                 refusal = Some(refused);
                 Error::Cancelled
             })?;
-            match kind {
-                ChunkKind::Spans => {
-                    let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
-                    for span in spans.into_iter().filter(|span| span.span_id == span_id) {
-                        // Of several bodies, the one that ended later is used.
-                        if found.span.as_ref().is_none_or(|known| known.end <= span.end) {
-                            found.span = Some(span);
-                        }
-                    }
-                }
-                ChunkKind::Logs | ChunkKind::LooseLogs => {
-                    let logs = decode::logs(message).map(|decoded| decoded.items).unwrap_or_default();
-                    found.logs.extend(logs.into_iter().filter(|log| log.span_id == Some(span_id)));
-                }
-                ChunkKind::Metrics => {}
-            }
+            found.add(kind, message);
             Ok(())
         });
         match (read, refusal) {
@@ -129,9 +130,29 @@ impl OneSpan {
         }
     }
 
+    /// Adds what a chunk has of it.
+    fn add(&mut self, kind: ChunkKind, message: &[u8]) {
+        match kind {
+            ChunkKind::Spans => {
+                let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
+                for span in spans.into_iter().filter(|span| span.span_id == self.id) {
+                    // Of several bodies, the one that ended later is used.
+                    if self.span.as_ref().is_none_or(|known| known.end <= span.end) {
+                        self.span = Some(span);
+                    }
+                }
+            }
+            ChunkKind::Logs | ChunkKind::LooseLogs => {
+                let logs = decode::logs(message).map(|decoded| decoded.items).unwrap_or_default();
+                self.logs.extend(logs.into_iter().filter(|log| log.span_id == Some(self.id)));
+            }
+            ChunkKind::Metrics => {}
+        }
+    }
+
     /// Of the span of a step, if it has one.
-    pub(crate) fn of_step(web: &Web, run: &Run, step: &Step, answer: &mut Answer) -> Result<Option<Self>, Problem> {
-        step.span_id.map(|span| Self::read(web, run.trace_id, span, answer)).transpose()
+    pub(crate) fn of_step(web: &Web, loaded: &Loaded, step: &Step, answer: &mut Answer) -> Result<Option<Self>, Problem> {
+        step.span_id.map(|span| Self::read(web, loaded, span, answer)).transpose()
     }
 
     /// With what became of its attributes.

@@ -350,7 +350,8 @@ impl Query {
 
     /// Whether the filters let every run of the index through.
     fn takes_any(&self) -> bool {
-        [&self.status, &self.agent, &self.model].iter().all(|filter| filter.is_empty())
+        let filters = [&self.status, &self.agent, &self.model, &self.version, &self.label, &self.judged];
+        filters.iter().all(|filter| filter.is_empty())
     }
 
     /// Whether a run has what the filters ask for.

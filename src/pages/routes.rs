@@ -146,7 +146,7 @@ fn rows_of(found: &[Listed], query: &Query) -> Markup {
 /// A run, or where it is if only the first digits of its id are given.
 fn run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     if TraceId::from_hex(id).is_none() {
-        let found = by_prefix(web, &id.to_ascii_lowercase())?;
+        let found = by_prefix(web, id)?;
         return answer.see_other(&format!("/runs/{found}"));
     }
     let loaded = Loaded::of(web, id, answer)?;
@@ -233,7 +233,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
         .or_else(|| run.steps.iter().find(|of| is_named(of)));
     let Some(of) = of else {
         let span = crate::span::SpanId::from_hex(step).ok_or_else(|| Problem::not_found(format!("there is no step {step} in this run")))?;
-        let one = OneSpan::read(web, run.trace_id, span, answer)?;
+        let one = OneSpan::read(web, &loaded, span, answer)?;
         let of_span = one
             .explained(web)
             .ok_or_else(|| Problem::not_found(format!("there is no span {step} in this trace")))?;
@@ -243,7 +243,7 @@ fn of_step(web: &Web, id: &str, step: &str, answer: &mut Answer) -> Result<Marku
         };
         return Ok(frame::page(&format!("Span {step}"), Place::Runs, &[], &body));
     };
-    let span = OneSpan::of_step(web, run, of, answer)?;
+    let span = OneSpan::of_step(web, &loaded, of, answer)?;
     let about = About {
         span: span.as_ref().and_then(|span| span.explained(web)),
         served: true,
@@ -267,7 +267,7 @@ fn of_pane(web: &Web, id: &str, row: usize, asked: &Asked, answer: &mut Answer) 
     let of = outline
         .step(row)
         .ok_or_else(|| Problem::not_found(format!("there is no row {row}")))?;
-    let span = OneSpan::of_step(web, run, of, answer)?;
+    let span = OneSpan::of_step(web, &loaded, of, answer)?;
     let about = About {
         span: span.as_ref().and_then(|span| span.explained(web)),
         served: true,

@@ -31,7 +31,7 @@ pub(super) fn of(web: &Web, asked: &Asked, loaded: &Loaded, answer: &mut Answer)
     let selected = selected(&outline, parameter(asked, "span").as_deref());
     let span = outline
         .step(selected)
-        .map(|step| OneSpan::of_step(web, run, step, answer))
+        .map(|step| OneSpan::of_step(web, loaded, step, answer))
         .transpose()?
         .flatten();
     let about = About {

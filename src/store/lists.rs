@@ -1,6 +1,6 @@
 //! Lists of traces and of sessions: what is asked for, and the rows of the answer.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use crate::span::TraceId;
 
@@ -9,6 +9,8 @@ use crate::span::TraceId;
 pub struct Filter {
     /// Only these traces.
     pub traces: Vec<TraceId>,
+    /// Only traces whose ids begin so.
+    pub id: Option<IdPrefix>,
     /// Only of this service.
     pub service: Option<String>,
     /// Only of this session.
@@ -25,6 +27,35 @@ pub struct Filter {
     pub name_bytes: Option<usize>,
     /// In which order.
     pub order: Order,
+}
+
+/// The first digits of ids, hexadecimal, 32 at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdPrefix(String);
+
+impl IdPrefix {
+    /// These digits, in any case; `None`: they are none, or too many.
+    #[must_use]
+    pub fn parse(digits: &str) -> Option<Self> {
+        let is_prefix = digits.len() <= 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        is_prefix.then(|| Self(digits.to_ascii_lowercase()))
+    }
+
+    /// The bytes of the first and of the last id that begins so.
+    #[must_use]
+    pub fn range(&self) -> RangeInclusive<[u8; 16]> {
+        let filled = |digit: &str| {
+            let digits = format!("{}{}", self.0, digit.repeat(32_usize.saturating_sub(self.0.len())));
+            u128::from_str_radix(&digits, 16).unwrap_or_default().to_be_bytes()
+        };
+        filled("0")..=filled("f")
+    }
+}
+
+impl std::fmt::Display for IdPrefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The order of a list of traces.

@@ -80,7 +80,7 @@ pub(crate) use deletion::faults_of_deletions;
 pub use deletion::{Beside, Deleted, DeletedBefore, Unwanted};
 pub use error::{Cause, Error};
 pub(crate) use listed_writer::ListedWriter;
-pub use lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
+pub use lists::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 pub use local::{Local, Opened};
 pub(crate) use lock::Served;
 pub use log::{Fault, Lost, Position, Recovery};

@@ -90,21 +90,20 @@ impl Reader {
 
     pub(super) fn add(&self, stored: &mut Stored, place: ChunkLocation, may: &mut EachChunk<'_>) -> Result<(), Error> {
         let Position { segment, offset } = place.at;
-        let message = match self.message(place.at)? {
-            Ok(message) => message,
-            Err(damaged) => {
-                stored.damaged.push(damaged);
-                return Ok(());
+        match self.message(place.at)? {
+            Ok(message) => {
+                may(place.kind, &message)?;
+                let decoded = match place.kind {
+                    ChunkKind::Spans => decode::traces(&message).map(|decoded| stored.spans.extend(decoded.items)),
+                    _ => decode::logs(&message).map(|decoded| stored.logs.extend(decoded.items)),
+                };
+                if let Err(error) = decoded {
+                    stored.damaged.push(format!("segment {segment}, byte {offset}: {error}"));
+                }
             }
-        };
-        may(place.kind, &message)?;
-        let decoded = match place.kind {
-            ChunkKind::Spans => decode::traces(&message).map(|decoded| stored.spans.extend(decoded.items)),
-            _ => decode::logs(&message).map(|decoded| stored.logs.extend(decoded.items)),
-        };
-        if let Err(error) = decoded {
-            stored.damaged.push(format!("segment {segment}, byte {offset}: {error}"));
+            Err(damaged) => stored.damaged.push(damaged),
         }
+        stored.ends.push((stored.spans.len(), stored.logs.len()));
         Ok(())
     }
 }

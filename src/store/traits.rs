@@ -41,6 +41,8 @@ pub struct Stored {
     pub logs: Vec<LogRecord>,
     /// Records that are damaged on the disk and were left out.
     pub damaged: Vec<String>,
+    /// Where each chunk of the trace ends in `spans` and in `logs`, in the order of [`Subscribe::chunks_of`].
+    pub ends: Vec<(usize, usize)>,
 }
 
 /// Called with what became of an append.

@@ -11,7 +11,7 @@ use super::service::Web;
 use super::sessions::{SessionListed, SessionSummary};
 use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Unwanted};
+use crate::store::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Unwanted};
 
 /// Lists are this long by default.
 const USUAL: usize = 50;
@@ -37,6 +37,11 @@ fn limit(value: &str) -> Result<usize, Problem> {
     }
 }
 
+/// Ids by their first digits.
+fn id(digits: &str) -> Result<IdPrefix, Problem> {
+    IdPrefix::parse(digits).ok_or_else(|| Problem::invalid(format!("id={digits} is not 32 hexadecimal digits, or the first of them")))
+}
+
 pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     let mut filter = Filter {
         limit: Some(USUAL),
@@ -48,6 +53,7 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
         match name.as_str() {
             "service" => filter.service = Some(value),
             "session" => filter.session = Some(value),
+            "id" => filter.id = Some(id(&value)?),
             "since" => filter.since = Some(number(&name, &value)?),
             "until" => filter.until = Some(number(&name, &value)?),
             "summary" => summaries = value != "no",
@@ -56,7 +62,7 @@ pub(crate) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             "after" => filter.after = Some(trace_cursor(&value)?),
             _ => {
                 return Err(Problem::invalid(format!(
-                    "there is no parameter {name}; the parameters are service, session, since, until (nanoseconds since 1970), order, limit, after, summary"
+                    "there is no parameter {name}; the parameters are service, session, id, since, until (nanoseconds since 1970), order, limit, after, summary"
                 )));
             }
         }

@@ -30,6 +30,7 @@ pub mod listing;
 pub(crate) mod lists;
 pub(crate) mod live;
 pub(crate) mod openapi;
+mod places;
 pub(crate) mod readers;
 pub(crate) mod reply;
 pub(crate) mod request;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::allowance::Allowance;
+use super::places::Places;
 use super::readers::{Reservation, Spare};
 use super::reply::Problem;
 use crate::documents::awaits_root;
@@ -29,9 +30,22 @@ pub(crate) struct Built {
     pub(crate) run: Option<Run>,
     /// Records that are damaged on the disk and were left out.
     pub(crate) damaged: Vec<String>,
+    /// In which chunks its spans are.
+    pub(crate) places: Places,
     /// What writing a document of it takes on top.
     on_top: usize,
     held: Reservation,
+}
+
+/// What is made of a trace.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// `None`: there is nothing to make a run of.
+    pub(crate) run: Option<Run>,
+    /// Records that are damaged on the disk and were left out.
+    pub(crate) damaged: Vec<String>,
+    /// In which chunks its spans are.
+    pub(crate) places: Places,
 }
 
 /// The runs of one store that are kept.
@@ -60,7 +74,7 @@ impl Runs {
         trace_id: TraceId,
         revision: u64,
         answer: &mut Allowance,
-        build: impl FnOnce(&mut Allowance) -> Result<(Option<Run>, Vec<String>), Problem>,
+        build: impl FnOnce(&mut Allowance) -> Result<Made, Problem>,
     ) -> Result<Arc<Built>, Problem> {
         let mut kept = self.kept();
         loop {
@@ -103,12 +117,13 @@ impl Runs {
             revision,
         };
         let before = answer.reserved();
-        let (run, damaged) = build(answer)?;
+        let Made { run, damaged, places } = build(answer)?;
         let taken = answer.reserved().saturating_sub(before);
         let on_top = taken / 4;
         let built = Arc::new(Built {
             run,
             damaged,
+            places,
             on_top,
             held: answer.split(taken - on_top),
         });

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::allowance::Allowance;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
+use super::places::Places;
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
-use super::runs::Built;
+use super::runs::{Built, Made};
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
@@ -199,8 +200,14 @@ pub(crate) fn built(web: &Web, row: &TraceRow, answer: &mut Allowance) -> Result
         answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
         let stored = stored(&*web.store, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(web, id))?;
         answer.check()?;
+        let places = Places::of(&stored, web.store.chunks_of(id).unwrap_or_default());
+        answer.reserve(places.bytes())?;
         let runs = web.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
-        Ok((runs.into_iter().next(), stored.damaged))
+        Ok(Made {
+            run: runs.into_iter().next(),
+            damaged: stored.damaged,
+            places,
+        })
     })
 }
 

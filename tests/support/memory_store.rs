@@ -231,6 +231,7 @@ impl Read for Memory {
                 }
             });
             is_behind
+                && filter.id.as_ref().is_none_or(|id| id.range().contains(row.trace_id.bytes()))
                 && (filter.traces.is_empty() || filter.traces.contains(&row.trace_id))
                 && (filter.service.is_none() || filter.service == row.service)
                 && (filter.session.is_none() || filter.session == row.session)
@@ -283,6 +284,7 @@ impl Read for Memory {
                 ChunkKind::Spans => stored.spans.extend(decode::traces(&chunk.message).expect("spans").items),
                 _ => stored.logs.extend(decode::logs(&chunk.message).expect("records").items),
             }
+            stored.ends.push((stored.spans.len(), stored.logs.len()));
         }
         for (_, chunk) in kept.all() {
             if matches!(&chunk.part.key, Key::Session(session) if Some(&**session) == row.session.as_deref()) {

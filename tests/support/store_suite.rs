@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use spanbridge::otlp::{encode, scan};
+use spanbridge::otlp::{decode, encode, scan};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span, UnixNanos};
-use spanbridge::store::{ArrivalLimits, Chunk, Deleted, Error, Filter, Order, Position, Receipt, Store, TraceRow, Unwanted};
+use spanbridge::store::{
+    ArrivalLimits, Chunk, ChunkKind, Deleted, Error, Filter, IdPrefix, Order, Position, Receipt, Store, TraceRow, Unwanted,
+};
 
 use crate::spans::{KEYS, chunks, span, trace};
 
@@ -38,6 +40,8 @@ macro_rules! suite {
                 what_was_appended_is_found_at_once,
                 a_replay_is_acknowledged_stored_once_and_counted,
                 lists_are_filtered,
+                traces_are_found_by_the_first_digits_of_their_ids,
+                each_chunk_of_a_trace_is_found_by_what_it_has,
                 pages_of_traces_hold_each_once,
                 a_list_has_what_is_wanted_up_to_its_limit,
                 pages_of_sessions_hold_each_once_the_latest_first,
@@ -482,6 +486,59 @@ fn arrivals(store: &Opened, arrived: &dyn Fn(usize)) {
     assert_eq!(more.chunks.first().and_then(|arrival| arrival.trace_id), Some(trace(6)));
     assert_eq!(store.position_at(u64::MAX).expect("reads"), *end.borrow());
     assert!(store.position_at(0).expect("reads") < position);
+}
+
+pub(crate) fn traces_are_found_by_the_first_digits_of_their_ids(store: &Opened) {
+    store
+        .append(chunks(&[span(0x10, 1), span(0x11, 1), span(0x1f, 1), span(0x20, 1), span(0xff, 1)]))
+        .expect("appends");
+    store.append(chunks(&[span(0x11, 2)])).expect("appends");
+    let with = |digits: &str| {
+        let filter = Filter {
+            id: IdPrefix::parse(digits),
+            order: Order::OldestFirst,
+            ..Filter::default()
+        };
+        let mut found = traces_of(store, filter);
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(with("1"), [0x10, 0x11, 0x1f]);
+    assert_eq!(with("111111"), [0x11]);
+    assert_eq!((with("ff"), with("FFFF")), (vec![0xff], vec![0xff]));
+    assert_eq!((with("12"), with("")), (vec![], vec![0x10, 0x11, 0x1f, 0x20, 0xff]));
+    assert_eq!(with(&trace(0x20).to_string()), [0x20]);
+    assert!(IdPrefix::parse("1x").is_none() && IdPrefix::parse(&"1".repeat(33)).is_none());
+}
+
+pub(crate) fn each_chunk_of_a_trace_is_found_by_what_it_has(store: &Opened) {
+    store.append(chunks(&[span(1, 1), span(1, 2)])).expect("appends");
+    store.append(chunks(&[span(1, 3)])).expect("appends");
+    let mut own = record("session 1", 1_300);
+    own.trace_id = Some(trace(1));
+    store.append(chunks_of_records(&[own])).expect("appends");
+    let stored = store.read_trace(trace(1)).expect("reads").expect("a trace");
+    // Some engines tell of chunks once they have reached another place.
+    let begin = Instant::now();
+    let places = loop {
+        let places = store.chunks_of(trace(1)).expect("reads");
+        if places.len() >= 3 || begin.elapsed() > Duration::from_secs(20) {
+            break places;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(stored.ends.len(), places.len());
+    let mut began = (0, 0);
+    for ((spans, logs), (at, kind)) in stored.ends.into_iter().zip(places) {
+        let message = store.chunk_at(at).expect("reads").expect("a chunk");
+        if kind == ChunkKind::Spans {
+            assert_eq!(decode::traces(&message).expect("spans").items, stored.spans[began.0..spans]);
+        } else {
+            assert_eq!(decode::logs(&message).expect("records").items, stored.logs[began.1..logs]);
+        }
+        began = (spans, logs);
+    }
+    assert_eq!(began, (3, 1));
 }
 
 pub(crate) fn what_is_computed_is_kept_for_its_revision(store: &Opened) {

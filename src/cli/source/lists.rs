@@ -64,6 +64,7 @@ pub(super) fn page_of_server(
     query.extend(after.map(|after| format!("after={}", encoded(after))));
     query.extend(filter.service.as_deref().map(|service| format!("service={}", encoded(service))));
     query.extend(filter.session.as_deref().map(|session| format!("session={}", encoded(session))));
+    query.extend(filter.id.as_ref().map(|digits| format!("id={digits}")));
     query.extend(filter.since.map(|nanos| format!("since={nanos}")));
     query.extend(filter.until.map(|nanos| format!("until={nanos}")));
     query.extend((!summaries).then(|| "summary=no".to_owned()));

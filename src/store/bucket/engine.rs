@@ -277,6 +277,7 @@ fn add(stored: &mut Stored, kind: ChunkKind, message: &[u8]) {
     if let Err(error) = decoded {
         stored.damaged.push(error.to_string());
     }
+    stored.ends.push((stored.spans.len(), stored.logs.len()));
 }
 
 impl Administer for Bucket {

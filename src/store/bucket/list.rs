@@ -1,18 +1,19 @@
 //! Lists of traces and sessions, over all databases.
 
 use std::collections::HashSet;
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 
 use prost::Message as _;
 use slatedb::IterationOrder;
 
 use super::entry::{ALL, Entry, Range};
 use super::keys::{self, Owner};
+use super::prepare::DIGEST;
 use super::records::Came;
 use super::rows::{AT_ONCE, Row, Rows};
 use super::views::{Scan, Source};
 use crate::span::TraceId;
-use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
+use crate::store::lists::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow};
 
 type Result<T> = std::result::Result<T, slatedb::Error>;
 
@@ -66,6 +67,9 @@ pub(super) async fn list(sources: Vec<Source>, filter: Filter) -> Result<Vec<Tra
     let mut page = Page::new(&filter);
     if !filter.traces.is_empty() {
         some(&mut rows, filter.traces.clone(), &filter, &mut page).await?;
+    } else if let Some(id) = &filter.id {
+        let traces = traces_between(rows.sources(), &id.range()).await?;
+        some(&mut rows, traces, &filter, &mut page).await?;
     } else if let Some(session) = &filter.session {
         let traces = traces_of(rows.sources(), session).await?;
         some(&mut rows, traces, &filter, &mut page).await?;
@@ -80,6 +84,7 @@ pub(super) async fn list(sources: Vec<Source>, filter: Filter) -> Result<Vec<Tra
 /// The page of a list that is made.
 struct Page<'a> {
     filter: &'a Filter,
+    ids: Option<RangeInclusive<[u8; 16]>>,
     rows: Vec<TraceRow>,
     names: usize,
 }
@@ -88,6 +93,7 @@ impl<'a> Page<'a> {
     fn new(filter: &'a Filter) -> Self {
         Self {
             filter,
+            ids: filter.id.as_ref().map(IdPrefix::range),
             rows: Vec::new(),
             names: 0,
         }
@@ -104,7 +110,8 @@ impl<'a> Page<'a> {
     /// Adds a row, if it matches the filter and there is room.
     fn add(&mut self, row: &TraceRow) {
         let filter = self.filter;
-        let holds = filter.service.as_ref().is_none_or(|service| row.service.as_ref() == Some(service))
+        let holds = self.ids.as_ref().is_none_or(|ids| ids.contains(row.trace_id.bytes()))
+            && filter.service.as_ref().is_none_or(|service| row.service.as_ref() == Some(service))
             && filter.session.as_ref().is_none_or(|session| row.session.as_ref() == Some(session))
             && filter.since.is_none_or(|since| row.start >= since)
             && filter.until.is_none_or(|until| row.start < until)
@@ -152,6 +159,21 @@ async fn traces_of(sources: &[Source], session: &str) -> Result<Vec<TraceId>> {
         let mut scan = source.scan(&prefix, ALL, IterationOrder::Ascending).await?;
         while let Some(entry) = scan.next().await? {
             found.extend(keys::placed(&entry.key).map(|place| place.trace_id));
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// All traces whose ids are in a range.
+async fn traces_between(sources: &[Source], range: &RangeInclusive<[u8; 16]>) -> Result<Vec<TraceId>> {
+    let owner = |id: &[u8]| [b"t", id].concat();
+    let behind = [range.end(), &[u8::MAX; DIGEST + 1][..]].concat();
+    let mut found = HashSet::new();
+    for source in sources {
+        let range = (Bound::Included(owner(range.start())), Bound::Included(owner(&behind)));
+        let mut scan = source.scan(&[keys::HEADS], range, IterationOrder::Ascending).await?;
+        while let Some(entry) = scan.next().await? {
+            found.extend(entry.key.get(2..18).and_then(TraceId::from_bytes));
         }
     }
     Ok(found.into_iter().collect())

@@ -9,7 +9,7 @@ use super::connection::failure;
 use crate::span::TraceId;
 use crate::store::chunk::kind::ChunkKind;
 use crate::store::error::Error;
-use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
+use crate::store::lists::{Filter, IdPrefix, Order, SessionCursor, SessionRow, TraceCursor, TraceRow, Wanted};
 use crate::store::log::Position;
 
 /// Where a chunk is in the log, and its kind.
@@ -168,6 +168,16 @@ pub(super) fn list(
         table = "traces NOT INDEXED";
         conditions.push(format!("id IN ({})", vec!["?"; ids.len()].join(", ")));
         values.extend(ids.iter().map(|id| Value::Integer(*id)));
+    }
+    if let Some(range) = filter.id.as_ref().map(IdPrefix::range) {
+        table = "traces NOT INDEXED";
+        conditions.push(
+            "id IN (SELECT id FROM ids WHERE trace BETWEEN ? AND ?
+             UNION ALL SELECT id FROM traces WHERE id > (SELECT sorted FROM covered)) AND trace BETWEEN ? AND ?"
+                .to_owned(),
+        );
+        let bounds = [range.start(), range.end()].map(|id| Value::Blob(id.to_vec()));
+        values.extend(bounds.iter().chain(&bounds).cloned());
     }
     let order = match filter.order {
         Order::NewestFirst => "start DESC, trace DESC",

@@ -69,6 +69,12 @@ pub(super) const BLOCKS_TRACE_ID: Parameter = new(
 
 pub(super) const OF_SERVICE: Parameter = new(Query, "service", "Only of this service.", text);
 pub(super) const OF_SESSION: Parameter = new(Query, "session", "Only of this session.", text);
+pub(super) const BY_ID: Parameter = new(
+    Query,
+    "id",
+    "Only traces whose ids begin with these digits.",
+    || json!({"type": "string", "pattern": "^[0-9a-fA-F]{0,32}$"}),
+);
 pub(super) const OF_TRACE: Parameter = new(Query, "trace", "Only of this trace.", trace_id);
 pub(super) const SINCE: Parameter = new(
     Query,

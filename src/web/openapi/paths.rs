@@ -82,7 +82,7 @@ paths! {
 
     TRACES "/api/v1/traces" [
         read("traces", "Traces, newest first", OF_LIST)
-            .with(&[of::OF_SERVICE, of::OF_SESSION, of::SINCE, of::UNTIL, of::LIMIT, of::AFTER, of::ORDER, of::SUMMARY])
+            .with(&[of::OF_SERVICE, of::OF_SESSION, of::BY_ID, of::SINCE, of::UNTIL, of::LIMIT, of::AFTER, of::ORDER, of::SUMMARY])
             .gives("A page.", &[(JSON, || named("TracePage"))]),
     ]
 
