@@ -21,7 +21,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("formats", 33560),
     ("forms", 2735),
     ("forward", 6360),
-    ("layer", 9443),
+    ("layer", 9613),
     ("operation", 2097),
     ("otlp", 3586),
     ("pages", 7648),

@@ -26,8 +26,8 @@ use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::scope::own_scope;
 use super::span_layer::Layer;
-use super::undelivered::Undelivered;
-use super::{console, global as shared, otlp, panics, signal, spool};
+use super::undelivered::{Undelivered, report_line};
+use super::{composition, console, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program to the destination in the environment, until the guard is dropped.
 ///
@@ -378,6 +378,11 @@ impl Guard {
         shared::continue_from(env);
         shared::set(exit.provider.clone());
         panics::listen();
+        let failed = |source| InitError::Io {
+            what: "the watch for the first spans",
+            source,
+        };
+        composition::watch(composition::FIRST_SPANS, |missing| report_line(format_args!("{missing}"))).map_err(failed)?;
         if signals {
             signal::leave_on_signals(exit)?;
         }

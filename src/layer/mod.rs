@@ -23,7 +23,12 @@
 //! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`]
 //! creates the provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It
 //! replaces the layer of `tracing-opentelemetry`: its `OpenTelemetrySpanExt` and `get_otel_context` find the spans of this one. Replace it
-//! by `reload` only while no span is open: what was recorded on open spans is lost.
+//! by `reload` only while no span is open: what was recorded on open spans is lost. If both layers are in one subscriber, a line on
+//! standard error warns that spans may be exported twice.
+//!
+//! A filter behind `.with(..)` holds for all layers, in whatever order they are added: `EnvFilter` without `RUST_LOG` lets only
+//! errors through, and then no span reaches the Layer. Put filters on the layers that they are for, as below. If filters keep all
+//! spans of the first minute out, a line on standard error names the reason.
 //!
 //! ```
 //! use spanbridge::layer::Setup;
@@ -154,6 +159,7 @@ mod block_log;
 mod call;
 #[cfg(feature = "documents")]
 mod collect;
+mod composition;
 mod console;
 mod convert;
 mod debug_form;

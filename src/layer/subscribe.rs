@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event as ApiEvent, Link, TraceContextExt as _, Tracer};
 use tracing::span::{Attributes, Id, Record as Values};
-use tracing::{Dispatch, Event, Level, Subscriber};
+use tracing::subscriber::Interest;
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -21,7 +22,7 @@ use super::record::Record;
 use super::span_layer::Layer;
 use super::tracer::Closing;
 use super::visit::{EventFields, Fields};
-use super::{begin, panics, tracer};
+use super::{begin, composition, panics, tracer};
 
 impl<S, T> tracing_subscriber::Layer<S> for Layer<S, T>
 where
@@ -29,13 +30,22 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        composition::PROCESS.place(metadata);
+        Interest::always()
+    }
+
     fn on_register_dispatch(&self, subscriber: &Dispatch) {
+        if composition::has_other_layer::<S, T>(subscriber) {
+            composition::report_other_layer();
+        }
         if let Some(open) = &self.open {
             open.registered(subscriber);
         }
     }
 
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
+        composition::PROCESS.span();
         let mut record = Record::new(Plan::get(attrs.metadata()));
         attrs.record(&mut Fields(&mut record));
         let waiting = Waiting::new(self.parent(attrs, &ctx), Early::of(self.flags, &record));
