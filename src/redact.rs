@@ -3,6 +3,7 @@
 //! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
 //! removed, masked or hashed. Nothing else of the message changes, not a byte.
 
+pub mod secrets;
 mod text;
 
 use std::collections::HashMap;

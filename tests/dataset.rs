@@ -367,12 +367,59 @@ fn wrong_flags_are_told_before_anything_is_written() {
     assert!(stderr(&output).contains(words), "{}", stderr(&output));
 }
 
+/// A data set for the Hub, of these payloads.
+fn for_hub(folder: &Path, flags: &[&str], payloads: &[&str]) -> Output {
+    let folder = folder.to_str().expect("text");
+    spanbridge(&[&["convert", "--to", "messages", "--hub", folder][..], flags, payloads].concat())
+}
+
+#[test]
+fn a_folder_for_the_hub_has_a_card_and_no_secrets() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let set = directory.path().join("set");
+    let payloads = payloads();
+    let payloads: Vec<&str> = payloads.iter().map(String::as_str).collect();
+    let output = for_hub(&set, &["--dedup", "--split", "train:0.6,test:0.4"], &payloads);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let card = fs::read_to_string(set.join("README.md")).expect("a card");
+    golden(&root().join("dataset/hub.md"), &card);
+
+    // A token that was never valid, in parts: scanners look through this file, too.
+    let secret = ["ghp_", "abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+    let leak = directory.path().join("leak.json");
+    let question = format!("Push with {secret}.");
+    let row = serde_json::json!({"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "Done."}]});
+    fs::write(&leak, row.to_string()).expect("writes");
+    let leak = [leak.to_str().expect("text")];
+    let set = directory.path().join("leak");
+    let output = for_hub(&set, &[], &leak);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("github-token: 1, the first in run "), "{}", stderr(&output));
+    assert!(!stderr(&output).contains(&secret));
+    assert_eq!(fs::read_dir(&set).expect("a folder").count(), 0, "no rows are left");
+    for (flags, is_there) in [(["--allow-secret", "github-token"], true), (["--redact", "secrets"], false)] {
+        let output = for_hub(&set, &flags, &leak);
+        assert!(output.status.success(), "{flags:?}: {}", stderr(&output));
+        let rows = fs::read_to_string(set.join("train.jsonl")).expect("rows");
+        assert_eq!(rows.contains(&secret), is_there, "{flags:?}");
+        let card = fs::read_to_string(set.join("README.md")).expect("a card");
+        assert!(card.contains(if is_there { "1 github-token are in the rows" } else { "github-token 1." }), "{card}");
+    }
+    let output = for_hub(&set, &["--allow-secret", "git"], &leak);
+    assert!(stderr(&output).contains("there is no form `git`; the forms are private-key,"), "{}", stderr(&output));
+}
+
 /// `tests/dataset/load.py`, if there is a Python with the package.
 #[test]
 fn trainers_load_the_rows() {
     let python = std::env::var("SPANBRIDGE_DATASETS_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let directory = tempfile::tempdir().expect("a directory");
-    let mut sets = vec![root().join("dataset/set")];
+    let hub = directory.path().join("hub");
+    let payloads_of_hub = payloads();
+    let payloads_of_hub: Vec<&str> = payloads_of_hub.iter().map(String::as_str).collect();
+    let output = for_hub(&hub, &["--split", "train:0.6,test:0.4"], &payloads_of_hub);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut sets = vec![root().join("dataset/set"), hub];
     if cfg!(feature = "parquet") {
         for (name, flags) in [("trl", &[][..]), ("openai", &["--option", "messages.flavour=openai"])] {
             let set = directory.path().join(name);

@@ -8,9 +8,10 @@ use super::failure::Failure;
 use super::out;
 use super::redaction::{self, Redaction};
 use super::time::moment;
-use crate::dataset::{Expression, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
+use crate::dataset::{Expression, Hub, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
 use crate::formats::{AnyFormat, Options};
 use crate::redact::Rules;
+use crate::redact::secrets::Scan;
 use crate::run::Run;
 use crate::span::{LogRecord, Span};
 
@@ -30,14 +31,24 @@ with a pattern (* any text, ? any letter, case does not matter). A comparison wi
 
 const HEADING: &str = "Data sets";
 
+/// The format whose rows are for the Hub.
+const ROWS: &str = "messages";
+
 /// What makes a data set of documents.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
+    /// Write a folder for the Hugging Face Hub: rows with arguments and tools as JSON text, one file per side, and a card with their
+    /// types and counts. The rows must not contain secrets of known forms.
+    #[arg(long, value_name = "DIR", group = "place", conflicts_with_all = ["output", "jsonl"], help_heading = HEADING)]
+    pub(super) hub: Option<PathBuf>,
+    /// Let the rows for the Hub contain secrets of this form, by the name that the scan reports. Repeatable.
+    #[arg(long, value_name = "NAME", requires = "hub", help_heading = HEADING)]
+    allow_secret: Vec<String>,
     /// Only runs for which this is true, for example "status = ok and reward > 0". The end of this help lists fields and operators.
     #[arg(long = "where", value_name = "EXPRESSION", help_heading = HEADING)]
     filter: Option<String>,
     /// Divide the runs by a hash, for example train:0.9,test:0.1. The same run is always on the same side.
-    #[arg(long, value_name = "NAME:RATIO,...", requires = "output", help_heading = HEADING)]
+    #[arg(long, value_name = "NAME:RATIO,...", requires = "place", help_heading = HEADING)]
     split: Option<Split>,
     /// What keeps runs on one side.
     #[arg(long, value_name = "KEY", value_enum, default_value_t = By::Session, requires = "split", help_heading = HEADING)]
@@ -49,7 +60,7 @@ pub(super) struct Flags {
     #[arg(long, requires = "output", help_heading = HEADING)]
     jsonl: bool,
     /// Write the rows of `messages` as Parquet, too or alone. Needs a program that is built with the feature `parquet`.
-    #[arg(long, requires = "output", help_heading = HEADING)]
+    #[arg(long, requires = "place", help_heading = HEADING)]
     parquet: bool,
     #[command(flatten)]
     redaction: Redaction,
@@ -68,11 +79,11 @@ enum By {
 impl Flags {
     /// Whether runs are taken one by one, which a session's document does not allow.
     pub(super) fn are_for_single_runs(&self) -> bool {
-        self.filter.is_some() || self.split.is_some() || self.dedup || self.jsonl || self.parquet
+        self.filter.is_some() || self.split.is_some() || self.dedup || self.jsonl || self.parquet || self.hub.is_some()
     }
 
     fn layout(&self) -> Layout {
-        match (self.jsonl, self.parquet) {
+        match (self.jsonl || self.hub.is_some(), self.parquet) {
             (false, false) => Layout::Documents,
             (true, false) => Layout::Jsonl,
             (false, true) => Layout::Parquet,
@@ -90,6 +101,7 @@ impl Flags {
         if self.parquet {
             parquet::offers(format).map_err(|error| Failure::usage(format!("--parquet: {error}")))?;
         }
+        let hub = self.hub.is_some().then(|| self.for_hub(format)).transpose()?;
         let by = match self.split_by {
             By::Session => SplitBy::Session,
             By::Trace => SplitBy::Trace,
@@ -117,7 +129,41 @@ impl Flags {
             rules,
             layout,
             output,
+            hub,
         }))
+    }
+
+    /// The scan for secrets and the card.
+    fn for_hub(&self, format: &AnyFormat) -> Result<Hub, Failure> {
+        if format.id != ROWS {
+            return Err(Failure::usage(format!(
+                "--hub writes rows of `{ROWS}`: pass --to {ROWS}, not {}",
+                format.id
+            )));
+        }
+        let scan = Scan::new().map_err(|error| Failure::usage(format!("--hub: {}", out::with_causes(&error))))?;
+        if let Some(unknown) = self.allow_secret.iter().find(|allowed| !scan.names().any(|name| name == **allowed)) {
+            let names: Vec<&str> = scan.names().collect();
+            return Err(Failure::usage(format!(
+                "--allow-secret: there is no form `{unknown}`; the forms are {}",
+                names.join(", ")
+            )));
+        }
+        Ok(Hub::new(scan, self.allow_secret.iter().cloned().collect()))
+    }
+
+    /// Options of the format that rows for the Hub have unless others are given: all rows have the same columns.
+    pub(super) fn options(&self) -> Options {
+        let same = [
+            ("messages.flavour", "openai"),
+            ("messages.tools", "text"),
+            ("messages.origin", "ids"),
+        ];
+        let same = same.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        match &self.hub {
+            Some(_) => Options::of(same).unwrap_or_default(),
+            None => Options::default(),
+        }
     }
 }
 
@@ -134,6 +180,7 @@ pub(super) struct DataSet {
     layout: Layout,
     /// `None`: the documents go to standard output.
     output: Option<Output>,
+    hub: Option<Hub>,
     pub(super) manifest: Manifest,
 }
 
@@ -184,8 +231,11 @@ impl DataSet {
         Some(self.output.as_ref()?.folder(side).to_owned())
     }
 
-    /// Writes a document as a row.
-    pub(super) fn row(&mut self, side: usize, text: &str) -> Result<(), Failure> {
+    /// Writes a document as a row. `run`: what it represents.
+    pub(super) fn row(&mut self, side: usize, run: &str, text: &str) -> Result<(), Failure> {
+        if let Some(hub) = &mut self.hub {
+            hub.row(run, text);
+        }
         match &mut self.output {
             None => Ok(()),
             Some(output) => Ok(output.row(side, text)?),
@@ -195,7 +245,7 @@ impl DataSet {
     /// Ends the files, and reports what was left out.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let (read, selected, skipped) = self.manifest.counts();
-        let skipped: Vec<String> = skipped.map(|(why, count)| format!("{count} {}", words(why))).collect();
+        let skipped: Vec<String> = skipped.map(|(why, count)| format!("{count} {}", why.words())).collect();
         let left_out = if skipped.is_empty() {
             String::new()
         } else {
@@ -209,18 +259,23 @@ impl DataSet {
         if let Some(rules) = &self.rules {
             self.manifest.set_redacted(Redacted(rules.found().into_iter().collect()));
         }
-        match self.output {
-            None => Ok(()),
-            Some(output) => Ok(output.finish(self.manifest)?),
+        let Some(output) = self.output else { return Ok(()) };
+        let Some(hub) = self.hub else {
+            return Ok(output.finish(self.manifest, None)?);
+        };
+        let secrets = hub.secrets();
+        if !secrets.is_empty() {
+            output.abandon()?;
+            return Err(Failure::Secrets {
+                list: secrets.join("\n  "),
+            });
         }
-    }
-}
-
-fn words(why: Skipped) -> &'static str {
-    match why {
-        Skipped::NoAgentWork => "without agent operations",
-        Skipped::Where => "by --where",
-        Skipped::Duplicate => "equal to another",
-        Skipped::NoDocument => "without a document",
+        if let mixed @ [_, ..] = &*hub.mixed() {
+            out::note(&format!(
+                "`datasets` cannot load columns with values of several types: {}",
+                mixed.join(", ")
+            ));
+        }
+        Ok(output.finish(self.manifest, Some(&hub))?)
     }
 }

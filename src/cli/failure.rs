@@ -46,6 +46,15 @@ pub(super) enum Failure {
         /// Why.
         source: Unredacted,
     },
+    /// Rows that are to be published contain secrets.
+    #[error(
+        "the rows contain secrets, so they are removed again:\n  {list}\nMask them with --redact secrets, or let a form pass with \
+         --allow-secret NAME"
+    )]
+    Secrets {
+        /// The forms, a line each.
+        list: String,
+    },
     /// What the call names is not there.
     #[error("{message}")]
     Missing {

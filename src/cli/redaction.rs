@@ -5,16 +5,16 @@ use std::path::Path;
 use clap::Args;
 
 use super::failure::Failure;
-use super::settings_file;
-use crate::redact::{RuleText, Rules};
+use super::{out, settings_file};
+use crate::redact::{RuleError, RuleText, Rules, secrets};
 use crate::span::{LogRecord, Span};
 
 /// The rules, by a file or a list.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Redaction {
     /// Redact spans first, by a TOML file with [[redact]] tables as `serve` has them, or by a list:
-    /// [{ value = '\d{16}', action = "mask" }].
-    #[arg(long, value_name = "FILE|LIST", help_heading = HEADING)]
+    /// [{ value = '\d{16}', action = "mask" }]. `secrets` masks keys and tokens of known forms.
+    #[arg(long, value_name = "FILE|LIST|secrets", help_heading = HEADING)]
     redact: Option<String>,
     /// The secret key for hashes of redacted text: a long random string.
     #[arg(long, value_name = "TEXT", env = "SPANBRIDGE_REDACT_HASH_KEY", hide_env_values = true, help_heading = HEADING)]
@@ -27,6 +27,11 @@ impl Redaction {
     /// The rules; `None` if no flag gives any.
     pub(super) fn rules(&self) -> Result<Option<Rules>, Failure> {
         let Some(text) = &self.redact else { return Ok(None) };
+        let refuse = |error: RuleError| Failure::usage(format!("--redact: {error}"));
+        if text == "secrets" {
+            let rules = secrets::rules().map_err(|error| Failure::usage(format!("--redact: {}", out::with_causes(&error))))?;
+            return Rules::new(&rules, None).map(Some).map_err(refuse);
+        }
         let mut hash_key = self.redact_hash_key.clone();
         let rules = if text.trim_start().starts_with('[') {
             settings_file::list("redact", text)?
@@ -41,7 +46,7 @@ impl Redaction {
             .try_into()
             .map_err(|error: toml::de::Error| Failure::usage(format!("--redact: {}", error.message())))?;
         let rules = Rules::new(&rules, hash_key.as_deref());
-        rules.map(Some).map_err(|error| Failure::usage(format!("--redact: {error}")))
+        rules.map(Some).map_err(refuse)
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Target {
     /// Write each document, indented, to a file in this directory instead of standard output. Files of the same names are replaced;
     /// symbolic links are not followed. For a bucket (s3://BUCKET/PREFIX, gs://, az:// or file://), all files are written to a
     /// temporary directory first.
-    #[arg(long, value_name = "DIR|URL")]
+    #[arg(long, value_name = "DIR|URL", group = "place")]
     output: Option<PathBuf>,
     /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line. `-` is
     /// standard error.
@@ -59,6 +59,8 @@ impl Target {
     pub(super) fn open(mut self) -> Result<DocumentWriter, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
         let mut options = options_of_environment()?.with(given);
+        options = self.set.options().with(options);
+        self.output = self.output.or_else(|| self.set.hub.clone());
         let spool = self.output.as_deref().map(Spool::open).transpose()?.flatten();
         if let Some(spool) = &spool {
             self.output = Some(spool.directory().to_owned());
@@ -311,7 +313,7 @@ impl DocumentWriter {
         self.written += 1;
         if let Some(set) = self.set.as_mut().filter(|set| set.has_rows()) {
             let text = document.text(Layout::Compact);
-            return set.row(side, &text.map_err(|source| Failure::Output { source })?);
+            return set.row(side, name, &text.map_err(|source| Failure::Output { source })?);
         }
         let Some(directory) = &self.output else {
             return out::document(document).map_err(|source| Failure::Output { source });

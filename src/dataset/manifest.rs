@@ -15,7 +15,7 @@ pub struct Manifest {
     /// The version of the program.
     spanbridge: &'static str,
     /// The documents' format.
-    format: &'static str,
+    pub(super) format: &'static str,
     /// The options of the format that were chosen.
     options: BTreeMap<String, String>,
     /// Which of the stored traces were read.
@@ -23,15 +23,15 @@ pub struct Manifest {
     source: Option<Source>,
     /// The expression that selects runs.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    filter: Option<String>,
+    pub(super) filter: Option<String>,
     /// The sides.
     #[serde(skip_serializing_if = "Option::is_none")]
     split: Option<Sides>,
     /// Whether equal runs are taken once.
-    dedup: bool,
+    pub(super) dedup: bool,
     /// What was redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    redacted: Option<Redacted>,
+    pub(super) redacted: Option<Redacted>,
     runs: Runs,
     /// Documents.
     documents: u64,
@@ -185,6 +185,13 @@ impl Manifest {
     /// Names a file with documents of a side.
     pub(super) fn file(&mut self, side: &str, file: RowFile) {
         self.splits.entry(side.to_owned()).or_default().files.push(file);
+    }
+
+    /// The files with rows, each with its side.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &RowFile)> {
+        self.splits
+            .iter()
+            .flat_map(|(name, side)| side.files.iter().map(move |file| (name.as_str(), file)))
     }
 
     /// Runs looked at, runs selected, and the others by reason.

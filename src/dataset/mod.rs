@@ -8,6 +8,7 @@
 //! * [`fingerprint`] identifies equal conversations by messages and actions.
 //! * [`Split`] puts a run on a side by a hash of its session, the same on every machine.
 //! * [`Manifest`] counts what was read, left out and written.
+//! * [`Hub`] looks for secrets in the rows, and writes the card of a data set for the Hugging Face Hub.
 //! * [`Output`] writes the files, one row at a time.
 //!
 //! Runs come one by one and none is kept, so the size of a data set is not limited by memory. Of each run of a data set without
@@ -15,6 +16,7 @@
 
 pub mod expression;
 pub mod fingerprint;
+mod hub;
 mod manifest;
 mod output;
 pub mod parquet;
@@ -23,6 +25,7 @@ mod selection;
 pub mod split;
 
 pub use expression::{Expression, ExpressionError, Facts};
+pub use hub::Hub;
 pub use manifest::{Manifest, Redacted, Source};
 pub use output::{Layout, Output, OutputError};
 pub use selection::{Selection, Skipped, Verdict};

@@ -4,10 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::hub::Hub;
 use super::manifest::{Manifest, RowFile};
 use super::parquet::{ParquetError, Rows};
 use super::rows::Lines;
 use crate::formats::{AnyFormat, Options};
+
+/// The name of the card of a folder for the Hub.
+const CARD: &str = "README.md";
 
 /// The manifest's name.
 const MANIFEST: &str = "manifest.json";
@@ -185,12 +189,27 @@ impl Output {
         others
     }
 
-    /// Ends the files and writes the manifest. A side without documents has no file.
+    /// Removes the files with rows: they must not leave this machine.
+    ///
+    /// # Errors
+    ///
+    /// The disk does not let them go.
+    pub fn abandon(self) -> Result<(), OutputError> {
+        for side in self.sides {
+            let table = side.table.map(|(path, _)| path);
+            for path in side.lines.map(|(path, _)| path).into_iter().chain(table) {
+                fs::remove_file(&path).map_err(|source| OutputError::Write { path, source })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the files and writes the card, if there is one, and the manifest. A side without documents has no file.
     ///
     /// # Errors
     ///
     /// The disk does not take them.
-    pub fn finish(self, mut manifest: Manifest) -> Result<(), OutputError> {
+    pub fn finish(self, mut manifest: Manifest, hub: Option<&Hub>) -> Result<(), OutputError> {
         for side in self.sides {
             manifest.side(&side.name);
             if let Some((path, lines)) = side.lines {
@@ -207,6 +226,10 @@ impl Output {
                 })?;
                 keep(&mut manifest, &side.name, &path, file)?;
             }
+        }
+        if let Some(hub) = hub {
+            let path = self.directory.join(CARD);
+            fs::write(&path, hub.card(&manifest)).map_err(|source| OutputError::Write { path, source })?;
         }
         let path = self.directory.join(MANIFEST);
         let text = serde_json::to_string_pretty(&manifest).map_err(io::Error::from);

@@ -34,6 +34,19 @@ pub enum Skipped {
     NoDocument,
 }
 
+impl Skipped {
+    /// Behind a count of runs.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoAgentWork => "without agent operations",
+            Self::Where => "by --where",
+            Self::Duplicate => "equal to another",
+            Self::NoDocument => "without a document",
+        }
+    }
+}
+
 /// What becomes of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
