@@ -394,7 +394,11 @@ fn a_folder_for_the_hub_has_a_card_and_no_secrets() {
     let set = directory.path().join("leak");
     let output = for_hub(&set, &[], &leak);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("github-token: 1, the first in run "), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("github-token: 1, the first in run "),
+        "{}",
+        stderr(&output)
+    );
     assert!(!stderr(&output).contains(&secret));
     assert_eq!(fs::read_dir(&set).expect("a folder").count(), 0, "no rows are left");
     for (flags, is_there) in [(["--allow-secret", "github-token"], true), (["--redact", "secrets"], false)] {
@@ -403,10 +407,21 @@ fn a_folder_for_the_hub_has_a_card_and_no_secrets() {
         let rows = fs::read_to_string(set.join("train.jsonl")).expect("rows");
         assert_eq!(rows.contains(&secret), is_there, "{flags:?}");
         let card = fs::read_to_string(set.join("README.md")).expect("a card");
-        assert!(card.contains(if is_there { "1 github-token are in the rows" } else { "github-token 1." }), "{card}");
+        assert!(
+            card.contains(if is_there {
+                "1 github-token are in the rows"
+            } else {
+                "github-token 1."
+            }),
+            "{card}"
+        );
     }
     let output = for_hub(&set, &["--allow-secret", "git"], &leak);
-    assert!(stderr(&output).contains("there is no form `git`; the forms are private-key,"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("there is no form `git`; the forms are private-key,"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// `tests/dataset/load.py`, if there is a Python with the package.
