@@ -707,8 +707,27 @@ fn compare_pairs_the_runs_of_two_sets() {
         (&compared["left"]["failures"], &compared["right"]["failures"]),
         (&0.into(), &1.into())
     );
+    let alone = (&compared["failed_only_left"], &compared["failed_only_right"]);
+    assert_eq!(
+        (alone, &compared["tools"][0]["right"]["failures"]),
+        ((&0.into(), &0.into()), &1.into()),
+        "{compared}"
+    );
+    assert_eq!(
+        compared["left"]["median"]["input_tokens"], compared["left"]["input_tokens"],
+        "{compared}"
+    );
     let printed = stdout(&[&sets[..], &from].concat());
-    assert!(printed.contains("differs") && printed.contains("tool calls"), "{printed}");
+    for words in [
+        "differs",
+        "tool calls",
+        "failed only here",
+        "median tokens in",
+        "get_weather failed   0 of",
+        "  1 of ",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
     for (arguments, words) in [
         (&["compare", "failures = 0", "failures > 0", "--by", "answer"][..], "metadata.NAME"),
         (&["compare", "failures == 0", "failures > 0", "--by", "question"], "write `=` here"),

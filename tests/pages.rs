@@ -219,6 +219,28 @@ const PAGES: &[(&str, &[&str])] = &[
         "/compare/sessions?a=talk-1",
         &["Choose the session that", "/compare/sessions?a=talk-1&amp;b=talk-1"],
     ),
+    (
+        "/compare/sets?a=failures+%3D+0&b=failures+%3E+0&since=2026-01-01",
+        &[
+            "<h2>Medians of a run</h2>",
+            "<h2>Tools that failed</h2>",
+            "name=\"since\" value=\"2026-01-01\"",
+            "/compare/sets?since=2026-01-01&amp;a=failures%20%3E%200&amp;b=failures%20%3D%200",
+            "/api/v1/compare/sets?since=2026-01-01",
+        ],
+    ),
+    (
+        "/compare/sets",
+        &[
+            "<datalist id=\"sets\">",
+            "<option value=\"model = gpt-4o",
+            "choose the runs of A and B",
+        ],
+    ),
+    (
+        "/compare/sets?a=failures+%3D%3D+0&b=failures+%3E+0",
+        &["role=\"alert\"", "aria-invalid=\"true\" aria-describedby=\"fault\""],
+    ),
     ("/compare/sessions?a=talk-1&b=talk-1", &["Who am I?", "the same", "A has 3 runs"]),
     ("/runs/0e11000000000000000000000000000e", &["&lt;script&gt;alert(1)&lt;/script&gt;"]),
 ];

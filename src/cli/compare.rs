@@ -16,7 +16,8 @@ use super::source::{Source, Where};
 use crate::run::Run;
 use crate::store::{Filter, Order};
 use crate::view::compare::{
-    self, Change, Comparison, Difference, Effort, Key, Member, Numbers, Pair, Piece, SetComparison, Side, StepSide, Whole,
+    self, Calls, Change, Comparison, Difference, Effort, Key, Members, Numbers, Pair, Piece, PromptChange, SetComparison, Side, StepSide,
+    Whole,
 };
 use crate::view::text::{dollars, elapsed, many};
 
@@ -32,6 +33,7 @@ Examples:
   spanbridge compare 5b8e 77aa --json | jq '.steps[] | select(.change != \"same\")'
   spanbridge compare before.json after.json
   spanbridge compare 'tag = v1' 'tag = v2' --by question
+  spanbridge compare 'version = \"1.0\"' 'version = \"1.1\"' --by question
   spanbridge compare 'model = gpt-4o' 'model = gpt-4o-mini' --by metadata.example_id --since 1d";
 
 /// Compare two runs step by step, or two sets of runs.
@@ -75,7 +77,7 @@ impl Compare {
         };
         if let Some(by) = &self.by {
             let [left, right] = sides.map(|side| self.members(side, by, source.as_ref()));
-            let compared = compare::sets(by, left?, right?);
+            let compared = compare::sets(left?, right?, &mut Effort::new(&|| true));
             return self.print(&compared, |full| set_lines(&compared, full));
         }
         let [left, right] = sides.map(|side| self.one(side, source.as_ref()));
@@ -122,20 +124,20 @@ impl Compare {
         run.ok_or_else(|| Failure::missing(format!("there is no trace {id}; `spanbridge ls` lists the traces")))
     }
 
-    fn members(&self, text: &str, by: &Key, source: Option<&Source>) -> Result<Vec<Member>, Failure> {
+    fn members(&self, text: &str, by: &Key, source: Option<&Source>) -> Result<Members, Failure> {
+        let mut members = Members::new(by);
         let Some(source) = source.filter(|_| !is_input(text)) else {
-            let runs = self.runs_of_file(Path::new(text))?;
-            return Ok(runs.iter().map(|run| Member::of(run, by)).collect());
+            self.runs_of_file(Path::new(text))?.iter().for_each(|run| members.add(run));
+            return Ok(members);
         };
         let expression = expression(text, text)?;
         let filter = Filter {
             order: Order::OldestFirst,
             ..self.select.filter()
         };
-        let mut members = Vec::new();
         for id in source.ids(&filter)? {
             let run = source.run(id)?.filter(|run| run.has_agent_work() && expression.matches(run));
-            members.extend(run.map(|run| Member::of(&run, by)));
+            run.iter().for_each(|run| members.add(run));
         }
         Ok(members)
     }
@@ -166,10 +168,7 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
         };
         lines.push(format!("{what}  {said}"));
     }
-    for change in &compared.prompts {
-        let calls = many(usize::try_from(change.calls).unwrap_or(usize::MAX), "call");
-        lines.push(format!("{} (in {calls})  {}", change.of, words_line(&change.words, full)));
-    }
+    lines.extend(prompt_lines(&compared.prompts, "call", full));
     lines.push(String::new());
     let mut steps = compared.steps.as_slice();
     while let Some((first, rest)) = steps.split_first() {
@@ -195,6 +194,14 @@ pub(super) fn lines(compared: &Comparison, full: bool) -> Vec<String> {
         count(Change::OnlyRight)
     ));
     lines
+}
+
+/// What model calls were given, each change once. `what`: has it.
+fn prompt_lines<'c>(changes: &'c [PromptChange], what: &'c str, full: bool) -> impl Iterator<Item = String> + 'c {
+    changes.iter().map(move |change| {
+        let many = many(usize::try_from(change.calls).unwrap_or(usize::MAX), what);
+        format!("{} (in {many})  {}", change.of, words_line(&change.words, full))
+    })
 }
 
 fn step_lines(compared: &Comparison, pair: &Pair, full: bool) -> Vec<String> {
@@ -306,31 +313,36 @@ fn head(left: &Whole, right: &Whole) -> Vec<String> {
 }
 
 fn numbers(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &str, &str)) {
+    let mut count = |name: &str, one: u64, other: u64| counted(name, Some(one), Some(other), row);
+    count("model calls", left.model_calls, right.model_calls);
+    count("tool calls", left.tool_calls, right.tool_calls);
+    count("failures", left.failures, right.failures);
+    took(left, right, row);
+    amount("reward", left.reward, right.reward, |number| number.to_string(), row);
+}
+
+fn took(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &str, &str)) {
+    let (left, right) = (left.took, right.took);
+    counted("tokens in", left.input_tokens, right.input_tokens, row);
+    counted("tokens out", left.output_tokens, right.output_tokens, row);
+    amount("cost", left.cost_usd, right.cost_usd, dollars, row);
+    amount("took", left.duration_nanos, right.duration_nanos, elapsed, row);
+}
+
+fn counted(name: &str, one: Option<u64>, other: Option<u64>, row: &mut impl FnMut(&str, &str, &str, &str)) {
     let count = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    for (name, one, other) in [
-        ("model calls", Some(left.model_calls), Some(right.model_calls)),
-        ("tool calls", Some(left.tool_calls), Some(right.tool_calls)),
-        ("failures", Some(left.failures), Some(right.failures)),
-        ("tokens in", left.took.input_tokens, right.took.input_tokens),
-        ("tokens out", left.took.output_tokens, right.took.output_tokens),
-    ] {
-        if one.is_some() || other.is_some() {
-            let change = one
-                .zip(other)
-                .map_or_else(String::new, |(one, other)| signed(i128::from(other) - i128::from(one)));
-            row(name, &count(one), &count(other), &change);
-        }
+    if one.is_some() || other.is_some() {
+        let change = one.zip(other);
+        let change = change.map_or_else(String::new, |(one, other)| signed(i128::from(other) - i128::from(one)));
+        row(name, &count(one), &count(other), &change);
     }
-    let mut amount = |name: &str, one: Option<f64>, other: Option<f64>, text: fn(f64) -> String| {
-        let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), text);
-        if one.is_some() || other.is_some() {
-            row(name, &of(one), &of(other), "");
-        }
-    };
-    amount("cost", left.took.cost_usd, right.took.cost_usd, dollars);
-    amount("reward", left.reward, right.reward, |number| number.to_string());
-    let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), elapsed);
-    row("took", &time(left.took.duration_nanos), &time(right.took.duration_nanos), "");
+}
+
+fn amount<T>(name: &str, one: Option<T>, other: Option<T>, text: fn(T) -> String, row: &mut impl FnMut(&str, &str, &str, &str)) {
+    if one.is_some() || other.is_some() {
+        let of = |number: Option<T>| number.map_or_else(|| "-".to_owned(), text);
+        row(name, &of(one), &of(other), "");
+    }
 }
 
 fn signed(number: i128) -> String {
@@ -369,7 +381,9 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
     }
     table.drop_empty();
     table.fit(out::width(), &[&key], &["COST A", "COST B", "TOKENS A", "TOKENS B"]);
-    let mut lines = table.lines();
+    let mut lines: Vec<String> = prompt_lines(&compared.prompts, "pair", full).collect();
+    lines.extend((!lines.is_empty()).then(String::new));
+    lines.extend(table.lines());
     lines.push(String::new());
     let mut sums = Table::new(&["", "A", "B", ""]);
     let mut row = |name: &str, left: &str, right: &str, change: &str| {
@@ -380,7 +394,20 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
     let (left, right) = (&compared.left, &compared.right);
     row("runs", &left.runs.to_string(), &right.runs.to_string(), "");
     row("failed", &left.failed.to_string(), &right.failed.to_string(), "");
+    let alone = [compared.failed_only_left, compared.failed_only_right].map(|count| count.to_string());
+    row("failed only here", &alone[0], &alone[1], "");
     numbers(&left.numbers, &right.numbers, &mut row);
+    let [one, other] = [left, right].map(|sums| Numbers {
+        took: sums.median,
+        ..Numbers::default()
+    });
+    took(&one, &other, &mut |name, left, right, change| {
+        row(&format!("median {name}"), left, right, change)
+    });
+    for tool in &compared.tools {
+        let of = |Calls { calls, failures }: Calls| format!("{failures} of {calls}");
+        row(&format!("{} failed", shown(&tool.name, 40)), &of(tool.left), &of(tool.right), "");
+    }
     lines.extend(sums.lines());
     if compared.without_key > 0 {
         let (has, is) = if compared.without_key == 1 {

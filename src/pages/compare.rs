@@ -1,4 +1,4 @@
-//! Comparing: two runs, and two sessions; as pages and as JSON.
+//! Comparing: two runs, two sessions and two sets; as pages and as JSON.
 
 use maud::Markup;
 use serde::Serialize;
@@ -7,14 +7,15 @@ use super::asking::{page, parameter};
 use super::differences;
 use super::frame::{self, Place};
 use super::load::Loaded;
+use super::sets::{self, Sides};
 use super::{runs, sessions};
 use crate::access::Right;
-use crate::view::compare::{self, Comparison, Effort, Key, Member, SetComparison};
+use crate::view::compare::{self, Comparison, Effort, Key, Members, SetComparison};
 use crate::web::Route;
 use crate::web::answer::Answer;
 use crate::web::lists;
 use crate::web::openapi;
-use crate::web::reply::Problem;
+use crate::web::reply::{Outcome, Problem};
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::single;
@@ -26,6 +27,9 @@ const TAKES: usize = 4;
 pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
     let pages = vec![
         page("/compare", Right::Read, |web, (), asked, answer| of_runs(web, asked, answer)),
+        page("/compare/sets", Right::Read, |web, (), asked, answer| {
+            sets::page(web, asked, answer)
+        }),
         page("/compare/sessions", Right::Read, |web, (), asked, answer| {
             of_sessions(web, asked, answer)
         }),
@@ -35,10 +39,11 @@ pub(crate) fn routes() -> (Vec<Route>, Vec<Route>) {
             let compared = two_runs(web, asked, answer)?;
             answer.json(&compared)
         }),
+        openapi::COMPARE_SETS.reads(|web, (), asked, answer| answer_with_sets(web, asked, answer)),
         openapi::COMPARE_SESSIONS.reads(|web, (), asked, answer| {
             let (left, right) = (needed(asked, "a")?, needed(asked, "b")?);
             let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
-            answer.json(&Sessions { compared, left_out })
+            answer.json(&Sets { compared, left_out })
         }),
     ];
     (pages, api)
@@ -60,21 +65,36 @@ fn of_sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, 
         return sessions::page(web, asked, Some(&left), answer);
     };
     let (compared, left_out) = two_sessions(web, &left, &right, answer)?;
-    let body = differences::sessions(&left, &right, &compared, left_out);
+    let body = sets::sessions(&left, &right, &compared, left_out);
     Ok(frame::page("Compare sessions", Place::Sessions, &[], &body))
 }
 
-/// Two sessions as JSON.
+/// Two sets as JSON.
 #[derive(Debug, Serialize)]
-struct Sessions {
+struct Sets {
     #[serde(flatten)]
     compared: SetComparison,
-    /// Whether a session has more runs than are compared.
+    /// Whether a set has more runs than are compared.
     left_out: bool,
 }
 
+fn answer_with_sets(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let sides = Sides::of(asked)?;
+    for (name, expression) in [("a", &sides.left), ("b", &sides.right)] {
+        if expression.is_empty() {
+            return Err(missing(name));
+        }
+    }
+    let (compared, left_out) = sides.compared(web, answer)?;
+    answer.json(&Sets { compared, left_out })
+}
+
 fn needed(asked: &Asked, name: &str) -> Result<String, Problem> {
-    parameter(asked, name).ok_or_else(|| Problem::invalid(format!("the parameter {name} is missing")))
+    parameter(asked, name).ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::invalid(format!("the parameter {name} is missing"))
 }
 
 fn two_runs(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Comparison, Problem> {
@@ -95,24 +115,24 @@ fn two_sessions(web: &Web, left: &str, right: &str, answer: &mut Answer) -> Resu
     answer.reserve_in_all(lists::MEMORY)?;
     let mut kept = lists::MEMORY;
     let mut left_out = false;
-    let mut members = |session: &str| -> Result<Vec<Member>, Problem> {
+    let mut members = |session: &str| -> Result<Members, Problem> {
         let (rows, are_more) = sessions::runs(web, session)?;
         left_out |= are_more;
-        let mut members = Vec::new();
+        let mut members = Members::new(&Key::Question);
         for row in &rows {
             answer.check()?;
             let built = single::built(web, row, answer);
             match built {
                 Err(problem) if problem.is_too_large() => left_out = true,
-                built => members.extend(built?.work().map(|run| Member::of(run, &Key::Question))),
+                built => built?.work().into_iter().for_each(|run| members.add(run)),
             }
-            answer.shrink_to(kept);
-            let bytes = members.last().map_or(0, Member::bytes);
-            kept = kept.saturating_add(bytes);
-            answer.reserve_in_all(kept)?;
+            answer.shrink_to(kept.saturating_add(members.bytes()));
+            answer.reserve_in_all(kept.saturating_add(members.bytes()))?;
         }
+        kept = kept.saturating_add(members.bytes());
         Ok(members)
     };
     let (ones, others) = (members(left)?, members(right)?);
-    Ok((compare::sets(&Key::Question, ones, others), left_out))
+    let goes_on = answer.goes_on(None);
+    Ok((compare::sets(ones, others, &mut Effort::new(&goes_on)), left_out))
 }

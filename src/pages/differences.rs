@@ -1,11 +1,11 @@
-//! Two runs side by side, and two sessions by the questions of their runs.
+//! Two runs side by side.
 
 use maud::{Markup, html};
 
 use super::head::short_id;
 use super::words::{SHOWN, beginning, count, kind, line, many, none, plain, status, tidy};
 use crate::operation::Kind;
-use crate::view::compare::{Change, Comparison, Difference, Numbers, Pair, Piece, RunPair, SetComparison, Side, StepSide, Took, Whole};
+use crate::view::compare::{Change, Comparison, Difference, Numbers, Pair, Piece, PromptChange, Side, StepSide, Took, Whole};
 use crate::view::text::{dollars, elapsed};
 use crate::web::url::percent_encoded;
 
@@ -51,17 +51,7 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
                     h3 { "Answered" } p.txt { (said(compared.answer.as_deref(), left.answer.as_deref(), "no answer was recorded")) }
                 }
             }
-            @if !compared.prompts.is_empty() {
-                section.card {
-                    h2 { "Prompts" }
-                    div.in {
-                        @for change in compared.prompts.iter().take(PROMPTS) {
-                            h3 { (change.of) " " span.dim { "in " (many(to_usize(change.calls), "call")) } } p.txt { (diff(&change.words)) }
-                        }
-                        @if compared.prompts.len() > PROMPTS { p.none-yet { (many(compared.prompts.len() - PROMPTS, "more change")) ": the JSON has all of them." } }
-                    }
-                }
-            }
+            (prompts(&compared.prompts, "call"))
         }
         table.cmp.plain {
             caption.vh { "Steps of A and B" }
@@ -77,6 +67,23 @@ pub(crate) fn runs(compared: &Comparison) -> Markup {
             tbody { @for pair in compared.steps.iter().take(STEPS) { (row(compared, pair)) } }
         }
         @if steps > STEPS { p.none-yet { (many(steps - STEPS, "more step")) ": the JSON has all of them." } }
+    }
+}
+
+/// What model calls were given, each change once. `what`: has it.
+pub(super) fn prompts(changes: &[PromptChange], what: &str) -> Markup {
+    html! {
+        @if !changes.is_empty() {
+            section.card {
+                h2 { "Prompts" }
+                div.in {
+                    @for change in changes.iter().take(PROMPTS) {
+                        h3 { (change.of) " " span.dim { "in " (many(to_usize(change.calls), what)) } } p.txt { (diff(&change.words)) }
+                    }
+                    @if changes.len() > PROMPTS { p.none-yet { (many(changes.len() - PROMPTS, "more change")) ": the JSON has all of them." } }
+                }
+            }
+        }
     }
 }
 
@@ -130,7 +137,7 @@ fn around(text: &str, is_first: bool, is_last: bool) -> Markup {
 }
 
 /// The figures of both, and the second minus the first.
-fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<&Whole>)) -> Markup {
+pub(super) fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<&Whole>)) -> Markup {
     let (one, other) = (left.0, right.0);
     let counts = |of: fn(&Numbers) -> Option<u64>| figure(of(one), of(other), count);
     let amount = |of: fn(&Numbers) -> Option<f64>, write: fn(f64) -> String| {
@@ -168,12 +175,12 @@ fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<&Whole>)) -
     }
 }
 
-fn cells(left: Option<String>, right: Option<String>, by: Option<Markup>) -> Markup {
+pub(super) fn cells(left: Option<String>, right: Option<String>, by: Option<Markup>) -> Markup {
     let side = |text: Option<String>| html! { td.num { @match text { Some(text) => (text), None => (none("not recorded")) } } };
     html! { (side(left)) (side(right)) td.num.b { @if let Some(by) = by { (by) } } }
 }
 
-fn figure(left: Option<u64>, right: Option<u64>, write: fn(u64) -> String) -> Markup {
+pub(super) fn figure(left: Option<u64>, right: Option<u64>, write: fn(u64) -> String) -> Markup {
     cells(left.map(write), right.map(write), change(left, right, write))
 }
 
@@ -189,7 +196,7 @@ fn difference(by: f64, is_none: bool, write: impl Fn(f64) -> String) -> Markup {
 }
 
 /// Tokens and time of both, and how much more the second took.
-fn numbers(left: Option<&Took>, right: Option<&Took>) -> Markup {
+pub(super) fn numbers(left: Option<&Took>, right: Option<&Took>) -> Markup {
     let three = |of: fn(&Took) -> Option<u64>, write: fn(u64) -> String| {
         let (left, right) = (left.and_then(of), right.and_then(of));
         html! {
@@ -249,67 +256,7 @@ fn side(whole: &Whole, step: Option<&StepSide>) -> Markup {
     }
 }
 
-/// Two sessions. `left_out`: runs of them that are not compared.
-pub(crate) fn sessions(left: &str, right: &str, compared: &SetComparison, left_out: bool) -> Markup {
-    let (a, b) = (percent_encoded(left), percent_encoded(right));
-    let named = |session: &str, href: &str| html! { a href={ "/sessions/" (href) } { b { (line(session, 60)) } } };
-    let (one, other) = (&compared.left, &compared.right);
-    html! {
-        div.runhead {
-            div.line {
-                h1 { "Compare sessions" }
-                span { "A " (named(left, &a)) }
-                a.btn.small href={ "/compare/sessions?a=" (b) "&b=" (a) } { "Swap" }
-                span { "B " (named(right, &b)) }
-                div.acts {
-                    a.btn.small href={ "/compare/sessions?a=" (a) } { "Another B" }
-                    a.btn.small href={ "/api/v1/compare/sessions?a=" (a) "&b=" (b) } download="compare.json" { "JSON" }
-                }
-            }
-            p.dim { "Runs are paired by what was asked. A has " (many(to_usize(one.runs), "run")) ", " (count(one.failed)) " failed; B has " (many(to_usize(other.runs), "run")) ", " (count(other.failed)) " failed." }
-            @if left_out { p.bad { "Only the first runs of a session are compared; more are left out." } }
-            @if compared.without_key > 0 { p.dim { (many(to_usize(compared.without_key), "run")) " without a recorded question cannot be paired." } }
-        }
-        div.cards { section.card { h2 { "Totals" } (totals((&one.numbers, None), (&other.numbers, None))) } }
-        table.cmp.plain {
-            caption.vh { "Runs of A and B by question" }
-            colgroup { col; @for column in ["c8", "c8", "c7", "c7", "c7", "c5", "c5", "c8", "c11"] { col class=(column); } }
-            thead {
-                tr {
-                    th { "Asked" } th { "A" } th { "B" }
-                    th.num { "A in" } th.num { "B in" } th.num { "B − A" }
-                    th.num { "A took" } th.num { "B took" } th.num { "B − A" }
-                    th { "Answer" }
-                }
-            }
-            tbody { @for pair in &compared.pairs { (run_pair(pair)) } }
-        }
-    }
-}
-
-fn run_pair(pair: &RunPair) -> Markup {
-    let run = |side: &Option<Whole>| {
-        html! { @match side { Some(whole) => a href={ "/runs/" (whole.trace_id) } { (status(whole.status, false)) }, None => span.none { "—" } } }
-    };
-    let both = pair.left.as_ref().zip(pair.right.as_ref());
-    html! {
-        tr.only[both.is_none()] {
-            td { (line(&pair.key, 160)) }
-            td { (run(&pair.left)) } td { (run(&pair.right)) }
-            (numbers(pair.left.as_ref().map(|whole| &whole.numbers.took), pair.right.as_ref().map(|whole| &whole.numbers.took)))
-            td.dim {
-                @match (both, pair.same_answer) {
-                    (Some((left, right)), same) => a href={ "/compare?a=" (left.trace_id) "&b=" (right.trace_id) } {
-                        (match same { Some(true) => "the same", Some(false) => "differs", None => "not recorded" })
-                    },
-                    (None, _) => (if pair.left.is_some() { "only in A" } else { "only in B" }),
-                }
-            }
-        }
-    }
-}
-
-fn to_usize(number: u64) -> usize {
+pub(super) fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

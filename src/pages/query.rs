@@ -36,7 +36,7 @@ const BATCH: usize = 200;
 const MAX_CANDIDATES: usize = 500;
 
 /// What an address asks for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Query {
     /// Words that names, questions and payloads have.
     pub(crate) words: String,

@@ -142,6 +142,7 @@ fn marking(query: &Query) -> Markup {
             a.btn href=(query.address_of("/review", "", None)) { "Review these" }
             a.btn href=(query.address_of("/work", "", None)) { "Where it went" }
             a.btn href=(query.address_of("/failures", "", None)) { "Failures as groups" }
+            a.btn href=(query.address_of("/compare/sets", "", None)) { "Compare sets" }
             span { "Label the chosen:" }
             input type="hidden" name="next" value=(query.address("", None));
             button name="label" value="good" { "good" }

@@ -5,21 +5,19 @@ use std::time::Instant;
 use maud::{Markup, html};
 
 use super::asking::parameter;
+use super::each::{Read, each_run};
 use super::frame::{self, Place};
 use super::load::Loaded;
-use super::query::{PAGE, Query};
+use super::query::Query;
 use super::words::{count, line, many, time};
-use crate::span::TraceId;
 use crate::view::text::{dollars, elapsed};
 use crate::view::totals::BY;
 use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
-use crate::web::lists;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::sessions::sort;
-use crate::web::single;
 use crate::web::work::{SHARE_SORTS, Share, Shares};
 
 /// Rows of one table.
@@ -40,46 +38,20 @@ pub(super) fn of_run(web: &Web, id: &str, asked: &Asked, answer: &mut Answer) ->
 
 /// Of the runs of a list, for as long as a search may take.
 pub(super) fn of_list(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Markup, Problem> {
-    let mut query = Query::of_more(asked, &["sort"])?;
+    let query = Query::of_more(asked, &["sort"])?;
     let list = query.address("", None);
     let own = query.address_of("/work", "", None);
     let own = format!("{own}{}", if own.contains('?') { '&' } else { '?' });
-    let given_up = Instant::now() + PATIENCE;
     let mut shares = [(); BY.len()].map(|()| Shares::default());
-    let (mut runs, mut searched_to) = (0_usize, None);
-    'pages: loop {
-        let found = query.find_up_to(PAGE, web, answer)?;
-        if let Some(fault) = found.fault {
-            return Err(Problem::invalid(fault.why));
-        }
-        for listed in &found.runs {
-            if runs > 0 && Instant::now() > given_up {
-                searched_to = Some(listed.start_unix_nano);
-                break 'pages;
-            }
-            let row = TraceId::from_hex(&listed.trace_id).map(|id| web.store.row(id)).transpose()?;
-            let Some(row) = row.flatten() else { continue };
-            match single::built(web, &row, answer) {
-                Err(problem) if problem.is_too_large() => continue,
-                built => {
-                    let built = built?;
-                    for run in built.run.iter() {
-                        BY.iter().zip(&mut shares).for_each(|((_, by), shares)| shares.add(run, *by));
-                    }
-                }
-            }
-            answer.shrink_to(lists::MEMORY);
-            runs += 1;
-        }
-        match found.next {
-            Some(next) => query.go_on(next),
-            None => break,
-        }
-    }
+    let bounds = (Instant::now() + PATIENCE, usize::MAX);
+    let Read { runs, to } = each_run(query, bounds, web, answer, &mut |run| {
+        BY.iter().zip(&mut shares).for_each(|((_, by), shares)| shares.add(run, *by));
+        0
+    })?;
     let head = html! { li { a href=(list) { "Runs" } } li { h1 { "Where it went" } } };
     let about = html! {
         span { (many(runs, "run")) }
-        @if let Some(to) = searched_to { span { "Read back to " (time(to, 0)) " UTC." } }
+        @if let Some(to) = to { span { "Read back to " (time(to, 0)) " UTC." } }
     };
     page(asked, &own, shares, &head, &about)
 }

@@ -271,6 +271,7 @@ fn paths(route: &str, trace: TraceId, other: TraceId) -> Vec<String> {
         "/api/v1/traces/{trace_id}/rows" => vec!["?rows=0-399".into()],
         "/api/v1/compare" | "/compare" => vec![format!("?a={trace}&b={other}")],
         "/api/v1/compare/sessions" | "/compare/sessions" => vec!["?a=s&b=s".into()],
+        "/api/v1/compare/sets" | "/compare/sets" => vec!["?a=failures+%3D+0&b=failures+%3E+0".into()],
         "/rows" => vec![format!("?ids={trace},{other}&q=zz9")],
         "/api/v1/traces" => vec!["?limit=1000".into()],
         // It ends when the client leaves.

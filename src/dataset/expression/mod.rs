@@ -46,4 +46,5 @@ mod tree;
 pub use error::{ExpressionError, Fault};
 pub(crate) use field::moment_text;
 pub use field::{Field, NumberField, TextField};
+pub(crate) use quote::quoted;
 pub use tree::{Expression, Facts, Pattern, Relation, Sameness};

@@ -6,7 +6,7 @@ pub(super) fn is_word(letter: char) -> bool {
 }
 
 /// A text as a value: in quotes, unless it is a word.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let begins_like_an_operator = text.starts_with("&&") || text.starts_with("||");
     if !text.is_empty() && !begins_like_an_operator && text.chars().all(is_word) {
         return text.to_owned();

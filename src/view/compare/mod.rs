@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use prompt::{Changes, Prompt};
 pub(crate) use prompt::{PromptChange, prompt_changes};
-pub(crate) use set::{Key, Member, RunPair, SetComparison, sets};
+pub(crate) use set::{Calls, Key, Members, RunPair, SetComparison, Sums, sets};
 pub(crate) use whole::{Numbers, Took, Whole};
 use words::differences;
 pub(crate) use words::{Effort, Piece, Side};

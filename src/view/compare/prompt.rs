@@ -24,11 +24,11 @@ pub(crate) struct PromptChange {
 }
 
 /// What one model call was given.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Prompt<'a> {
     system: Cow<'a, str>,
-    tools: BTreeMap<&'a str, String>,
-    parameters: BTreeMap<&'a str, String>,
+    tools: BTreeMap<Cow<'a, str>, String>,
+    parameters: BTreeMap<Cow<'a, str>, String>,
     /// Messages that no earlier call of the agent was given, nor gave.
     new: String,
 }
@@ -64,7 +64,7 @@ impl<'a> Prompt<'a> {
         let tools = operation.tool_definitions.iter().map(|tool| {
             let description = tool.description.as_deref().unwrap_or_default();
             let parameters = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
-            (tool.name.as_str(), format!("{}: {description} {parameters}", tool.name))
+            (Cow::from(&tool.name), format!("{}: {description} {parameters}", tool.name))
         });
         // Clients record the tools among the parameters, too.
         let is_tools = |name: &str| !operation.tool_definitions.is_empty() && matches!(name, "tools" | "functions");
@@ -72,9 +72,39 @@ impl<'a> Prompt<'a> {
         Self {
             system,
             tools: tools.collect(),
-            parameters: parameters.map(|(name, value)| (name.as_str(), format!("{name}={value}"))).collect(),
+            parameters: parameters
+                .map(|(name, value)| (Cow::from(name), format!("{name}={value}")))
+                .collect(),
             new: new.filter(|message| !is_system(message)).map(words).collect::<Vec<_>>().join("\n"),
         }
+    }
+}
+
+impl Prompt<'_> {
+    /// What the first model call of a run was given, without its messages.
+    pub(super) fn first_of(run: &Run) -> Option<Prompt<'static>> {
+        let first = turns::of(run).into_iter().find_map(|turns| turns.calls.into_iter().next())?;
+        let operation = &run.steps.get(first.step)?.operation;
+        let input = operation.input_messages.as_deref().unwrap_or_default();
+        let Prompt {
+            system,
+            tools,
+            parameters,
+            new,
+        } = Prompt::of(operation, input, std::iter::empty());
+        let owned = |of: BTreeMap<Cow<'_, str>, String>| of.into_iter().map(|(name, text)| (name.into_owned().into(), text)).collect();
+        Some(Prompt {
+            system: system.into_owned().into(),
+            tools: owned(tools),
+            parameters: owned(parameters),
+            new,
+        })
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |of: &BTreeMap<Cow<'_, str>, String>| of.iter().map(|(name, text)| name.len() + text.len()).sum::<usize>();
+        size_of::<Self>() + self.system.len() + of(&self.tools) + of(&self.parameters) + self.new.len()
     }
 }
 
@@ -90,8 +120,8 @@ fn words(message: &Message) -> String {
 }
 
 /// The lines of both that the other does not have.
-fn apart(left: &BTreeMap<&str, String>, right: &BTreeMap<&str, String>) -> (String, String) {
-    let only = |of: &BTreeMap<&str, String>, other: &BTreeMap<&str, String>| {
+fn apart(left: &BTreeMap<Cow<'_, str>, String>, right: &BTreeMap<Cow<'_, str>, String>) -> (String, String) {
+    let only = |of: &BTreeMap<Cow<'_, str>, String>, other: &BTreeMap<Cow<'_, str>, String>| {
         let lines = of.iter().filter(|(name, text)| other.get(*name) != Some(text));
         lines.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n")
     };

@@ -1,14 +1,19 @@
 //! Two sets of runs, paired by a value that both have: the runs of two versions of an agent, by question.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::whole::{Numbers, Whole};
-use crate::hash::Keyed;
+use super::prompt::{Changes, Prompt, PromptChange};
+use super::whole::{Numbers, Took, Whole};
+use super::words::Effort;
+use crate::hash::{HashSet, Keyed};
 use crate::run::Run;
 use crate::transcript::content as io;
+use crate::view::totals::by_tool;
 
 /// By what the runs of two sets are paired.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +76,18 @@ pub(crate) struct SetComparison {
     pub(crate) left: Sums,
     /// Those of the second.
     pub(crate) right: Sums,
-    /// The pairs, and the runs of one set alone, in the order of the keys in the first set.
+    /// Pairs of which only the run of the first set failed.
+    pub(crate) failed_only_left: u64,
+    /// Pairs of which only the run of the second set failed.
+    pub(crate) failed_only_right: u64,
+    /// In what the first model calls of paired runs were given something else, each change once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prompts: Vec<PromptChange>,
+    /// The tools that failed, those first that fail more often in the second set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tools: Vec<ToolPair>,
+    /// The pairs, those first of which only the run of the second set failed, and the runs of one set alone; then in the order of the
+    /// keys in the first set.
     pub(crate) pairs: Vec<RunPair>,
     /// How many runs lack the key.
     pub(crate) without_key: u64,
@@ -93,6 +109,44 @@ pub(crate) struct RunPair {
     pub(crate) same_answer: Option<bool>,
 }
 
+impl RunPair {
+    /// Whether the run of the second set failed and that of the first did not.
+    pub(crate) fn failed_only_right(&self) -> bool {
+        failed(self.right.as_ref()) && self.left.as_ref().is_some_and(|left| !failed(Some(left)))
+    }
+}
+
+fn failed(run: Option<&Whole>) -> bool {
+    run.is_some_and(|run| run.status == "error")
+}
+
+/// A tool in both sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ToolPair {
+    /// Its name.
+    pub(crate) name: String,
+    /// In the first set.
+    pub(crate) left: Calls,
+    /// In the second.
+    pub(crate) right: Calls,
+}
+
+/// Calls of a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Calls {
+    /// How many.
+    pub(crate) calls: u64,
+    /// How many of them failed.
+    pub(crate) failures: u64,
+}
+
+impl Calls {
+    /// The part that failed.
+    fn rate(&self) -> f64 {
+        self.failures as f64 / self.calls.max(1) as f64
+    }
+}
+
 /// A set as one.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Sums {
@@ -103,6 +157,8 @@ pub(crate) struct Sums {
     /// Sums over all; the reward is the mean of those that have one.
     #[serde(flatten)]
     pub(crate) numbers: Numbers,
+    /// Medians of the runs that record it.
+    pub(crate) median: Took,
     #[serde(skip)]
     rewards: u64,
 }
@@ -116,7 +172,7 @@ impl Sums {
             };
         }
         self.runs += 1;
-        self.failed += u64::from(whole.status == "error");
+        self.failed += u64::from(failed(Some(whole)));
         let (sums, more) = (&mut self.numbers, &whole.numbers);
         sums.model_calls += more.model_calls;
         sums.tool_calls += more.tool_calls;
@@ -135,53 +191,134 @@ impl Sums {
     }
 }
 
-/// A run of a set, without its steps: sets may be larger than memory.
-#[derive(Debug, Clone)]
-pub(crate) struct Member {
+/// A run of a set.
+#[derive(Debug)]
+struct Member {
     key: Option<String>,
     whole: Whole,
+    prompt: Option<Arc<Prompt<'static>>>,
 }
 
-impl Member {
-    /// What is compared of a run.
-    pub(crate) fn of(run: &Run, by: &Key) -> Self {
+/// The runs of a set, without their steps: sets may be larger than memory.
+#[derive(Debug)]
+pub(crate) struct Members {
+    by: Key,
+    list: Vec<Member>,
+    /// Runs of one version share their prompts.
+    prompts: HashSet<Arc<Prompt<'static>>>,
+    tools: BTreeMap<String, Calls>,
+    bytes: usize,
+}
+
+impl Members {
+    /// None yet.
+    pub(crate) fn new(by: &Key) -> Self {
         Self {
-            key: by.of(run),
-            whole: Whole::of(run),
+            by: by.clone(),
+            list: Vec::new(),
+            prompts: HashSet::default(),
+            tools: BTreeMap::new(),
+            bytes: 0,
         }
     }
 
-    /// About how much memory it takes.
+    /// Adds what is compared of a run.
+    pub(crate) fn add(&mut self, run: &Run) {
+        let prompt = Prompt::first_of(run).map(Arc::new);
+        let prompt = prompt.map(|prompt| match self.prompts.get(&prompt) {
+            Some(same) => Arc::clone(same),
+            None => {
+                self.bytes += prompt.bytes();
+                self.prompts.insert(Arc::clone(&prompt));
+                prompt
+            }
+        });
+        for group in by_tool(run) {
+            let calls = self.tools.entry(group.name.unwrap_or_default().to_owned()).or_default();
+            calls.calls += group.totals.tool_calls;
+            calls.failures += group.totals.failures;
+        }
+        let member = Member {
+            key: self.by.of(run),
+            whole: Whole::of(run),
+            prompt,
+        };
+        let texts = [&member.key, &member.whole.question, &member.whole.answer];
+        self.bytes += size_of::<Member>() + texts.into_iter().flatten().map(String::len).sum::<usize>();
+        self.list.push(member);
+    }
+
+    /// About how much memory they take.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = [&self.key, &self.whole.question, &self.whole.answer];
-        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        self.bytes
+    }
+
+    fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        self.list.iter().for_each(|member| sums.add(&member.whole));
+        let middle = |of: fn(&Took) -> Option<f64>| {
+            let mut values: Vec<f64> = self.list.iter().filter_map(|member| of(&member.whole.numbers.took)).collect();
+            values.sort_by(f64::total_cmp);
+            let (low, high) = (values.get(values.len().saturating_sub(1) / 2), values.get(values.len() / 2));
+            low.zip(high).map(|(low, high)| f64::midpoint(*low, *high))
+        };
+        let count = |of: fn(&Took) -> Option<f64>| middle(of).map(|median| median.round() as u64);
+        sums.median = Took {
+            input_tokens: count(|took| took.input_tokens.map(|tokens| tokens as f64)),
+            output_tokens: count(|took| took.output_tokens.map(|tokens| tokens as f64)),
+            cost_usd: middle(|took| took.cost_usd),
+            duration_nanos: count(|took| took.duration_nanos.map(|nanos| nanos as f64)),
+        };
+        sums.with_mean()
     }
 }
 
+/// The tools of both that failed.
+fn tools(left: &BTreeMap<String, Calls>, mut right: BTreeMap<String, Calls>) -> Vec<ToolPair> {
+    let mut pairs: Vec<ToolPair> = Vec::new();
+    for (name, calls) in left {
+        let (name, left, right) = (name.clone(), *calls, right.remove(name).unwrap_or_default());
+        pairs.push(ToolPair { name, left, right });
+    }
+    pairs.extend(right.into_iter().map(|(name, right)| ToolPair {
+        name,
+        left: Calls::default(),
+        right,
+    }));
+    pairs.retain(|pair| pair.left.failures + pair.right.failures > 0);
+    pairs.sort_by(|one, other| {
+        let more = |pair: &ToolPair| pair.right.rate() - pair.left.rate();
+        more(other).total_cmp(&more(one)).then(one.name.cmp(&other.name))
+    });
+    pairs
+}
+
 /// Two sets side by side. Runs with one key are paired in order.
-pub(crate) fn sets(by: &Key, left: Vec<Member>, right: Vec<Member>) -> SetComparison {
-    let mut keys: Keyed<String, (Vec<Whole>, Vec<Whole>)> = Keyed::default();
-    let (mut sums_left, mut sums_right) = (Sums::default(), Sums::default());
+pub(crate) fn sets(left: Members, right: Members, effort: &mut Effort<'_>) -> SetComparison {
+    let mut keys: Keyed<String, (Vec<Member>, Vec<Member>)> = Keyed::default();
+    let (by, sums) = (left.by.to_string(), (left.sums(), right.sums()));
+    let tools = tools(&left.tools, right.tools);
     let mut without_key = 0;
-    for (is_left, member) in left
-        .into_iter()
-        .map(|one| (true, one))
-        .chain(right.into_iter().map(|other| (false, other)))
-    {
-        if is_left { &mut sums_left } else { &mut sums_right }.add(&member.whole);
-        let Some(key) = member.key else {
+    let ones = left.list.into_iter().map(|one| (true, one));
+    for (is_left, member) in ones.chain(right.list.into_iter().map(|other| (false, other))) {
+        let Some(key) = &member.key else {
             without_key += 1;
             continue;
         };
-        let of = keys.get_or_insert_with(&key, Default::default);
-        if is_left { &mut of.0 } else { &mut of.1 }.push(member.whole);
+        let of = keys.get_or_insert_with(key, Default::default);
+        if is_left { &mut of.0 } else { &mut of.1 }.push(member);
     }
-    let mut pairs = Vec::new();
+    let (mut pairs, mut changes) = (Vec::new(), Changes::default());
     for (key, (ones, others)) in keys.into_list() {
         let most = ones.len().max(others.len());
         let (mut ones, mut others) = (ones.into_iter(), others.into_iter());
         for _ in 0..most {
             let (left, right) = (ones.next(), others.next());
+            let prompt = |member: &Option<Member>| member.as_ref().and_then(|member| member.prompt.clone());
+            if let Some((one, other)) = prompt(&left).zip(prompt(&right)).filter(|(one, other)| one != other) {
+                let _ = changes.between(&one, &other, effort);
+            }
+            let (left, right) = (left.map(|member| member.whole), right.map(|member| member.whole));
             let answer = |whole: &Option<Whole>| whole.as_ref().and_then(|whole| whole.answer.clone());
             let same_answer = answer(&left).zip(answer(&right)).map(|(one, other)| one.trim() == other.trim());
             pairs.push(RunPair {
@@ -192,11 +329,40 @@ pub(crate) fn sets(by: &Key, left: Vec<Member>, right: Vec<Member>) -> SetCompar
             });
         }
     }
+    pairs.sort_by_key(|pair| !pair.failed_only_right());
+    let failed_only_left = |pair: &&RunPair| failed(pair.left.as_ref()) && pair.right.is_some() && !failed(pair.right.as_ref());
     SetComparison {
-        by: by.to_string(),
-        left: sums_left.with_mean(),
-        right: sums_right.with_mean(),
+        by,
+        left: sums.0,
+        right: sums.1,
+        failed_only_left: pairs.iter().filter(failed_only_left).count() as u64,
+        failed_only_right: pairs.iter().filter(|pair| pair.failed_only_right()).count() as u64,
+        prompts: changes.found,
+        tools,
         pairs,
         without_key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_fails_more_often_comes_first() {
+        let calls = |of: &[(&str, u64, u64)]| -> BTreeMap<String, Calls> {
+            let calls = of.iter().map(|(name, calls, failures)| {
+                let (calls, failures) = (*calls, *failures);
+                ((*name).to_owned(), Calls { calls, failures })
+            });
+            calls.collect()
+        };
+        let found = tools(
+            &calls(&[("better", 4, 2), ("fine", 9, 0), ("gone", 1, 1), ("worse", 100, 2)]),
+            calls(&[("better", 4, 1), ("fine", 9, 0), ("new", 8, 1), ("worse", 10, 5)]),
+        );
+        let names: Vec<&str> = found.iter().map(|pair| pair.name.as_str()).collect();
+        assert_eq!(names, ["worse", "new", "better", "gone"]);
+        assert_eq!((found[1].left, found[1].right.calls), (Calls::default(), 8));
     }
 }

@@ -150,6 +150,15 @@ pub(super) const SESSIONS: &[Parameter] = &[
     new(RequiredQuery, "a", "The first session.", text),
     new(RequiredQuery, "b", "The second session.", text),
 ];
+pub(super) const SETS: &[Parameter] = &[
+    new(RequiredQuery, "a", "An expression as for `where`: the runs of the first set.", text),
+    new(
+        RequiredQuery,
+        "b",
+        "An expression as for `where`: the runs of the second set.",
+        text,
+    ),
+];
 /// What makes rows of a list of runs.
 pub(super) const OF_ROWS: &[Parameter] = &[
     new(RequiredQuery, "to", "The format.", || formats(|_| true)),

@@ -141,6 +141,14 @@ paths! {
         ),
     ]
 
+    COMPARE_SETS "/api/v1/compare/sets" [
+        read("compare_sets", "Two sets of runs, paired by what was asked", OF_NAMED).with(of::SETS).gives(
+            "What `spanbridge compare A B --by question --json` prints, of runs that also pass the filters of `/api/v1/runs`, and `left_out`: whether a set has more than the 2,000 runs that are \
+             compared, or than are read in 10 seconds.",
+            &[(JSON, object)],
+        ),
+    ]
+
     COMPARE_SESSIONS "/api/v1/compare/sessions" [
         read("compare_sessions", "Two sessions, run by run, paired by what was asked", OF_NAMED).with(of::SESSIONS).gives(
             "What `spanbridge compare A B --by question --json` prints of two sets, and `left_out`: whether a session has more than the 200 runs \

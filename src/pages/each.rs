@@ -1,0 +1,59 @@
+//! The runs of a list one after the other, for what is made of all of them.
+
+use std::time::Instant;
+
+use super::query::{PAGE, Query};
+use crate::run::Run;
+use crate::span::TraceId;
+use crate::web::answer::Answer;
+use crate::web::lists;
+use crate::web::reply::Problem;
+use crate::web::service::Web;
+use crate::web::single;
+
+/// How far the runs were read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// So many.
+    pub(super) runs: usize,
+    /// The time or the number was used up: the start of the first run that was not read.
+    pub(super) to: Option<u64>,
+}
+
+/// Reads the runs of a list for as long as it may take, one in any case, and at most so many. `each` says how many bytes it keeps of all
+/// of them.
+pub(super) fn each_run(
+    mut query: Query,
+    (until, most): (Instant, usize),
+    web: &Web,
+    answer: &mut Answer,
+    each: &mut dyn FnMut(&Run) -> usize,
+) -> Result<Read, Problem> {
+    let mut read = Read::default();
+    let mut held = 0;
+    loop {
+        let found = query.find_up_to(PAGE, web, answer)?;
+        if let Some(fault) = found.fault {
+            return Err(Problem::invalid(fault.why));
+        }
+        for listed in &found.runs {
+            if read.runs >= most || (read.runs > 0 && Instant::now() > until) {
+                read.to = Some(listed.start_unix_nano);
+                return Ok(read);
+            }
+            let row = TraceId::from_hex(&listed.trace_id).map(|id| web.store.row(id)).transpose()?;
+            let Some(row) = row.flatten() else { continue };
+            match single::built(web, &row, answer) {
+                Err(problem) if problem.is_too_large() => continue,
+                built => held = built?.run.as_ref().map_or(held, &mut *each),
+            }
+            answer.shrink_to(lists::MEMORY.saturating_add(held));
+            answer.reserve_in_all(lists::MEMORY.saturating_add(held))?;
+            read.runs += 1;
+        }
+        match found.next {
+            Some(next) => query.go_on(next),
+            None => return Ok(read),
+        }
+    }
+}
