@@ -12,6 +12,7 @@
 //! `$name`) is copied to it only where it is short, so no large value is copied to each of many items.
 
 mod any;
+mod borrow;
 mod built_in;
 mod conditions;
 mod database;

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::borrow::borrow;
 use super::conditions::{Conditions, any_of};
 use super::source::{Path, Source};
 use super::unknown::unknown;
@@ -129,7 +130,8 @@ pub(super) struct Rule {
     pub(super) message: Option<Source>,
     /// A message, or a list of them, in any form that spanbridge reads.
     pub(super) read: Option<Source>,
-    /// Paths to values below, and the set of rules that reads each. A list's members are read one by one.
+    /// Paths to values below, and the set of rules that reads each: one of this table, or `FORM.SET`, that of another form
+    /// (`anthropic.written`), which comes with what that form ignores. A list's members are read one by one.
     pub(super) each: Map<String, Value>,
     #[serde(skip)]
     pub(super) below: Vec<(Source, String)>,
@@ -218,8 +220,13 @@ const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reas
 impl Form {
     /// Reads and checks a table.
     pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
-        let mut table: Table = serde_saphyr::from_str(text).map_err(|error| FormError::new(name, &with_nearest(&error.to_string())))?;
-        check(&mut table).map_err(|problem| FormError::new(name, &problem))?;
+        let checked = || {
+            let mut table = parsed(text)?;
+            borrow(&mut table)?;
+            check(&mut table)?;
+            Ok(table)
+        };
+        let table = checked().map_err(|problem: String| FormError::new(name, &problem))?;
         Ok(Self {
             name: name.to_owned(),
             table,
@@ -320,6 +327,11 @@ impl Rule {
     }
 }
 
+/// A table as it is written.
+pub(super) fn parsed(text: &str) -> Result<Table, String> {
+    serde_saphyr::from_str(text).map_err(|error| with_nearest(&error.to_string()))
+}
+
 fn check(table: &mut Table) -> Result<(), String> {
     let names: Vec<String> = table.rules.keys().cloned().collect();
     if !names.iter().any(|name| name == START) {
@@ -362,7 +374,10 @@ fn check(table: &mut Table) -> Result<(), String> {
                 return Err(format!("{place}: facts: `{taken}` is written by other members of a rule"));
             }
             kept.extend(rule.keep.keys().cloned());
-            asked.extend(rule.sources().flat_map(Source::kept).map(|name| (place.clone(), name.to_owned())));
+            // What another form keeps for its sets may be missing here.
+            if !name.contains('.') {
+                asked.extend(rule.sources().flat_map(Source::kept).map(|name| (place.clone(), name.to_owned())));
+            }
         }
     }
     for (place, name) in asked {

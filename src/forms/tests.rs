@@ -93,6 +93,8 @@ fn a_wrong_name_is_an_error_with_the_nearest() {
         ("role: a, txt: b", "did you mean `text`"),
         ("text: a as txt", "did you mean `text`"),
         ("each: {a: itm}", "did you mean `item`"),
+        ("each: {a: anthropic.writen}", "did you mean `written`"),
+        ("each: {a: antropic.written}", "did you mean `anthropic`"),
         ("text: $tme, keep: {time: a}", "did you mean `time`"),
         ("when: {a: <txt>}, text: a", "did you mean `<text>`"),
         ("each: {..: item}", "below the value"),
