@@ -15,6 +15,7 @@ enum Test {
     /// `<filled>`: it is there, and not empty.
     Filled,
     Text,
+    Number,
     List,
     Object,
     /// `word*`
@@ -32,6 +33,7 @@ pub(super) const TESTS: &[(&str, &str)] = &[
     ("<none>", "The member is missing or null."),
     ("<filled>", "The member exists and is not null, false, or empty."),
     ("<text>", "It is a text."),
+    ("<number>", "It is a number."),
     ("<list>", "It is a list."),
     ("<object>", "It is an object."),
     ("words*", "It is a text that begins with `words`."),
@@ -54,6 +56,7 @@ impl Test {
             "<none>" => Self::None,
             "<filled>" => Self::Filled,
             "<text>" => Self::Text,
+            "<number>" => Self::Number,
             "<list>" => Self::List,
             "<object>" => Self::Object,
             word if word.starts_with('<') && word.ends_with('>') => {
@@ -75,6 +78,7 @@ impl Test {
             Self::Any => value.is_some(),
             Self::Filled => value.is_some_and(|value| !is_empty(value)),
             Self::Text => value.is_some_and(Value::is_string),
+            Self::Number => value.is_some_and(Value::is_number),
             Self::List => value.is_some_and(Value::is_array),
             Self::Object => value.is_some_and(Value::is_object),
             Self::Begins(begin) => value.and_then(Value::as_str).is_some_and(|text| text.starts_with(begin)),

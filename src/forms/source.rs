@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list, `..` for the value around.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -100,6 +100,10 @@ enum Codec {
     Joined(String),
     /// The last number in a text, as people write it: `2.1k`, `$0.02`, `1,204`.
     Number,
+    /// Lower case.
+    Lower,
+    /// An object with the value as its only member.
+    In(String),
 }
 
 /// The codecs with what they do, for people.
@@ -115,6 +119,8 @@ pub(super) const CODECS: &[(&str, &str)] = &[
     ("key", "The name of an object's only member."),
     ("joined(WORDS)", "The texts of a list, with WORDS between them."),
     ("number", "The last number of a text, as people write it: `2.1k`, `$0.02`, `1,204`."),
+    ("lower", "A text in lower case."),
+    ("in(NAME)", "An object with the value as its member NAME."),
 ];
 
 impl Codec {
@@ -129,6 +135,8 @@ impl Codec {
             ("key", None) => Ok(Self::Key),
             ("joined", Some(words)) => Ok(Self::Joined(words)),
             ("number", None) => Ok(Self::Number),
+            ("lower", None) => Ok(Self::Lower),
+            ("in", Some(name)) => Ok(Self::In(name)),
             ("after", Some(words)) => Ok(Self::After(words)),
             ("before", Some(words)) => Ok(Self::Before(words)),
             ("tag", Some(name)) => Ok(Self::Tag(name)),
@@ -140,6 +148,9 @@ impl Codec {
     }
 
     fn apply<'v>(&self, value: Cow<'v, Value>) -> Cow<'v, Value> {
+        if let Self::In(name) = self {
+            return Cow::Owned(json!({ name.as_str(): *value }));
+        }
         let cut = |text: &str, from: usize, to: usize| text.get(from..to).map(|part| Cow::Owned(Value::from(part.trim())));
         let Some(text) = value.as_str() else {
             return match self {
@@ -156,7 +167,8 @@ impl Codec {
             };
         };
         let found = match self {
-            Self::Text | Self::Key | Self::Joined(_) => None,
+            Self::Text | Self::Key | Self::Joined(_) | Self::In(_) => None,
+            Self::Lower => Some(Cow::Owned(text.to_lowercase().into())),
             Self::Json => serde_json::from_str(text).ok().map(Cow::Owned),
             Self::Number => number_in(text).map(Cow::Owned),
             Self::After(words) => text.find(words).and_then(|at| cut(text, at + words.len(), text.len())),

@@ -1,16 +1,22 @@
 //! Forms of exported spans: a table turns a record of a backend into the span that its client would have sent, with its ids and fields side
 //! by side.
 
+mod around;
+mod attributes;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::conditions::{Conditions, any_of};
 use super::own::{lines_without_json, values};
-use super::source::{Kept, Path, Source, is_empty};
+use super::source::{Kept, Path, Source};
 use super::table::{FormError, itself, with_nearest};
+use around::Around;
+use attributes::{Beside, Written, attributes};
 
 /// What a backend exports of a span.
 #[derive(Debug, Deserialize)]
@@ -34,6 +40,9 @@ pub(crate) struct SpanForm {
     /// The path to a record's list of records below it.
     #[serde(default)]
     below: Option<Path>,
+    /// Paths to members that may be JSON text of an object, which is opened before anything is read.
+    #[serde(default)]
+    opened: Vec<Path>,
     /// The instrumentation scope of the spans.
     scope: String,
     /// The fields of the span.
@@ -41,13 +50,18 @@ pub(crate) struct SpanForm {
     /// Conditions under which the span failed; one set of them must hold.
     #[serde(default, deserialize_with = "any_of")]
     failed: Vec<Conditions>,
+    /// Conditions under which a record without an end ended when it began; one set of them must hold.
+    #[serde(default, deserialize_with = "any_of")]
+    instant: Vec<Conditions>,
     /// The span's attributes. Of several rules for one key the first that gives a value counts.
     attributes: Vec<Written>,
-    /// Objects whose other members become attributes too, by the prefix of their keys.
+    /// Objects whose other members become attributes too, by the prefix of their keys; of the record itself those that are not empty.
     rest: BTreeMap<String, Path>,
     /// Members that contain nothing about the run.
     #[serde(default)]
     ignored: Vec<String>,
+    /// The record around the records.
+    around: Option<Around>,
 }
 
 /// The fields of the span.
@@ -59,32 +73,26 @@ struct Places {
     /// 8 bytes as hexadecimal digits, or any text.
     span_id: Source,
     /// The span above.
-    parent_span_id: Source,
+    parent_span_id: Option<Source>,
     /// The name.
     name: Source,
     /// ISO 8601, or a number since 1970 in seconds, milliseconds, microseconds or nanoseconds.
     start_time: Source,
     /// The same of the end.
-    end_time: Source,
+    end_time: Option<Source>,
     /// The words of the failure.
     message: Option<Source>,
-}
-
-/// Attributes.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    /// Conditions under which the rule applies.
-    #[serde(default)]
-    when: Conditions,
-    /// Keys with the paths to their values. `key.*` writes each member of an object below the key.
-    write: BTreeMap<String, Source>,
+    /// An object of the resource's attributes.
+    resource: Option<Source>,
+    /// An object of the scope's `name` and `version`, where records have their own.
+    scope: Option<Source>,
 }
 
 /// The tables as they are written, by name.
 pub(super) const TABLES: &[(&str, &str)] = &[
     ("weave", include_str!("../../semconv/forms/weave.spans.yaml")),
     ("langsmith", include_str!("../../semconv/forms/langsmith.spans.yaml")),
+    ("langfuse", include_str!("../../semconv/forms/langfuse.spans.yaml")),
 ];
 
 /// The forms of exported spans that are known.
@@ -152,176 +160,95 @@ impl SpanForm {
 
     /// The spans of a value, as `{"spans": [..]}`; `None` where it is not of this form.
     pub(crate) fn spans(&self, value: &Value) -> Option<Value> {
+        let around = self.around.as_ref().and_then(|around| Some((around, around.find(value)?)));
         let is_it = |record: &Value| self.is.iter().any(|conditions| conditions.hold(&[record]));
         let records = self.at.iter().find_map(|path| match path.find(&[value])? {
-            Value::Array(list) => list.first().is_some_and(is_it).then_some(list.as_slice()),
+            Value::Array(list) => list.first().map_or(around.is_some(), is_it).then_some(list.as_slice()),
             one => is_it(one).then_some(std::slice::from_ref(one)),
         })?;
         let mut open: Vec<&Value> = records.iter().rev().collect();
         let mut spans = Vec::with_capacity(records.len());
         while let Some(record) = open.pop() {
-            spans.push(self.span(record));
+            spans.push(self.span(&self.open(record)));
             let below = self.below.as_ref().and_then(|below| below.find(&[record])?.as_array());
             open.extend(below.into_iter().flatten().rev());
+        }
+        if let Some((around, values)) = around {
+            around.add(self, &values, &mut spans);
         }
         Some(json!({ "spans": spans }))
     }
 
+    /// A record whose texts are opened.
+    fn open<'v>(&self, record: &'v Value) -> Cow<'v, Value> {
+        let mut record = Cow::Borrowed(record);
+        for path in &self.opened {
+            let text = path.find(&[&record]).and_then(Value::as_str).filter(|text| text.starts_with('{'));
+            let Some(opened) = text.and_then(|text| serde_json::from_str(text).ok()) else {
+                continue;
+            };
+            if let Some(place) = path.steps.iter().try_fold(record.to_mut(), |value, step| value.get_mut(step)) {
+                *place = opened;
+            }
+        }
+        record
+    }
+
     fn span(&self, record: &Value) -> Value {
         let around = [record];
-        let of = |source: &Source| source.of(&around, &Kept::new()).map(std::borrow::Cow::into_owned);
-        let mut attributes = Map::new();
-        for written in self.attributes.iter().filter(|written| written.when.hold(&around)) {
-            for (key, source) in &written.write {
-                match (of(source), key.strip_suffix('*')) {
-                    (Some(Value::Object(map)), Some(prefix)) => {
-                        attributes.extend(map.into_iter().map(|(name, value)| (format!("{prefix}{name}"), plain(value))));
-                    }
-                    (Some(value), _) if !value.is_null() && !attributes.contains_key(key) => {
-                        attributes.insert(key.trim_end_matches(".*").to_owned(), plain(value));
-                    }
-                    _ => {}
-                }
-            }
+        let of = |source: &Source| source.of(&around, &Kept::new()).map(Cow::into_owned);
+        let holds = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&around));
+        let mut span = self.span.written(self, &around);
+        let failed = self.failed.iter().flat_map(Conditions::members);
+        let beside = Beside {
+            places: self.span.paths(&around).chain(&self.below).collect(),
+            members: self.ignored.iter().map(String::as_str).chain(failed).collect(),
+        };
+        span["attributes"] = attributes(&around, &self.attributes, &self.rest, &beside).into();
+        if holds(&self.failed) {
+            span["status"] = json!({"code": "ERROR", "message": self.span.message.as_ref().and_then(of)});
         }
-        for (prefix, path) in &self.rest {
-            let rest = path.find(&around).and_then(Value::as_object);
-            for (key, value) in rest.into_iter().flatten() {
-                if !is_empty(value) && !self.reads_member(path, key) {
-                    attributes.insert(format!("{prefix}{key}"), plain(value.clone()));
-                }
-            }
+        if holds(&self.instant) && span["end_time"].is_null() {
+            span["end_time"] = span["start_time"].clone();
         }
-        let places = &self.span;
-        let has_failed = self.failed.iter().any(|conditions| conditions.hold(&around));
+        span
+    }
+}
+
+impl Places {
+    /// The span that a record is, apart from its attributes.
+    fn written(&self, form: &SpanForm, around: &[&Value]) -> Value {
+        let of = |source: &Source| source.of(around, &Kept::new()).map(Cow::into_owned);
+        let option = |source: &Option<Source>| source.as_ref().and_then(of);
+        let name = of(&self.name).filter(|name| name.as_str().is_some_and(|name| !name.is_empty()));
         json!({
-            "trace_id": of(&places.trace_id),
-            "span_id": of(&places.span_id),
-            "parent_span_id": of(&places.parent_span_id),
-            "name": of(&places.name),
-            "start_time": of(&places.start_time),
-            "end_time": of(&places.end_time),
-            "status": {"code": if has_failed { "ERROR" } else { "UNSET" }, "message": places.message.as_ref().and_then(of)},
-            "scope": {"name": self.scope},
-            "attributes": attributes,
+            "trace_id": of(&self.trace_id),
+            "span_id": of(&self.span_id),
+            "parent_span_id": option(&self.parent_span_id),
+            "name": name.unwrap_or_else(|| form.name.as_str().into()),
+            "start_time": of(&self.start_time),
+            "end_time": option(&self.end_time),
+            "status": {"code": "UNSET"},
+            "scope": object(&self.scope, around).cloned().unwrap_or_else(|| json!({"name": form.scope})),
+            "resource": {"attributes": object(&self.resource, around)},
         })
     }
 
-    /// Whether a rule reads this member of the object at a path.
-    fn reads_member(&self, at: &Path, member: &str) -> bool {
-        let Places {
-            trace_id,
-            span_id,
-            parent_span_id,
-            name,
-            start_time,
-            end_time,
-            message,
-        } = &self.span;
-        let places = [trace_id, span_id, parent_span_id, name, start_time, end_time];
-        let written = self.attributes.iter().flat_map(|written| written.write.values());
-        let sources = places.into_iter().chain(message).chain(written);
-        let paths = sources.flat_map(Source::paths).chain(self.rest.values()).chain(&self.below);
-        let is_top = at.steps.is_empty();
-        paths.into_iter().any(|path| {
-            path.steps
-                .strip_prefix(at.steps.as_slice())
-                .and_then(<[String]>::first)
-                .is_some_and(|step| step == member)
-        }) || is_top
-            && self
-                .ignored
-                .iter()
-                .map(String::as_str)
-                .chain(self.failed.iter().flat_map(Conditions::members))
-                .any(|known| known == member)
+    /// The paths that are read of a record.
+    fn paths<'f>(&'f self, around: &[&Value]) -> impl Iterator<Item = &'f Path> {
+        let needed = [&self.trace_id, &self.span_id, &self.name, &self.start_time];
+        let others = [&self.parent_span_id, &self.end_time, &self.message];
+        let objects = [&self.resource, &self.scope]
+            .into_iter()
+            .filter(|source| object(source, around).is_some());
+        let sources = others.into_iter().chain(objects.collect::<Vec<_>>()).flatten();
+        needed.into_iter().chain(sources).flat_map(Source::paths)
     }
 }
 
-/// Scalars as they are, others as JSON text.
-fn plain(value: Value) -> Value {
-    match value {
-        Value::Array(_) | Value::Object(_) => value.to_string().into(),
-        scalar => scalar,
-    }
+fn object<'v>(source: &Option<Source>, around: &[&'v Value]) -> Option<&'v Value> {
+    source.as_ref()?.place(around).filter(|value| value.is_object())
 }
 
 #[cfg(test)]
-mod tests {
-    #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
-
-    use super::*;
-    use crate::span::json::as_otlp;
-
-    #[test]
-    fn each_table_is_right() {
-        for (name, text) in TABLES {
-            if let Err(error) = SpanForm::of(name, text) {
-                panic!("{error}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_call_of_weave_is_a_span() {
-        let call = json!({
-            "id": "c1", "trace_id": "t", "parent_id": null, "op_name": "weave:///team/shop/op/clerk:v1", "started_at": "2026-03-01T10:00:00Z",
-            "ended_at": "2026-03-01T10:00:01Z", "inputs": {"q": "Open?"}, "output": "No.", "exception": "closed", "summary": {"n": 1}});
-        let spans = spans_of(&call).unwrap_or_default();
-        assert_eq!(spans.pointer("/spans/0/name"), Some(&json!("clerk")));
-        assert_eq!(spans.pointer("/spans/0/status/code"), Some(&json!("ERROR")));
-        assert_eq!(
-            spans.pointer("/spans/0/attributes"),
-            Some(&json!({
-                "weave.call.kind": "agent", "weave.call.inputs": "{\"q\":\"Open?\"}", "weave.call.output": "No.", "weave.call.summary": "{\"n\":1}"}))
-        );
-        assert_eq!(spans_of(&json!({"op_name": "other"})), None);
-    }
-
-    #[test]
-    fn what_langsmith_exports() {
-        let run = |id: &str, kind: &str, below: Value| {
-            json!({"id": id, "trace_id": "0196f9a0-0000-7000-8000-00000000000a", "run_type": kind, "name": "n", "start_time": "2026-09-21T14:13:20.000001",
-                "end_time": "2026-09-21T14:13:25", "inputs": {"a": 1}, "outputs": null, "error": "no", "prompt_tokens": 3, "total_cost": "0.5", "tags": ["x", "y"],
-                "extra": {"metadata": {"ls_model_name": "m", "n": 2}, "runtime": {"sdk": "x"}, "invocation_params": {"temperature": 0.5}}, "child_runs": below})
-        };
-        let child = run("0196f9a0-0000-7000-8000-00000000000c", "llm", json!([]));
-        let runs = json!({"runs": [run("0196f9a0-0000-7000-8000-00000000000a", "chain", json!([child]))]});
-        let request = as_otlp(&spans_of(&runs).unwrap_or_default()).unwrap_or_default();
-        let spans = request
-            .pointer("/resourceSpans")
-            .and_then(Value::as_array)
-            .map_or(&[][..], Vec::as_slice);
-        let spans: Vec<&Value> = spans.iter().filter_map(|one| one.pointer("/scopeSpans/0/spans/0")).collect();
-        let [chain, llm] = spans.as_slice() else { panic!("two: {request}") };
-        let attribute = |span: &Value, key: &str| {
-            let list = span.get("attributes")?.as_array()?.clone();
-            list.into_iter().find(|pair| pair["key"] == key).map(|pair| pair["value"].clone())
-        };
-        let text = |text: &str| Some(json!({"stringValue": text}));
-        assert_eq!(attribute(llm, "langsmith.run.extra.runtime"), text(r#"{"sdk":"x"}"#));
-        assert_eq!(
-            attribute(llm, "langsmith.run.invocation_params.temperature"),
-            Some(json!({"doubleValue": 0.5}))
-        );
-        assert_eq!(attribute(llm, "gen_ai.request.model"), text("m"));
-        assert_eq!(attribute(llm, "gen_ai.usage.cost"), Some(json!({"doubleValue": 0.5})));
-        assert_eq!(attribute(llm, "langsmith.metadata.n"), Some(json!({"intValue": "2"})));
-        assert_eq!(attribute(llm, "gen_ai.usage.input_tokens"), Some(json!({"intValue": "3"})));
-        assert_eq!(attribute(chain, "gen_ai.usage.input_tokens"), None);
-        assert_eq!(attribute(chain, "langsmith.span.tags"), text("x, y"));
-        assert_eq!(chain["traceId"], "0196f9a0000070008000 00000000000a".replace(' ', ""));
-        assert_eq!(
-            (&chain["spanId"], &chain["startTimeUnixNano"]),
-            (&json!("800000000000000a"), &json!("1790000000000001000"))
-        );
-        assert_eq!(chain["status"]["code"], 2);
-    }
-
-    #[test]
-    fn an_unknown_member_is_named() {
-        let table = TABLES[0].1.replace("rest:", "rests:");
-        let error = SpanForm::of("own", &table).expect_err("unknown").to_string();
-        assert!(error.contains("did you mean `rest`?"), "{error}");
-    }
-}
+mod tests;

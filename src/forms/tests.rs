@@ -131,9 +131,15 @@ fn documented(lines: &[&str], name_of: impl Fn(&str) -> Option<String>) -> Strin
     out
 }
 
-/// The members of a struct of `table.rs` or `spans.rs`.
+/// The members of a struct that tables are read into.
 fn members(of: &str) -> String {
-    let mut sources = [include_str!("table.rs"), include_str!("spans.rs")].into_iter();
+    let sources = [
+        include_str!("table.rs"),
+        include_str!("spans.rs"),
+        include_str!("spans/around.rs"),
+        include_str!("spans/attributes.rs"),
+    ];
+    let mut sources = sources.into_iter();
     let body = sources.find_map(|source| source.split_once(&format!("struct {of} {{\n")));
     let (_, body) = body.unwrap();
     let (body, _) = body.split_once("\n}\n").unwrap();

@@ -1,5 +1,5 @@
 //! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Zipkin's spans, what the SDKs of Python and Go write to their
-//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow`, Langfuse and Mastra export, rows of
+//! console, spans of the SDK of JavaScript as JSON, what Tempo's second API, Phoenix, `MLflow` and Mastra export, rows of
 //! ClickHouse, CloudWatch and Logfire, and a `ResourceSpans` alone. Log records stand beside the
 //! spans in some of these.
 
@@ -7,7 +7,6 @@ mod flat;
 mod go;
 mod jaeger;
 mod javascript;
-mod langfuse;
 mod mastra;
 mod mlflow;
 mod pieces;
@@ -36,9 +35,7 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     if (of_type("schema") && map.contains_key("schema")) || (of_type("end") && map.len() == 1) {
         return Some(json!({"resourceSpans": []}));
     }
-    let read: Vec<Value> = if map.contains_key("observations") {
-        langfuse::of_trace(value)?
-    } else if let Some(trace) = [Some(value), map.get("trace")]
+    let read: Vec<Value> = if let Some(trace) = [Some(value), map.get("trace")]
         .into_iter()
         .flatten()
         .find(|trace| trace.pointer("/spans/0").is_some_and(mastra::is_span))
@@ -90,7 +87,6 @@ fn of_span_or_trace(value: &Value) -> Option<Vec<Value>> {
         Some(row) if row.contains_key("context.trace_id") => Some(vec![python::of_span(&python::of_row(row))?]),
         Some(span) if span.contains_key("SpanContext") => Some(vec![go::of_span(value)?]),
         _ if zipkin::is_span(value) => zipkin::of_span(value),
-        _ if langfuse::is_observation(value) => langfuse::of_observation_alone(value),
         _ if javascript::is_span(value) => javascript::of_span(value),
         _ if flat::is_span(value) => flat::of_span(value),
         _ if records::is_record(value) => records::of_record(value),

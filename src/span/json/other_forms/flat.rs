@@ -215,6 +215,7 @@ pub(super) fn scope(map: &Map<String, Value>) -> Value {
     json!({
         "name": of_scope("name", &SCOPE_NAME).or_else(|| scope.filter(|scope| scope.is_string()).cloned()),
         "version": of_scope("version", &SCOPE_VERSION),
+        "attributes": pairs(scope.and_then(|scope| scope.get("attributes"))),
     })
 }
 
