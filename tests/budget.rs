@@ -19,7 +19,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("documents", 335),
     ("events", 1541),
     ("formats", 33560),
-    ("forms", 2997),
+    ("forms", 3022),
     ("forward", 6360),
     ("layer", 9613),
     ("operation", 2097),

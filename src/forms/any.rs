@@ -1,10 +1,10 @@
 //! Forms of every kind: what a table of one's own can be, and what is read by tables.
 
-use super::built_in;
 use super::database::databases;
 use super::recognise::Forms;
 use super::spans::{self, SpanForm};
 use super::table::{Form, FormError};
+use super::tables::TABLES;
 
 /// A table of messages and logs, or of exported spans.
 #[derive(Debug)]
@@ -54,13 +54,13 @@ impl Kind {
 
 /// The table of a form, as it is written.
 pub(crate) fn table_of(name: &str) -> Option<&'static str> {
-    let mut tables = built_in::TABLES.iter().chain(spans::TABLES);
+    let mut tables = TABLES.iter().chain(spans::TABLES);
     tables.find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The names of the tables that [`table_of`] gives.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    built_in::TABLES.iter().chain(spans::TABLES).map(|(name, _)| *name)
+    TABLES.iter().chain(spans::TABLES).map(|(name, _)| *name)
 }
 
 /// What is read by tables: the name of each where it has one, one line about it, and what it becomes.

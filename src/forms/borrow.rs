@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::built_in::TABLES;
 use super::table::{Rule, Table, parsed};
+use super::tables::TABLES;
 use super::unknown::unknown;
 
 /// Adds the sets of other forms that rules name, those that these name in turn, and the members that those forms ignore.

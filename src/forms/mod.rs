@@ -14,6 +14,7 @@
 mod any;
 mod borrow;
 mod built_in;
+mod check;
 mod conditions;
 mod database;
 mod log;
@@ -24,6 +25,7 @@ mod recognise;
 mod source;
 mod spans;
 mod table;
+mod tables;
 mod unknown;
 
 pub(crate) use any::{AnyForm, Kind, listed, names, table_of};

@@ -3,6 +3,7 @@
 
 mod around;
 mod attributes;
+mod places;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,10 +14,11 @@ use serde_json::{Value, json};
 
 use super::conditions::{Conditions, any_of};
 use super::own::{lines_without_json, values};
-use super::source::{Kept, Path, Source};
+use super::source::{Kept, Path};
 use super::table::{FormError, itself, with_nearest};
 use around::Around;
 use attributes::{Beside, Written, attributes};
+use places::{Places, Record};
 
 /// What a backend exports of a span.
 #[derive(Debug, Deserialize)]
@@ -62,30 +64,6 @@ pub(crate) struct SpanForm {
     ignored: Vec<String>,
     /// The record around the records.
     around: Option<Around>,
-}
-
-/// The fields of the span.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Places {
-    /// 16 bytes as hexadecimal digits, or any text, from which an id is derived.
-    trace_id: Source,
-    /// 8 bytes as hexadecimal digits, or any text.
-    span_id: Source,
-    /// The span above.
-    parent_span_id: Option<Source>,
-    /// The name.
-    name: Source,
-    /// ISO 8601, or a number since 1970 in seconds, milliseconds, microseconds or nanoseconds.
-    start_time: Source,
-    /// The same of the end.
-    end_time: Option<Source>,
-    /// The words of the failure.
-    message: Option<Source>,
-    /// An object of the resource's attributes.
-    resource: Option<Source>,
-    /// An object of the scope's `name` and `version`, where records have their own.
-    scope: Option<Source>,
 }
 
 /// The tables as they are written, by name.
@@ -174,7 +152,7 @@ impl SpanForm {
             open.extend(below.into_iter().flatten().rev());
         }
         if let Some((around, values)) = around {
-            around.add(self, &values, &mut spans);
+            around.add(&self.scope, &values, &mut spans);
         }
         Some(json!({ "spans": spans }))
     }
@@ -194,60 +172,25 @@ impl SpanForm {
         record
     }
 
-    fn span(&self, record: &Value) -> Value {
+    fn span(&self, record: &Value) -> Record {
         let around = [record];
-        let of = |source: &Source| source.of(&around, &Kept::new()).map(Cow::into_owned);
         let holds = |list: &[Conditions]| list.iter().any(|conditions| conditions.hold(&around));
-        let mut span = self.span.written(self, &around);
+        let mut span = self.span.written(&self.scope, &around);
         let failed = self.failed.iter().flat_map(Conditions::members);
         let beside = Beside {
             places: self.span.paths(&around).chain(&self.below).collect(),
             members: self.ignored.iter().map(String::as_str).chain(failed).collect(),
         };
-        span["attributes"] = attributes(&around, &self.attributes, &self.rest, &beside).into();
+        span.attributes = attributes(&around, &self.attributes, &self.rest, &beside);
         if holds(&self.failed) {
-            span["status"] = json!({"code": "ERROR", "message": self.span.message.as_ref().and_then(of)});
+            let message = self.span.message.as_ref().and_then(|words| words.of(&around, &Kept::new()));
+            span.status = Some(json!({"code": "ERROR", "message": message}));
         }
-        if holds(&self.instant) && span["end_time"].is_null() {
-            span["end_time"] = span["start_time"].clone();
+        if span.end_time.is_none() && holds(&self.instant) {
+            span.end_time.clone_from(&span.start_time);
         }
         span
     }
-}
-
-impl Places {
-    /// The span that a record is, apart from its attributes.
-    fn written(&self, form: &SpanForm, around: &[&Value]) -> Value {
-        let of = |source: &Source| source.of(around, &Kept::new()).map(Cow::into_owned);
-        let option = |source: &Option<Source>| source.as_ref().and_then(of);
-        let name = of(&self.name).filter(|name| name.as_str().is_some_and(|name| !name.is_empty()));
-        json!({
-            "trace_id": of(&self.trace_id),
-            "span_id": of(&self.span_id),
-            "parent_span_id": option(&self.parent_span_id),
-            "name": name.unwrap_or_else(|| form.name.as_str().into()),
-            "start_time": of(&self.start_time),
-            "end_time": option(&self.end_time),
-            "status": {"code": "UNSET"},
-            "scope": object(&self.scope, around).cloned().unwrap_or_else(|| json!({"name": form.scope})),
-            "resource": {"attributes": object(&self.resource, around)},
-        })
-    }
-
-    /// The paths that are read of a record.
-    fn paths<'f>(&'f self, around: &[&Value]) -> impl Iterator<Item = &'f Path> {
-        let needed = [&self.trace_id, &self.span_id, &self.name, &self.start_time];
-        let others = [&self.parent_span_id, &self.end_time, &self.message];
-        let objects = [&self.resource, &self.scope]
-            .into_iter()
-            .filter(|source| object(source, around).is_some());
-        let sources = others.into_iter().chain(objects.collect::<Vec<_>>()).flatten();
-        needed.into_iter().chain(sources).flat_map(Source::paths)
-    }
-}
-
-fn object<'v>(source: &Option<Source>, around: &[&'v Value]) -> Option<&'v Value> {
-    source.as_ref()?.place(around).filter(|value| value.is_object())
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::built_in::TABLES;
 use super::recognise::{Forms, Found};
+use super::tables::TABLES;
 use super::{AnyForm, Log, table::Form};
 
 /// Reads a text as its files are read: the form, and what comes out.
@@ -138,6 +138,7 @@ fn members(of: &str) -> String {
         include_str!("spans.rs"),
         include_str!("spans/around.rs"),
         include_str!("spans/attributes.rs"),
+        include_str!("spans/places.rs"),
     ];
     let mut sources = sources.into_iter();
     let body = sources.find_map(|source| source.split_once(&format!("struct {of} {{\n")));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::attributes::{Beside, Written, attributes};
-use super::{Places, SpanForm};
+use super::places::{Places, Record};
 use crate::forms::conditions::{Conditions, any_of};
 use crate::forms::source::{Kept, Path, Source};
 use crate::forms::table::itself;
@@ -75,64 +75,54 @@ impl Around {
     }
 
     /// Adds it to the spans.
-    pub(super) fn add(&self, form: &SpanForm, values: &[&Value], spans: &mut Vec<Value>) {
-        let ids: HashSet<String> = spans.iter().filter_map(|span| text(span, "span_id")).collect();
+    pub(super) fn add(&self, scope: &str, values: &[&Value], spans: &mut Vec<Record>) {
+        let ids: HashSet<Value> = spans.iter().filter_map(|span| span.span_id.clone()).collect();
         // The span above may be one of another service, which is not in the export.
-        let is_top = |span: &Value| text(span, "parent_span_id").is_none_or(|parent| !ids.contains(&parent));
-        let tops: Vec<usize> = (0..spans.len()).filter(|place| spans.get(*place).is_some_and(is_top)).collect();
-        let top = match tops.as_slice() {
+        let is_top = |span: &Record| span.parent_span_id.as_ref().is_none_or(|parent| !ids.contains(parent));
+        let tops = spans.iter().enumerate().filter(|(_, span)| is_top(span)).map(|(place, _)| place);
+        let top = match tops.collect::<Vec<_>>().as_slice() {
             [only] => *only,
             _ => {
-                let made = self.made(form, values, spans);
+                let made = self.made(scope, values, spans);
                 for span in spans.iter_mut().filter(|span| is_top(span)) {
-                    span["parent_span_id"] = made["span_id"].clone();
+                    span.parent_span_id.clone_from(&made.span_id);
                 }
                 spans.insert(0, made);
                 0
             }
         };
-        let beside = Beside {
-            places: self.span.paths(values).collect(),
-            members: self.ignored.iter().map(String::as_str).collect(),
-        };
-        let said = attributes(values, &self.attributes, &self.rest, &beside);
-        if let Some(own) = spans.get_mut(top).and_then(|span| span["attributes"].as_object_mut()) {
-            for (key, value) in said {
-                own.entry(key).or_insert(value);
-            }
-        }
-        let mut events: HashMap<Option<String>, Vec<Value>> = HashMap::default();
+        let mut events: HashMap<Option<Value>, Vec<Value>> = HashMap::default();
         for (of, event) in self.events.iter().flat_map(|events| events.read(values)) {
             events.entry(of.filter(|of| ids.contains(of))).or_default().push(event);
         }
-        let mut of_top = events.remove(&None).unwrap_or_default();
-        for (place, span) in spans.iter_mut().enumerate() {
-            let mut own = events.remove(&text(span, "span_id")).unwrap_or_default();
-            if place == top {
-                own.append(&mut of_top);
+        if let Some(top) = spans.get_mut(top) {
+            let beside = Beside {
+                places: self.span.paths(values).collect(),
+                members: self.ignored.iter().map(String::as_str).collect(),
+            };
+            for (key, value) in attributes(values, &self.attributes, &self.rest, &beside) {
+                top.attributes.entry(key).or_insert(value);
             }
-            span["events"] = own.into();
+            top.events = events.remove(&None).unwrap_or_default();
+        }
+        for span in spans {
+            span.events.extend(events.remove(&span.span_id).unwrap_or_default());
         }
     }
 
     /// The span that it becomes, of the process that all the others are of.
-    fn made(&self, form: &SpanForm, values: &[&Value], spans: &[Value]) -> Value {
-        let mut made = self.span.written(form, values);
-        let times = |member: &'static str| spans.iter().map(move |span| &span[member]).filter(|time| !time.is_null());
-        if made["start_time"].is_null() {
-            made["start_time"] = times("start_time").min_by(|a, b| order(a, b)).cloned().unwrap_or_default();
-        }
-        if made["end_time"].is_null() {
-            let last = times("end_time").max_by(|a, b| order(a, b)).cloned();
-            made["end_time"] = last.unwrap_or_else(|| made["start_time"].clone());
-        }
+    fn made(&self, scope: &str, values: &[&Value], spans: &[Record]) -> Record {
+        let mut made = self.span.written(scope, values);
+        let first = spans.iter().filter_map(|span| span.start_time.as_ref()).min_by(|a, b| order(a, b));
+        let last = spans.iter().filter_map(|span| span.end_time.as_ref()).max_by(|a, b| order(a, b));
+        made.start_time = made.start_time.or_else(|| first.cloned());
+        made.end_time = made.end_time.or_else(|| last.cloned()).or_else(|| made.start_time.clone());
         if let Some(first) = spans
             .first()
-            .filter(|first| spans.iter().all(|span| span["resource"] == first["resource"]))
+            .filter(|first| spans.iter().all(|span| span.resource == first.resource))
         {
-            made["resource"] = first["resource"].clone();
+            made.resource.clone_from(&first.resource);
         }
-        made["attributes"] = json!({});
         made
     }
 }
@@ -143,13 +133,9 @@ fn order(a: &Value, b: &Value) -> Ordering {
     numbers.unwrap_or_else(|| a.as_str().cmp(&b.as_str()))
 }
 
-fn text(span: &Value, member: &str) -> Option<String> {
-    span.get(member)?.as_str().map(str::to_owned)
-}
-
 impl Events {
     /// Each event, with the id of its span.
-    fn read(&self, values: &[&Value]) -> impl Iterator<Item = (Option<String>, Value)> {
+    fn read(&self, values: &[&Value]) -> impl Iterator<Item = (Option<Value>, Value)> {
         let lists = self.at.iter().filter_map(|path| path.find(values)?.as_array());
         lists.flatten().filter(|event| self.is.hold(&[event])).map(|event| {
             let of = |source: &Source| source.of(&[event], &Kept::new()).map(std::borrow::Cow::into_owned);
@@ -158,9 +144,8 @@ impl Events {
                 members: self.ignored.iter().map(String::as_str).collect(),
             };
             let said = attributes(&[event], &self.attributes, &self.rest, &beside);
-            let span = of(&self.of).and_then(|id| id.as_str().map(str::to_owned));
             (
-                span,
+                of(&self.of),
                 json!({"name": of(&self.name), "timestamp": of(&self.time), "attributes": said}),
             )
         })

@@ -1,0 +1,86 @@
+//! What is checked when a table is read.
+
+use super::borrow::borrow;
+use super::conditions::Conditions;
+use super::source::Source;
+use super::table::{Form, FormError, START, Table, parsed};
+use super::unknown::unknown;
+
+/// The facts that a message may have, and the members of a row, are written as they are named; so are these of the chat API.
+const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reasoning_content"];
+
+impl Form {
+    /// Reads and checks a table.
+    pub(crate) fn of(name: &str, text: &str) -> Result<Self, FormError> {
+        let checked = || {
+            let mut table = parsed(text)?;
+            borrow(&mut table)?;
+            check(&mut table)?;
+            Ok(table)
+        };
+        let table = checked().map_err(|problem: String| FormError::new(name, &problem))?;
+        Ok(Self {
+            name: name.to_owned(),
+            table,
+        })
+    }
+}
+
+fn check(table: &mut Table) -> Result<(), String> {
+    let names: Vec<String> = table.rules.keys().cloned().collect();
+    if !names.iter().any(|name| name == START) {
+        return Err(format!("rules: there is no set `{START}`, by which items are read"));
+    }
+    if table.is.iter().any(Conditions::is_empty) || table.is.is_empty() {
+        return Err("is: without a condition every value would be of this form".to_owned());
+    }
+    let sets = table.rules.iter_mut().map(|(name, rules)| (name.as_str(), rules.as_mut_slice()));
+    let mut kept = Vec::new();
+    let mut asked = Vec::new();
+    for (name, rules) in sets.chain([("row", std::slice::from_mut(&mut table.row))]) {
+        for (index, rule) in rules.iter_mut().enumerate() {
+            let place = if name == "row" {
+                "row".to_owned()
+            } else {
+                format!("rules: {name}: rule {}", index + 1)
+            };
+            for (path, set) in std::mem::take(&mut rule.each) {
+                let set = set.as_str().unwrap_or_default().to_owned();
+                if !names.contains(&set) {
+                    return Err(format!(
+                        "{place}: each: {}",
+                        unknown("set of rules", &set, names.iter().map(String::as_str))
+                    ));
+                }
+                let source = Source::try_from(path).map_err(|problem| format!("{place}: each: {problem}"))?;
+                if !source.is_within() && !source.is_whole() {
+                    return Err(format!("{place}: each: what is read again is below the value"));
+                }
+                rule.below.push((source, set));
+            }
+            if rule.read.as_ref().is_some_and(|read| !read.is_within() && !read.is_whole()) {
+                return Err(format!("{place}: read: what is read again is below the value"));
+            }
+            if name != "row" && !rule.says() {
+                return Err(format!("{place}: it says nothing; `ignored: true` is a rule for what says nothing"));
+            }
+            if let Some(taken) = rule.facts.keys().find(|fact| TAKEN.contains(&fact.as_str())) {
+                return Err(format!("{place}: facts: `{taken}` is written by other members of a rule"));
+            }
+            kept.extend(rule.keep.keys().cloned());
+            // What another form keeps for its sets may be missing here.
+            if !name.contains('.') {
+                asked.extend(rule.sources().flat_map(Source::kept).map(|name| (place.clone(), name.to_owned())));
+            }
+        }
+    }
+    for (place, name) in asked {
+        if !kept.contains(&name) {
+            return Err(format!(
+                "{place}: {}",
+                unknown("name of what is kept", &name, kept.iter().map(String::as_str))
+            ));
+        }
+    }
+    Ok(())
+}
