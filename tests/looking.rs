@@ -723,8 +723,7 @@ fn compare_pairs_the_runs_of_two_sets() {
         "tool calls",
         "failed only here",
         "median tokens in",
-        "get_weather failed   0 of",
-        "  1 of ",
+        "get_weather failed  0 of 2  1 of 2",
     ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
