@@ -741,6 +741,61 @@ fn compare_pairs_the_runs_of_two_sets() {
     }
 }
 
+/// Costs that no span records are computed by the user's prices, and marked; what is recorded stays.
+#[test]
+fn prices_give_calls_a_cost_that_is_marked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let prices = directory.path().join("prices.yaml");
+    fs::write(&prices, "gpt-4o*: { input: 10, output: 100 }\n").expect("writes");
+    let prices = prices.to_str().expect("text");
+    let file = root().join("corpus/oi-langchain-toolerror/001.traces.bin");
+    let file = file.to_str().expect("text");
+    // 223 tokens in, 28 out.
+    let shown = stdout(&["show", file, "--prices", prices]);
+    assert!(
+        shown.contains("28 out · ~$0.00503") && shown.contains("11 out  ~$0.00266"),
+        "{shown}"
+    );
+    assert!(!stdout(&["show", file]).contains('$'));
+    let json: Value = serde_json::from_str(&stdout(&["show", file, "--json", "--prices", prices])).expect("JSON");
+    assert_eq!(
+        (&json["totals"]["cost_usd"], &json["totals"]["cost_computed"]),
+        (&0.005_03.into(), &true.into()),
+        "{}",
+        json["totals"]
+    );
+
+    let from = ["--data-dir", data_of(&directory)];
+    assert!(run(&[&["import", file][..], &from].concat()).status.success());
+    assert!(!stdout(&[&["ls"][..], &from].concat()).contains('$'));
+    let wide = |arguments: &[&str]| {
+        let output = program(arguments).env("COLUMNS", "200").output().expect("runs");
+        text(&output.stdout)
+    };
+    let listed = wide(&[&["ls", "--where", "cost > 0.005", "--prices", prices][..], &from].concat());
+    assert!(listed.contains("~$0.0050"), "{listed}");
+    let serving = Serving::start_with(directory.path(), &["--prices", prices]);
+    let listed = wide(&["ls", "--server", &serving.api]);
+    assert!(listed.contains("~$0.0050"), "{listed}");
+    let page = |path: &str| {
+        let mut answer = ureq::get(format!("{}{path}", serving.api)).call().expect("answers");
+        answer.body_mut().read_to_string().expect("text")
+    };
+    let trace = &traces("oi-langchain-toolerror")[0];
+    for path in ["/runs", "/work", &format!("/runs/{trace}"), &format!("/runs/{trace}/work")] {
+        assert!(page(path).contains("~$0.005"), "{path}");
+    }
+    serving.stop();
+
+    fs::write(directory.path().join("prices.yaml"), "gpt-4o: { input: cheap, output: 1 }\n").expect("writes");
+    let output = run(&["show", file, "--prices", prices]);
+    assert!(
+        !output.status.success() && text(&output.stderr).contains("prices.yaml"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
 /// `grep` prints the step and the place of words; `show` shows a part of a run.
 #[test]
 fn words_lead_to_their_step_and_a_part_of_a_run_is_shown() {

@@ -19,7 +19,7 @@ use crate::view::compare::{
     self, Calls, Change, Comparison, Difference, Effort, Key, Members, Numbers, Pair, Piece, PromptChange, SetComparison, Side, StepSide,
     Whole,
 };
-use crate::view::text::{dollars, elapsed, many};
+use crate::view::text::{elapsed, many};
 
 const EXAMPLES: &str = "\
 A and B are traces, by their ids or names, or files with one run each. Steps are aligned by kind and name. [-words-] are those of A \
@@ -98,7 +98,7 @@ impl Compare {
 
     /// The runs of a file.
     fn runs_of_file(&self, path: &Path) -> Result<Vec<Run>, Failure> {
-        let (read, clean) = FileRuns::read(&[path.to_owned()], self.from.semconv(), &self.form, None)?;
+        let (read, clean) = FileRuns::read(&[path.to_owned()], &self.from, &self.form, None)?;
         if !clean {
             return Err(Failure::missing(format!(
                 "{} cannot be compared, because not all of it could be read",
@@ -225,7 +225,7 @@ fn step_lines(compared: &Comparison, pair: &Pair, full: bool) -> Vec<String> {
     };
     facts.extend(both(|step| Some(shown(&step.name, 48))));
     facts.extend(both(tokens));
-    facts.extend(both(|step| step.took.cost_usd.map(dollars)));
+    facts.extend(both(|step| step.took.cost().map(|cost| cost.to_string())));
     facts.extend(both(|step| step.took.duration_nanos.map(elapsed)));
     let failed = |side: &Option<StepSide>| side.as_ref().is_some_and(|step| step.failed);
     facts.extend(match (failed(&pair.left), failed(&pair.right), pair.change) {
@@ -325,7 +325,7 @@ fn took(left: &Numbers, right: &Numbers, row: &mut impl FnMut(&str, &str, &str, 
     let (left, right) = (left.took, right.took);
     counted("tokens in", left.input_tokens, right.input_tokens, row);
     counted("tokens out", left.output_tokens, right.output_tokens, row);
-    amount("cost", left.cost_usd, right.cost_usd, dollars, row);
+    amount("cost", left.cost(), right.cost(), |cost| cost.to_string(), row);
     amount("took", left.duration_nanos, right.duration_nanos, elapsed, row);
 }
 
@@ -373,7 +373,9 @@ fn set_lines(compared: &SetComparison, full: bool) -> Vec<String> {
             let sum = |one: Option<u64>, other: Option<u64>| one.or(other).map(|_| one.unwrap_or(0) + other.unwrap_or(0));
             sum(whole.numbers.took.input_tokens, whole.numbers.took.output_tokens).map_or_else(String::new, |sum| sum.to_string())
         }));
-        row.extend(of(|whole| whole.numbers.took.cost_usd.map_or_else(String::new, dollars)));
+        row.extend(of(|whole| {
+            whole.numbers.took.cost().map_or_else(String::new, |cost| cost.to_string())
+        }));
         row.extend(of(|whole| {
             whole.numbers.reward.map_or_else(String::new, |reward| reward.to_string())
         }));

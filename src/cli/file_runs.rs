@@ -7,6 +7,8 @@ use super::failure::Failure;
 use super::input::Files;
 use super::own_form::OwnForm;
 use super::redaction::redacted;
+use super::source::Where;
+use super::vocabulary::priced;
 use crate::documents::Vocabulary;
 use crate::hash::HashMap;
 use crate::redact::Rules;
@@ -29,9 +31,9 @@ pub(super) struct FileRuns {
 impl FileRuns {
     /// Reads files as one set, recognised by their content; `-` is standard input. `false`: not all of it could be read, which was reported on
     /// standard error.
-    pub(super) fn read(files: &[PathBuf], semconv: Option<&Path>, form: &OwnForm, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
-        let files = Files::of(files, semconv, form);
-        let vocabulary = files.vocabulary()?;
+    pub(super) fn read(files: &[PathBuf], from: &Where, form: &OwnForm, rules: Option<&Rules>) -> Result<(Self, bool), Failure> {
+        let files = Files::of(files, from.semconv(), form);
+        let vocabulary = priced(files.vocabulary()?, from.prices())?;
         let mut batch = files.read(Begin::Unknown, true);
         let sessions = batch.sessions();
         let clean = batch.problems.is_empty();

@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::format_options::option_of;
 use super::log::{Form, Level};
 use super::units::{bytes, hours};
-use super::vocabulary::vocabulary;
+use super::vocabulary::{priced, vocabulary};
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
 use crate::documents::Vocabulary;
 use crate::formats::Options;
@@ -145,6 +145,9 @@ pub(super) struct Settings {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
     pub(super) semconv: Option<PathBuf>,
+    /// A file with prices of models, for calls whose spans record tokens and no cost.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_PRICES")]
+    pub(super) prices: Option<PathBuf>,
     /// Set the default of a format's option, for requests that do not set it; `spanbridge formats` lists the options.
     /// Repeatable.
     #[arg(long, value_name = "NAME=VALUE", env = "SPANBRIDGE_OPTION", value_delimiter = ',')]
@@ -191,7 +194,7 @@ pub(super) struct TokenText {
 impl Settings {
     /// What the server is started with.
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.config_with(Arc::new(vocabulary(self.semconv.as_deref())?))
+        self.config_with(Arc::new(priced(vocabulary(self.semconv.as_deref())?, self.prices.as_deref())?))
     }
 
     /// The same with a vocabulary that was read before.
@@ -334,7 +337,7 @@ impl Settings {
 
 /// Paths in a file are relative to the file's folder.
 pub(super) fn paths_from(settings: &mut Table, folder: &Path) {
-    for name in ["data_dir", "semconv", "tls_certificate", "tls_key", "tls_client_ca"] {
+    for name in ["data_dir", "semconv", "prices", "tls_certificate", "tls_key", "tls_client_ca"] {
         if let Some(Value::String(path)) = settings.get_mut(name) {
             *path = folder.join(&*path).to_string_lossy().into_owned();
         }

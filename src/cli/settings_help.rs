@@ -33,7 +33,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Forwarding", &["forward"]),
-    ("Documents", &["semconv", "option"]),
+    ("Documents", &["semconv", "prices", "option"]),
     ("Log", &["log_level", "log_format"]),
     (
         "Limits",

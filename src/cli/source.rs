@@ -18,7 +18,7 @@ use clap::Args;
 use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::out;
-use super::vocabulary::vocabulary;
+use super::vocabulary::{priced, vocabulary};
 use crate::access::Project;
 use crate::dataset::Expression;
 use crate::documents::Vocabulary;
@@ -67,6 +67,9 @@ pub(super) struct Where {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
+    /// A file with prices of models, for calls whose spans record tokens and no cost. With a server, the server's own are used.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_PRICES")]
+    prices: Option<PathBuf>,
 }
 
 /// An opened source.
@@ -127,6 +130,11 @@ impl Where {
         self.semconv.as_deref()
     }
 
+    /// A file with prices of the user.
+    pub(super) fn prices(&self) -> Option<&Path> {
+        self.prices.as_deref()
+    }
+
     pub(super) fn open(&self) -> Result<Source, Failure> {
         self.open_by(out::recovery, store::open_up_to_date)
     }
@@ -138,7 +146,7 @@ impl Where {
 
     /// The same, with a data directory opened by `open`.
     fn open_by(&self, tell: fn(&Recovery), open: Open) -> Result<Source, Failure> {
-        let vocabulary = Arc::new(vocabulary(self.semconv.as_deref())?);
+        let vocabulary = Arc::new(priced(vocabulary(self.semconv.as_deref())?, self.prices())?);
         let apart = self.project != Project::default();
         let kind = match self.chosen()? {
             Chosen::Server(_) if apart => {

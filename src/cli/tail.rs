@@ -14,7 +14,7 @@ use super::time::second;
 use crate::hash::HashMap;
 use crate::span::UnixNanos;
 use crate::store::{Filter, Order};
-use crate::view::text::{dollars, many};
+use crate::view::text::many;
 use crate::web::listing::Listed;
 
 const EXAMPLES: &str = "\
@@ -184,7 +184,7 @@ fn line(listed: &Listed, width: Option<usize>) -> String {
         facts.push(many(listed.spans, "span"));
     }
     facts.extend(listed::token_words(summary));
-    facts.extend(summary.cost_usd.map(dollars));
+    facts.extend(summary.cost().map(|cost| cost.to_string()));
     if summary.failures > 0 {
         let why = summary.error.as_deref().map_or_else(String::new, |error| format!(": {error}"));
         facts.push(format!("{} failed{why}", summary.failures));

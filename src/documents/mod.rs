@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod prices;
 mod vocabulary;
 
 use std::fmt;
@@ -33,6 +34,7 @@ use crate::run::Run;
 use crate::span::TraceId;
 use crate::trace::Finding;
 
+pub use prices::Prices;
 pub use vocabulary::Vocabulary;
 #[cfg(feature = "server")]
 pub(crate) use vocabulary::awaits_root;

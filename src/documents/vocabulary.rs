@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
+use super::prices::Prices;
 use crate::dialect::Registry;
 #[cfg(feature = "server")]
 use crate::dialect::file::FileError;
@@ -15,13 +16,19 @@ use crate::trace::FindingKind;
 
 /// The vocabulary that spans are read with.
 #[derive(Debug, Clone)]
-pub struct Vocabulary(Cow<'static, Registry>);
+pub struct Vocabulary {
+    registry: Cow<'static, Registry>,
+    prices: Prices,
+}
 
 impl Vocabulary {
     /// The dialects that come with the program.
     #[must_use]
     pub fn built_in() -> Self {
-        Self(Cow::Borrowed(Registry::built_in()))
+        Self {
+            registry: Cow::Borrowed(Registry::built_in()),
+            prices: Prices::default(),
+        }
     }
 
     /// The same with a user's own keys, read from the text of a file.
@@ -31,19 +38,34 @@ impl Vocabulary {
     /// The file does not have the form.
     #[cfg(feature = "server")]
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
-        self.0.with_file_text(text).map(|registry| Self(Cow::Owned(registry)))
+        Ok(Self {
+            registry: Cow::Owned(self.registry.with_file_text(text)?),
+            prices: self.prices.clone(),
+        })
+    }
+
+    /// The same with prices for calls without a cost.
+    #[must_use]
+    pub fn with_prices(self, prices: Prices) -> Self {
+        Self { prices, ..self }
+    }
+
+    /// The prices.
+    #[cfg(feature = "server")]
+    pub(crate) fn prices(&self) -> &Prices {
+        &self.prices
     }
 
     /// The dialects.
     #[must_use]
     pub fn registry(&self) -> &Registry {
-        &self.0
+        &self.registry
     }
 
     /// Attribute keys that name a session, best first.
     #[must_use]
     pub fn session_keys(&self) -> &[String] {
-        self.0.session_keys()
+        self.registry.session_keys()
     }
 
     /// The sessions that these spans name.
@@ -58,7 +80,9 @@ impl Vocabulary {
     /// The runs of these spans, one a trace. Blocks that were written one by one are a conversation.
     #[must_use]
     pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-        run::from_batch(formats::as_conversations(spans), logs, &self.0)
+        let mut runs = run::from_batch(formats::as_conversations(spans), logs, &self.registry);
+        runs.iter_mut().for_each(|run| self.prices.give(run));
+        runs
     }
 
     /// The runs of spans that are in a store at this time, one a trace. A run whose root has not come goes on while its spans

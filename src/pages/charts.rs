@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::words::{count, short, when};
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
+use crate::view::totals::Cost;
 use crate::web::listing::Listed;
 
 /// Nanoseconds from start to end, as far as it ended.
@@ -59,7 +60,7 @@ pub(crate) fn view(runs: &[Listed]) -> Markup {
     times.sort_unstable();
     let sum = |part: fn(&Listed) -> Option<u64>| runs.iter().filter_map(part).fold(0_u64, u64::saturating_add);
     let failed = columns.iter().map(|column| column.failed).sum::<u64>();
-    let costs: Vec<f64> = runs.iter().filter_map(|listed| listed.summary.cost_usd).collect();
+    let costs: Vec<Cost> = runs.iter().filter_map(|listed| listed.summary.cost()).collect();
     let without_cost = runs.len() - costs.len();
     let (from, to) = (when(first, 0), when(last, 0));
     let ends = html! { div.rng aria-hidden="true" { span { (from) } span { (to) " UTC" } } };
@@ -78,7 +79,7 @@ pub(crate) fn view(runs: &[Listed]) -> Markup {
                 (bars(&columns, |column| column.tokens as f64, |_| 0.0)) (ends)
             }
             figure {
-                figcaption { span { "Cost" } span { b { @if costs.is_empty() { "not recorded" } @else { (dollars(costs.iter().sum())) } } @if without_cost > 0 && !costs.is_empty() { " · " (count(without_cost as u64)) " without" } } }
+                figcaption { span { "Cost" } span { b { @match costs.iter().copied().reduce(Cost::plus) { Some(cost) => (cost), None => "not recorded" } } @if without_cost > 0 && !costs.is_empty() { " · " (count(without_cost as u64)) " without" } } }
                 (bars(&columns, |column| column.cost, |_| 0.0)) (ends)
             }
         }

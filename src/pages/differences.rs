@@ -7,6 +7,7 @@ use super::words::{SHOWN, beginning, count, kind, line, many, none, plain, statu
 use crate::operation::Kind;
 use crate::view::compare::{Change, Comparison, Difference, Numbers, Pair, Piece, PromptChange, Side, StepSide, Took, Whole};
 use crate::view::text::{dollars, elapsed};
+use crate::view::totals::Cost;
 use crate::web::url::percent_encoded;
 
 /// Steps on the page; the JSON has all.
@@ -166,7 +167,7 @@ pub(super) fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<
                 tr { th scope="row" { "Failures" } (counts(|of| Some(of.failures))) }
                 tr { th scope="row" { "Tokens in" } (counts(|of| of.took.input_tokens)) }
                 tr { th scope="row" { "Tokens out" } (counts(|of| of.took.output_tokens)) }
-                tr { th scope="row" { "Cost" } (amount(|of| of.took.cost_usd, dollars)) }
+                tr { th scope="row" { "Cost" } (costs(one.took.cost(), other.took.cost())) }
                 @if one.reward.is_some() || other.reward.is_some() {
                     tr { th scope="row" { "Reward" } (amount(|of| of.reward, |reward| format!("{reward:.4}").trim_end_matches('0').trim_end_matches('.').to_owned())) }
                 }
@@ -178,6 +179,14 @@ pub(super) fn totals(left: (&Numbers, Option<&Whole>), right: (&Numbers, Option<
 pub(super) fn cells(left: Option<String>, right: Option<String>, by: Option<Markup>) -> Markup {
     let side = |text: Option<String>| html! { td.num { @match text { Some(text) => (text), None => (none("not recorded")) } } };
     html! { (side(left)) (side(right)) td.num.b { @if let Some(by) = by { (by) } } }
+}
+
+fn costs(left: Option<Cost>, right: Option<Cost>) -> Markup {
+    let by = left.zip(right).map(|(one, other)| {
+        let by = other.dollars - one.dollars;
+        difference(by, by == 0.0, |by| dollars(by.abs()))
+    });
+    cells(left.map(|cost| cost.to_string()), right.map(|cost| cost.to_string()), by)
 }
 
 pub(super) fn figure(left: Option<u64>, right: Option<u64>, write: fn(u64) -> String) -> Markup {

@@ -10,7 +10,7 @@ use crate::transcript::content;
 use crate::view::errors;
 use crate::view::outline::{all_rows, rows};
 use crate::view::step;
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
 use crate::view::totals::{self, Group, Totals};
 use crate::web::url::percent_encoded;
 
@@ -225,7 +225,7 @@ fn figures(run: &Run) -> Markup {
             (figure("Tool calls", &html! { (count(totals.tool_calls)) }))
             (figure("Tokens", &tokens(run, &totals)))
             (figure("Cost", &match totals.cost {
-                Some(cost) => html! { (dollars(cost)) },
+                Some(cost) => html! { (cost) @if cost.is_computed { " " small { "computed" } } },
                 None => none("not recorded"),
             }))
             (figure("Failures", &html! { @if totals.failures > 0 { span.bad { (totals.failures) } } @else { "0" } }))

@@ -19,7 +19,7 @@ use crate::transcript::calls::Results;
 use crate::transcript::content;
 use crate::view::conversation::readable;
 use crate::view::step::{nanos, offset};
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
 use crate::view::{errors, request, step, totals};
 use crate::web::url::percent_encoded;
 
@@ -231,7 +231,7 @@ fn facts(outline: &Outline<'_>, row: usize, of: &Step, about: &About<'_>) -> Mar
             }
             @if let Some(provider) = &operation.model.provider { dt { "Provider" } dd { (line(provider, 80)) } }
             @if let Some(tokens) = step::tokens_as(&operation.usage, count) { dt { "Tokens" } dd { (tokens) } }
-            @if let Some(cost) = totals::cost(operation) { dt { "Cost" } dd title={ "$" (cost) } { (dollars(cost)) } }
+            @if let Some(cost) = totals::cost(of) { dt { "Cost" } dd title={ "$" (cost.dollars) } { (cost) @if cost.is_computed { " " span.faint { "computed" } } } }
             @if let Some(reason) = &operation.finish_reason { dt { "Finished as" } dd { (line(reason, 80)) } }
             @for (what, other) in [("Asked by", asked_by), ("Called by", called_by)] {
                 @if let Some(other) = other {

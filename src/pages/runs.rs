@@ -249,7 +249,7 @@ pub(crate) fn row(listed: &Listed, longest: u64, query: &Query, hit: Option<&Sni
             td.num data-l=(if summary.tool_calls == 1 { "tool" } else { "tools" }) { (number(summary.tool_calls)) }
             td.num data-l="in" { (tokens(summary.input_tokens)) }
             td.num data-l="out" { (tokens(summary.output_tokens)) }
-            td.num { @if let Some(cost) = summary.cost_usd { (price(cost)) } }
+            td.num { @if let Some(cost) = summary.cost() { (price(cost)) } }
             td.num.bad data-l="failed" { (number(summary.failures)) }
             td.num data-l="found" { (number(summary.findings)) }
             td title=(line(&labels, 400)) { (line(&labels, 60)) }

@@ -14,7 +14,8 @@ use crate::run::{Run, Utterance};
 use crate::store::{Filter, Order, SessionCursor, TraceRow};
 use crate::transcript::content;
 use crate::view::seeking::Sought;
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
+use crate::view::totals::Cost;
 use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
 use crate::web::listing::Listed;
@@ -210,7 +211,7 @@ fn row(session: &SessionListed, href: &str) -> Markup {
             td.num title={ (session.traces) " traces" } { (count(of.runs)) }
             td.num { @if of.failures > 0 { b.bad { (count(of.failures)) } } }
             td.num { @if of.input_tokens.is_some() || of.output_tokens.is_some() { (tokens(of.input_tokens)) " → " (tokens(of.output_tokens)) } }
-            td.num { @if let Some(cost) = of.cost_usd { (dollars(cost)) } }
+            td.num { @if let Some(cost) = of.cost() { (cost) } }
             td.num.dim { (time(session.last_start_unix_nano, 0)) }
         }
     }
@@ -242,10 +243,7 @@ impl Hop {
 /// A session. `left_out`: runs that are not shown.
 pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
     let sum = |part: fn(&Listed) -> Option<u64>| hops.iter().filter_map(|hop| part(&hop.listed)).reduce(u64::saturating_add);
-    let cost = hops
-        .iter()
-        .filter_map(|hop| hop.listed.summary.cost_usd)
-        .reduce(|one, other| one + other);
+    let cost = hops.iter().filter_map(|hop| hop.listed.summary.cost()).reduce(Cost::plus);
     let failed = hops.iter().filter(|hop| hop.listed.summary.status == "error").count();
     let from = hops.iter().map(|hop| hop.listed.start_unix_nano).min().unwrap_or_default();
     let to = hops.iter().map(|hop| hop.listed.end_unix_nano).max().unwrap_or_default();
@@ -268,7 +266,7 @@ pub(crate) fn thread(session: &str, hops: &[Hop], left_out: bool) -> Markup {
                 div { dt { "Model calls" } dd { (count(hops.iter().map(|hop| hop.listed.summary.model_calls).sum())) } }
                 div { dt { "Tool calls" } dd { (count(hops.iter().map(|hop| hop.listed.summary.tool_calls).sum())) } }
                 div { dt { "Tokens" } dd { (tokens(sum(|listed| listed.summary.input_tokens))) " " small { "in" } " · " (tokens(sum(|listed| listed.summary.output_tokens))) " " small { "out" } } }
-                div { dt { "Cost" } dd { @match cost { Some(cost) => (dollars(cost)), None => (none("not recorded")) } } }
+                div { dt { "Cost" } dd { @match cost { Some(cost) => (cost), None => (none("not recorded")) } } }
             }
         }
         div.thread {

@@ -15,7 +15,7 @@ use super::readings::Readings;
 use super::words::{count, line, many, none, plain, status};
 use crate::dataset::expression::quoted;
 use crate::view::compare::{self, Calls, Effort, Key, Members, RunPair, SetComparison, Sums, Whole};
-use crate::view::text::{dollars, elapsed, is_harmful};
+use crate::view::text::{elapsed, is_harmful};
 use crate::web::answer::Answer;
 use crate::web::reply::Problem;
 use crate::web::request::Asked;
@@ -236,7 +236,7 @@ fn medians(one: &Sums, other: &Sums) -> Markup {
                 tr { th scope="row" { "Took" } (figure(one.duration_nanos, other.duration_nanos, elapsed)) }
                 tr { th scope="row" { "Tokens in" } (figure(one.input_tokens, other.input_tokens, count)) }
                 tr { th scope="row" { "Tokens out" } (figure(one.output_tokens, other.output_tokens, count)) }
-                tr { th scope="row" { "Cost" } (cells(one.cost_usd.map(dollars), other.cost_usd.map(dollars), None)) }
+                tr { th scope="row" { "Cost" } (cells(one.cost().map(|cost| cost.to_string()), other.cost().map(|cost| cost.to_string()), None)) }
             }
         }
     }

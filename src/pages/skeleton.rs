@@ -119,7 +119,7 @@ impl Skeleton {
         };
         self.start.push(offset(outline.run, step.started_at) as f64);
         self.dur.push(nanos(step).map_or(f64::NAN, |nanos| nanos as f64));
-        self.cost.push(totals::cost(operation).map_or(f32::NAN, |cost| cost as f32));
+        self.cost.push(totals::cost(step).map_or(f32::NAN, |cost| cost.dollars as f32));
         self.name.push(place);
         self.tin.push(tokens(input));
         self.tout.push(tokens(output));

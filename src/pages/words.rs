@@ -8,6 +8,7 @@ use maud::{Markup, html};
 
 use crate::operation::Kind;
 use crate::view::text::{block, harmless, one_line};
+use crate::view::totals::Cost;
 
 /// Bytes of a value that a page shows before it gives only the number of the rest.
 pub(crate) const SHOWN: usize = 64 << 10;
@@ -83,12 +84,13 @@ pub(crate) fn short(number: u64) -> String {
 }
 
 /// An amount in a column, where dots are below one another: four digits behind each, and all that are known beside it.
-pub(crate) fn price(amount: f64) -> Markup {
+pub(crate) fn price(cost: Cost) -> Markup {
+    let amount = cost.dollars;
     let shown = match amount {
         tiny if tiny > 0.0 && tiny < 0.0001 => "<$0.0001".to_owned(),
         amount => format!("${amount:.4}"),
     };
-    html! { span title={ "$" (amount) } { (shown) } }
+    html! { span title={ "$" (amount) @if cost.is_computed { ", computed" } } { @if cost.is_computed { "~" } (shown) } }
 }
 
 /// `312 B`, `3.2 KiB`, `1.0 MiB`, `1.5 GiB`.
@@ -215,12 +217,15 @@ mod tests {
             ["0 B", "1023 B", "1.0 KiB", "3.2 KiB", "1.0 MiB", "1.5 GiB"]
         );
         assert_eq!(
-            [0.0, 0.000_01, 0.000_373, 3.1].map(|amount| price(amount).into_string()),
+            [(0.0, false), (0.000_01, false), (0.000_373, false), (3.1, true)].map(|(dollars, is_computed)| {
+                let cost = Cost { dollars, is_computed };
+                price(cost).into_string()
+            }),
             [
                 r#"<span title="$0">$0.0000</span>"#,
                 r#"<span title="$0.00001">&lt;$0.0001</span>"#,
                 r#"<span title="$0.000373">$0.0004</span>"#,
-                r#"<span title="$3.1">$3.1000</span>"#
+                r#"<span title="$3.1, computed">~$3.1000</span>"#
             ]
         );
         assert_eq!(

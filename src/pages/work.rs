@@ -10,7 +10,7 @@ use super::frame::{self, Place};
 use super::load::Loaded;
 use super::query::Query;
 use super::words::{count, line, many, time};
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
 use crate::view::totals::BY;
 use crate::web::allowance::PATIENCE;
 use crate::web::answer::Answer;
@@ -92,7 +92,7 @@ fn table(what: &str, list: &[Share], address: &str, by: &str) -> Markup {
                         td.num { @if totals.failures > 0 { b.bad { (count(totals.failures)) } } }
                         td.num { (tokens(totals.tokens.input)) }
                         td.num { (tokens(totals.tokens.output)) }
-                        td.num { (totals.cost.map(dollars).unwrap_or_default()) }
+                        td.num { (totals.cost.map(|cost| cost.to_string()).unwrap_or_default()) }
                     }
                 }
                 @if list.len() > ROWS { tr { td.faint colspan="8" { (many(list.len() - ROWS, "more row")) } } }

@@ -250,6 +250,8 @@ pub struct Step {
     /// A model call of another trace that is this one (same provider's response id). It depends on what else is read
     /// with this trace, so it is in findings and counts of session documents, never in a document of one trace.
     pub same_call_as: Option<(TraceId, SpanId)>,
+    /// What a call of a model costs by the user's prices, in US dollars; `None` where spans record costs. No document has it.
+    pub computed_cost: Option<f64>,
 }
 
 impl Step {
@@ -276,6 +278,7 @@ impl Step {
             called_by: None,
             evidence: Vec::new(),
             same_call_as: None,
+            computed_cost: None,
         }
     }
 

@@ -198,7 +198,10 @@ fn sums(totals: &Totals, has_times: bool) -> Object<'static> {
         }
     }
     if let Some(cost) = totals.cost {
-        out.add("cost_usd", cost);
+        out.add("cost_usd", cost.dollars);
+        if cost.is_computed {
+            out.add("cost_computed", true);
+        }
     }
     if has_times {
         out.add("busy_nanos", totals.busy_nanos);

@@ -1,6 +1,8 @@
 //! Calls, tokens and money of a run, in all and by agent and model. What no operation records stays `None`.
 
-use super::step;
+use std::fmt;
+
+use super::{step, text};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation, TokenCount};
 use crate::run::{Run, Step};
@@ -20,8 +22,8 @@ pub(crate) struct Totals {
     pub(crate) failures: u64,
     /// Tokens of calls of models, embedding and reranking models included.
     pub(crate) tokens: TokenCount,
-    /// US dollars for calls of models.
-    pub(crate) cost: Option<f64>,
+    /// For calls of models.
+    pub(crate) cost: Option<Cost>,
     /// Nanoseconds in calls of models and in tools; parallel ones add up.
     pub(crate) busy_nanos: u64,
 }
@@ -58,12 +60,47 @@ pub(crate) fn tokens(run: &Run) -> Option<u64> {
     calls.chain(agents).filter_map(|call| call.usage.sum()).reduce(u64::saturating_add)
 }
 
-/// What an operation costs in all.
-pub(crate) fn cost(operation: &Operation) -> Option<f64> {
+/// US dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cost {
+    /// How many.
+    pub(crate) dollars: f64,
+    /// Whether a part of it is computed by the user's prices and not recorded.
+    pub(crate) is_computed: bool,
+}
+
+impl Cost {
+    /// From its parts.
+    pub(crate) fn of(dollars: Option<f64>, is_computed: bool) -> Option<Self> {
+        dollars.map(|dollars| Self { dollars, is_computed })
+    }
+
+    /// Both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            dollars: self.dollars + other.dollars,
+            is_computed: self.is_computed || other.is_computed,
+        }
+    }
+}
+
+/// `$0.0315`; `~$0.0315`: computed.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.is_computed { "~" } else { "" }, text::dollars(self.dollars))
+    }
+}
+
+/// What a step costs in all.
+pub(crate) fn cost(step: &Step) -> Option<Cost> {
+    recorded(&step.operation).or_else(|| Cost::of(step.computed_cost, true))
+}
+
+fn recorded(operation: &Operation) -> Option<Cost> {
     let cost = &operation.cost;
     let mut parts = cost.input;
     add(&mut parts, cost.output, |one, other| one + other);
-    cost.total.or(parts).filter(|amount| amount.is_finite())
+    Cost::of(cost.total.or(parts).filter(|amount| amount.is_finite()), false)
 }
 
 impl Totals {
@@ -71,8 +108,10 @@ impl Totals {
     pub(crate) fn of(run: &Run) -> Self {
         let mut totals = Self::default();
         run.steps.iter().for_each(|step| totals.take(step));
-        run.metered_agents().into_iter().for_each(|agent| totals.count(agent));
-        let root = || run.steps.get(run.root?).and_then(|root| cost(&root.operation));
+        run.metered_agents()
+            .into_iter()
+            .for_each(|agent| totals.count(agent, recorded(agent)));
+        let root = || run.steps.get(run.root?).and_then(cost);
         totals.cost = totals.cost.or_else(root);
         totals
     }
@@ -93,7 +132,7 @@ impl Totals {
         self.failures += more.failures;
         self.busy_nanos = self.busy_nanos.saturating_add(more.busy_nanos);
         self.tokens.add(&more.tokens);
-        add(&mut self.cost, more.cost, |one, other| one + other);
+        add(&mut self.cost, more.cost, Cost::plus);
     }
 
     fn take(&mut self, step: &Step) {
@@ -114,12 +153,12 @@ impl Totals {
             self.model_calls += 1;
             self.unmetered_calls += u64::from(usage.input.is_none() && usage.output.is_none() && usage.total.is_none());
         }
-        self.count(operation);
+        self.count(operation, cost(step));
     }
 
-    fn count(&mut self, operation: &Operation) {
+    fn count(&mut self, operation: &Operation, cost: Option<Cost>) {
         self.tokens.add(&operation.usage);
-        add(&mut self.cost, cost(operation), |one, other| one + other);
+        add(&mut self.cost, cost, Cost::plus);
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::documents::{Vocabulary, awaits_root};
+use crate::documents::{Prices, Vocabulary, awaits_root};
 use crate::formats;
 use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
@@ -12,6 +12,7 @@ use crate::span::UnixNanos;
 use crate::store::{self, Error, Filter, Read, Stored, TraceRow};
 use crate::transcript::content;
 use crate::view::text::one_line;
+use crate::view::totals::Cost;
 use crate::view::totals::{self, Totals};
 use crate::view::{errors, step};
 
@@ -109,6 +110,9 @@ pub struct Summary {
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no span records it.
     pub cost_usd: Option<f64>,
+    /// Whether a part of it is computed by the user's prices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_computed: bool,
     /// What the document or the client that it came from calls it, where that is no trace id.
     pub name: Option<String>,
     /// The run's reward; `None`: no span records one.
@@ -187,6 +191,11 @@ impl Summary {
         }
     }
 
+    /// What it cost.
+    pub(crate) fn cost(&self) -> Option<Cost> {
+        Cost::of(self.cost_usd, self.cost_computed)
+    }
+
     /// Whether a person judged the run or a step of it.
     #[must_use]
     pub fn is_judged(&self) -> bool {
@@ -232,7 +241,8 @@ impl Summary {
             tool_calls: count(Kind::Tool),
             input_tokens: metered().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: metered().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
-            cost_usd: totals.cost,
+            cost_usd: totals.cost.map(|cost| cost.dollars),
+            cost_computed: totals.cost.is_some_and(|cost| cost.is_computed),
             name: formats::name_of(run).map(|name| one_line(name, Self::WORDS)),
             reward: run.reward(),
             answer: run.answer.as_ref().map(|said| words(&said.content)),
@@ -253,7 +263,7 @@ impl Summary {
             failures: totals.failures,
             findings: run.findings.len() as u64,
             annotations: run.annotations.len() as u64,
-            computed_by: COMPUTED_BY.to_owned(),
+            computed_by: String::new(),
         }
     }
 }
@@ -340,7 +350,7 @@ pub fn bare(store: &dyn Read, filter: &Filter) -> Result<Vec<Listed>, Error> {
 }
 
 fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
-    let summary = match kept(store, &row)? {
+    let summary = match kept(store, vocabulary, &row)? {
         Some(summary) => summary,
         None => computed(store, vocabulary, &row)?,
     };
@@ -357,7 +367,9 @@ fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result
 pub(crate) fn summarised(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, stored: Stored) -> Summary {
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
+    let computed_by = computed_by(vocabulary);
     let summary = runs.first().map(Summary::of).unwrap_or_default();
+    let summary = Summary { computed_by, ..summary };
     // What time changes is not kept.
     if !is_damaged && !runs.first().is_some_and(awaits_root) {
         keep(store, row, &summary);
@@ -389,12 +401,20 @@ pub(crate) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-pub(crate) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
+/// The program that computes summaries, and the prices that it has.
+pub(crate) fn computed_by(vocabulary: &Vocabulary) -> String {
+    match vocabulary.prices() {
+        none if *none == Prices::default() => COMPUTED_BY.to_owned(),
+        prices => format!("{COMPUTED_BY}+{}", prices.mark()),
+    }
+}
+
+pub(crate) fn kept(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result<Option<Summary>, Error> {
     let Some(text) = store.summary(row.trace_id, row.revision)? else {
         return Ok(None);
     };
     let summary: Option<Summary> = serde_json::from_str(&text).ok();
-    Ok(summary.filter(|summary| summary.computed_by == COMPUTED_BY))
+    Ok(summary.filter(|summary| summary.computed_by == computed_by(vocabulary)))
 }
 
 #[cfg(test)]

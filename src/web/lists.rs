@@ -142,7 +142,7 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
 
 /// What the index has of a trace that may take long to read, unless what the agent did is known; `None`: it is known, or quickly read.
 pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<Listed>, Problem> {
-    if row.bytes <= most || listing::kept(&*web.store, row)?.is_some() {
+    if row.bytes <= most || listing::kept(&*web.store, &web.vocabulary, row)?.is_some() {
         return Ok(None);
     }
     let summary = Summary {
@@ -155,7 +155,7 @@ pub(crate) fn unread(web: &Web, row: &TraceRow, most: u64) -> Result<Option<List
 
 /// With what the agent did. The memory that this takes is given back before the next trace.
 pub(crate) fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
-    if let Some(summary) = listing::kept(&*web.store, &row)? {
+    if let Some(summary) = listing::kept(&*web.store, &web.vocabulary, &row)? {
         web.facets.put(&row, &summary);
         return Ok(listing::with_summary(row, summary));
     }

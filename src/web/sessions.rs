@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::listing::Listed;
 use crate::store::{Filter, Order, SessionRow};
 use crate::view::seeking::Sought;
+use crate::view::totals::Cost;
 
 /// Runs of a session that its summary takes in.
 pub(crate) const RUNS: usize = 200;
@@ -50,6 +51,9 @@ pub(crate) struct SessionSummary {
     pub output_tokens: Option<u64>,
     /// US dollars; `None`: no run records it.
     pub cost_usd: Option<f64>,
+    /// Whether a part of it is computed by the user's prices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_computed: bool,
 }
 
 impl SessionListed {
@@ -90,6 +94,7 @@ impl SessionSummary {
     pub(crate) fn of(runs: &[Listed]) -> Self {
         let work = || runs.iter().filter(|listed| listed.summary.agent_work);
         let sum = |part: fn(&Listed) -> Option<u64>| work().filter_map(part).reduce(u64::saturating_add);
+        let cost = work().filter_map(|listed| listed.summary.cost()).reduce(Cost::plus);
         let agent = work().find_map(|listed| listed.summary.agent.clone());
         Self {
             runs: work().count() as u64,
@@ -100,8 +105,14 @@ impl SessionSummary {
             answer: work().rev().find_map(|listed| listed.summary.answer.clone()),
             input_tokens: sum(|listed| listed.summary.input_tokens),
             output_tokens: sum(|listed| listed.summary.output_tokens),
-            cost_usd: work().filter_map(|listed| listed.summary.cost_usd).reduce(|sum, cost| sum + cost),
+            cost_usd: cost.map(|cost| cost.dollars),
+            cost_computed: cost.is_some_and(|cost| cost.is_computed),
         }
+    }
+
+    /// What its runs cost.
+    pub(crate) fn cost(&self) -> Option<Cost> {
+        Cost::of(self.cost_usd, self.cost_computed)
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) const SHARE_SORTS: &[Sort<Share>] = &[
     ("failures", |share| Some(share.totals.failures as f64)),
     ("in", |share| share.totals.tokens.input.map(|tokens| tokens as f64)),
     ("out", |share| share.totals.tokens.output.map(|tokens| tokens as f64)),
-    ("cost", |share| share.totals.cost),
+    ("cost", |share| share.totals.cost.map(|cost| cost.dollars)),
 ];
 
 /// Sums as runs are added to them.

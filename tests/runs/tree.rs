@@ -223,6 +223,7 @@ impl Tree<'_> {
             called_by,
             evidence,
             same_call_as,
+            computed_cost: _,
         } = step;
         let mut text = format!("{} {} [{id}]", operation.kind.name(), quoted(&operation.name));
         let _ = write!(text, " {}", self.offset(*started_at));

@@ -5,7 +5,7 @@ use crate::cli::listed::{status, status_words, took, who};
 use crate::cli::out::{self, Style, Table};
 use crate::cli::time::second;
 use crate::span::UnixNanos;
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::elapsed;
 use crate::web::failures::Failures;
 use crate::web::listing::{Listed, Score, Summary};
 use crate::web::sessions::SessionListed;
@@ -78,7 +78,7 @@ pub(super) fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
             (summary.model_calls.to_string(), Style::Plain),
             (summary.tool_calls.to_string(), Style::Plain),
             (tokens(summary.input_tokens, summary.output_tokens), Style::Plain),
-            (summary.cost_usd.map_or_else(String::new, dollars), Style::Plain),
+            (summary.cost().map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
             (summary.reward.map_or_else(String::new, |reward| reward.to_string()), Style::Plain),
             (listed.spans.to_string(), Style::Plain),
             (out::shown(summary.version.as_deref().unwrap_or_default(), 16), Style::Plain),
@@ -141,7 +141,7 @@ pub(super) fn session_table(sessions: &[SessionListed], width: Option<usize>) ->
             (count(of.failed_runs), Style::Bad),
             (out::shown(of.agent.as_deref().unwrap_or("-"), 24), Style::Plain),
             (tokens(of.input_tokens, of.output_tokens), Style::Plain),
-            (of.cost_usd.map_or_else(String::new, dollars), Style::Plain),
+            (of.cost().map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
             (second(UnixNanos(session.start_unix_nano)), Style::Plain),
             (second(UnixNanos(session.last_start_unix_nano)), Style::Plain),
             (words(&of.question), Style::Plain),
@@ -169,7 +169,7 @@ pub(super) fn share_table(shares: &[Share], limit: Option<usize>) -> Result<(), 
             (count(totals.failures), Style::Bad),
             (busy(totals.busy_nanos), Style::Plain),
             (tokens(totals.tokens.input, totals.tokens.output), Style::Plain),
-            (totals.cost.map_or_else(String::new, dollars), Style::Plain),
+            (totals.cost.map_or_else(String::new, |cost| cost.to_string()), Style::Plain),
         ]);
     }
     table.drop_empty();

@@ -13,7 +13,7 @@ use crate::trace::Trace;
 impl Show {
     /// One run is shown as that of a trace, several as those of a session.
     pub(super) fn show_files(&self, files: &[PathBuf], rules: Option<&Rules>) -> Result<ExitCode, Failure> {
-        let (read, clean) = FileRuns::read(files, self.from.semconv(), &self.form, rules)?;
+        let (read, clean) = FileRuns::read(files, &self.from, &self.form, rules)?;
         if self.spans && self.json {
             let stored = Stored {
                 spans: read.spans().cloned().collect(),

@@ -8,7 +8,7 @@ use crate::run::annotations::ANNOTATOR;
 use crate::run::{Observed, Run, Utterance};
 use crate::span::LogRecord;
 use crate::transcript::content;
-use crate::view::text::{block, dollars, elapsed, wrapped};
+use crate::view::text::{block, elapsed, wrapped};
 use crate::view::totals::{self, Group, Totals};
 use crate::view::{errors as words, step};
 
@@ -136,7 +136,7 @@ pub(super) fn counts(totals: &Totals) -> Vec<String> {
         };
         counts.push(format!("tokens {tokens}{unmetered}"));
     }
-    counts.extend(totals.cost.map(dollars));
+    counts.extend(totals.cost.map(|cost| cost.to_string()));
     if totals.failures > 0 {
         counts.push(format!("{} failed", totals.failures));
     }
@@ -169,7 +169,7 @@ fn table(what: &str, groups: &[Group<'_>], has_times: bool, width: Option<usize>
             count(totals.tokens.input),
             count(totals.tokens.cache_read),
             count(totals.tokens.output),
-            totals.cost.map_or_else(String::new, dollars),
+            totals.cost.map_or_else(String::new, |cost| cost.to_string()),
         ];
         let mut row = vec![(shown(name.unwrap_or("(not named)"), 48), Style::Strong)];
         row.extend(cells.map(|cell| (cell, Style::Plain)));

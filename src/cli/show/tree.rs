@@ -8,7 +8,7 @@ use crate::cli::out::Style;
 use crate::operation::Kind;
 use crate::run::{Run, Step};
 use crate::view::outline::{self, Row};
-use crate::view::text::{columns, dollars, elapsed, one_line};
+use crate::view::text::{columns, elapsed, one_line};
 use crate::view::{errors, step, totals};
 
 /// How wide a value may be without a terminal.
@@ -164,7 +164,7 @@ fn describe(run: &Run, of: &Step, width: Option<usize>, line: &mut Line) {
     let counts = (operation.kind == Kind::Llm).then(|| tokens(&operation.usage)).flatten();
     let counts = counts
         .into_iter()
-        .chain(totals::cost(operation).map(dollars))
+        .chain(totals::cost(of).map(|cost| cost.to_string()))
         .collect::<Vec<_>>()
         .join("  ");
     let outcome = match &operation.failure {

@@ -52,7 +52,7 @@ impl Served {
     }
 
     fn listed(&self, row: TraceRow, vocabulary: &Vocabulary) -> Result<Listed, Failure> {
-        if let Some(summary) = listing::kept(&*self.store, &row)? {
+        if let Some(summary) = listing::kept(&*self.store, vocabulary, &row)? {
             return Ok(listing::with_summary(row, summary));
         }
         let summary = match self.trace(row.trace_id) {

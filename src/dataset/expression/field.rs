@@ -192,7 +192,7 @@ impl NumberField {
             Self::TokensIn => count(Totals::of(run).tokens.input),
             Self::TokensOut => count(Totals::of(run).tokens.output),
             Self::TokensTotal => count(totals::tokens(run)),
-            Self::Cost => one(Totals::of(run).cost),
+            Self::Cost => one(Totals::of(run).cost.map(|cost| cost.dollars)),
             Self::Reward => one(run.reward()),
             Self::ModelCalls => count(Some(Totals::of(run).model_calls)),
             Self::ToolCalls => count(Some(Totals::of(run).tool_calls)),

@@ -133,7 +133,7 @@ fn compared_steps(run: &Run) -> Vec<ComparedStep<'_>> {
 
 fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, prompt: Option<Prompt<'a>>) -> ComparedStep<'a> {
     use crate::operation::Kind;
-    let operation = &step.operation;
+    let (operation, cost) = (&step.operation, totals::cost(step));
     // Two models at the same place are one step that changed.
     let model = matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank).then(|| operation.model.name());
     ComparedStep {
@@ -145,7 +145,8 @@ fn of_step<'a>(run: &'a Run, step: &'a Step, depth: usize, has_times: bool, prom
             took: Took {
                 input_tokens: operation.usage.input,
                 output_tokens: operation.usage.output,
-                cost_usd: totals::cost(operation),
+                cost_usd: cost.map(|cost| cost.dollars),
+                cost_computed: cost.is_some_and(|cost| cost.is_computed),
                 duration_nanos: step::nanos(step).filter(|_| has_times),
             },
             failed: operation.failure.is_some(),

@@ -179,6 +179,7 @@ impl Sums {
         sums.failures += more.failures;
         plus(&mut sums.took.input_tokens, more.took.input_tokens, u64::saturating_add);
         plus(&mut sums.took.output_tokens, more.took.output_tokens, u64::saturating_add);
+        sums.took.cost_computed |= more.took.cost_computed;
         plus(&mut sums.took.cost_usd, more.took.cost_usd, |one, other| one + other);
         plus(&mut sums.took.duration_nanos, more.took.duration_nanos, u64::saturating_add);
         plus(&mut sums.reward, more.reward, |one, other| one + other);
@@ -267,6 +268,7 @@ impl Members {
             input_tokens: count(|took| took.input_tokens.map(|tokens| tokens as f64)),
             output_tokens: count(|took| took.output_tokens.map(|tokens| tokens as f64)),
             cost_usd: middle(|took| took.cost_usd),
+            cost_computed: sums.numbers.took.cost_computed,
             duration_nanos: count(|took| took.duration_nanos.map(|nanos| nanos as f64)),
         };
         sums.with_mean()

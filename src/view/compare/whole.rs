@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::run::{Run, Utterance};
 use crate::transcript::content as io;
 use crate::view::step;
-use crate::view::totals::Totals;
+use crate::view::totals::{Cost, Totals};
 
 /// Facts of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +43,9 @@ pub(crate) struct Took {
     /// US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cost_usd: Option<f64>,
+    /// Whether a part of it is computed by the user's prices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cost_computed: bool,
     /// From start to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_nanos: Option<u64>,
@@ -65,6 +68,13 @@ pub(crate) struct Numbers {
     pub(crate) reward: Option<f64>,
 }
 
+impl Took {
+    /// What it cost.
+    pub(crate) fn cost(&self) -> Option<Cost> {
+        Cost::of(self.cost_usd, self.cost_computed)
+    }
+}
+
 impl Whole {
     pub(crate) fn of(run: &Run) -> Self {
         let said = |said: &Option<Utterance>| said.as_ref().map(|said| io::text(&said.content).into_owned());
@@ -83,7 +93,8 @@ impl Whole {
                 took: Took {
                     input_tokens: totals.tokens.input,
                     output_tokens: totals.tokens.output,
-                    cost_usd: totals.cost,
+                    cost_usd: totals.cost.map(|cost| cost.dollars),
+                    cost_computed: totals.cost.is_some_and(|cost| cost.is_computed),
                     duration_nanos: run
                         .ended_at
                         .filter(|_| step::has_times(run))
