@@ -160,13 +160,13 @@ mod tests {
     use super::*;
     use crate::span::{SpanId, TraceId};
 
-    fn translated(attributes: &[(&str, &str)]) -> Attributes {
+    fn translated(vocabulary: Vocabulary, attributes: &[(&str, &str)]) -> Attributes {
         let ids = (TraceId::from_bytes(&[1; 16]).unwrap(), SpanId::from_bytes(&[1; 8]).unwrap());
         let mut span = Span::new(ids.0, ids.1, "span");
         for (key, value) in attributes {
             span.attributes.push(*key, *value);
         }
-        let translator = Translator::new(Vocabulary::OpenInference);
+        let translator = Translator::new(vocabulary);
         assert_eq!(translator.translate(Registry::built_in(), &mut span, &[]), Becomes::Changed);
         span.attributes
     }
@@ -179,7 +179,7 @@ mod tests {
             ("aws.bedrock", Some("aws"), None),
             ("acme", Some("acme"), None),
         ] {
-            let written = translated(&[("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", ours)]);
+            let written = translated(Vocabulary::OpenInference, &[("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", ours)]);
             assert_eq!((written.text(PROVIDER), written.text(SYSTEM)), (provider, system), "{ours}");
         }
         let tool = [
@@ -187,7 +187,19 @@ mod tests {
             ("gen_ai.tool.call.id", "c1"),
             ("gen_ai.tool.name", "t"),
         ];
-        let tool = translated(&tool);
+        let tool = translated(Vocabulary::OpenInference, &tool);
         assert_eq!((tool.text(CALL_ID), tool.text(RESULT_ID)), (Some("c1"), Some("c1")));
+    }
+
+    #[test]
+    fn a_judgement_has_the_words_of_the_genai_conventions() {
+        let judged = [
+            ("openinference.span.kind", "EVALUATOR"),
+            ("evaluations.0.evaluation.name", "helpful"),
+            ("evaluations.0.evaluation.label", "good"),
+        ];
+        let written = translated(Vocabulary::GenAi, &judged);
+        assert_eq!(written.text("gen_ai.evaluation.name"), Some("helpful"));
+        assert_eq!(written.text("gen_ai.evaluation.score.label"), Some("good"));
     }
 }

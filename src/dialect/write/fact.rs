@@ -34,6 +34,16 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::StateOldValue | Field::StateNewValue if agent(operation, field).is_some() => return None,
         // The span's status and exception event have the rest.
         Field::FailureType => Fact::Value(FieldValue::Text(operation.failure.as_ref()?.error_type.as_deref()?)),
+        // The conventions have one judgement on a span. A list of them is written as such.
+        Field::EvaluationName | Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation => {
+            let [evaluation] = operation.evaluations.as_slice() else { return None };
+            Fact::Value(match field {
+                Field::EvaluationScore => FieldValue::Number(evaluation.score?),
+                Field::EvaluationLabel => FieldValue::Text(evaluation.label.as_deref()?),
+                Field::EvaluationExplanation => FieldValue::Text(evaluation.explanation.as_deref()?),
+                _ => FieldValue::Text(evaluation.name.as_deref()?),
+            })
+        }
         // Other ways to record a field have no value.
         field => Fact::Value(field.value(operation)?),
     })

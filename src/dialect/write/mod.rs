@@ -193,6 +193,9 @@ impl<'a> Pass<'a> {
         let operation: &'a Operation = self.operation;
         let Some(fact) = fact::of(operation, field) else { return };
         match (field, fact) {
+            // Only the GenAI conventions have a judgement outside a list.
+            (Field::EvaluationName | Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation, _)
+                if self.dialects.first() != Some(&"gen_ai") => {}
             (Field::Parameters, Fact::Value(FieldValue::Map(parameters))) => self.parameters(parameters),
             (Field::FormatExtras, Fact::Value(FieldValue::Map(extras))) => {
                 for (name, value) in extras {
