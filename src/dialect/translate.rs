@@ -179,7 +179,10 @@ mod tests {
             ("aws.bedrock", Some("aws"), None),
             ("acme", Some("acme"), None),
         ] {
-            let written = translated(Vocabulary::OpenInference, &[("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", ours)]);
+            let written = translated(
+                Vocabulary::OpenInference,
+                &[("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", ours)],
+            );
             assert_eq!((written.text(PROVIDER), written.text(SYSTEM)), (provider, system), "{ours}");
         }
         let tool = [

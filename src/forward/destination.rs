@@ -12,7 +12,7 @@ use super::choice::{Choice, ChooseText, SampleText};
 use super::error::ConfigError;
 use super::header::HeaderText;
 use super::preset::{self, Preset};
-use super::settings::{Compression, Dialect, Logs, Protocol, Start, TlsText, Unfinished};
+use super::settings::{Compression, Dialect, Logs, Protocol, ScoreApi, ScoresText, Start, TlsText, Unfinished};
 use crate::access::Project;
 use crate::redact::{RuleText, Rules};
 use crate::span::Signal;
@@ -77,6 +77,9 @@ pub struct DestinationText {
     /// Where it begins when it is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
+    /// Where labels and scores of people go, beside their spans [default: nowhere].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<ScoresText>,
     /// Seconds that chunks wait before they are read, so that log records of a span have come [default: 5 where log records go into
     /// spans, else 0].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,8 +129,18 @@ pub struct Destination {
     pub redaction: Option<Arc<Rules>>,
     /// Where it begins when it is new.
     pub start: Start,
+    /// Where labels and scores of people go.
+    pub(super) scores: Option<Scores>,
     /// How old a chunk is before it is read.
     pub settle: Duration,
+}
+
+/// Where labels and scores of people go.
+#[derive(Debug, Clone)]
+pub(super) struct Scores {
+    pub(super) api: ScoreApi,
+    /// The server.
+    pub(super) uri: Uri,
 }
 
 /// Whose paths a URL may end with.
@@ -263,6 +276,7 @@ impl DestinationText {
                 rules => Some(Arc::new(Rules::new(rules, hash_key)?)),
             },
             start: self.start.unwrap_or_default(),
+            scores: self.scores.as_ref().map(|scores| self.scores(scores)).transpose()?,
             settle: seconds("settle_seconds", self.settle_seconds.unwrap_or(settle), 0.0)?,
         })
     }
@@ -283,6 +297,15 @@ impl DestinationText {
             None if logs => Ok(Logs::Send),
             None => Ok(Logs::Leave),
         }
+    }
+
+    fn scores(&self, scores: &ScoresText) -> Result<Scores, ConfigError> {
+        let server = Self {
+            url: scores.url.clone().unwrap_or_else(|| self.url.clone()),
+            ..Self::default()
+        };
+        let uri = server.uri(&preset::OTLP)?;
+        Ok(Scores { api: scores.api, uri })
     }
 
     fn uri(&self, preset: &Preset) -> Result<Uri, ConfigError> {

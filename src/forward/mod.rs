@@ -56,7 +56,7 @@ pub use dead_letters::DeadLetter;
 pub use destination::{Destination, DestinationText, resolve_all};
 pub use error::{ConfigError, ForwardError};
 pub use payload::{Part, Payload};
-pub use settings::{Compression, Dialect, Logs, Protocol, Start, TlsText, Unfinished};
+pub use settings::{Compression, Dialect, Logs, Protocol, ScoreApi, ScoresText, Start, TlsText, Unfinished};
 pub use source::{FOLDER, Source, folder};
 pub use via::Via;
 

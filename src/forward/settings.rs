@@ -78,6 +78,27 @@ pub enum Start {
     Now,
 }
 
+/// An API for judgements of people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScoreApi {
+    /// `POST /api/public/scores`.
+    Langfuse,
+    /// `POST /v1/span_annotations`.
+    Phoenix,
+}
+
+/// Where judgements go, beside their spans.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoresText {
+    /// The API.
+    pub api: ScoreApi,
+    /// The server, such as `http://127.0.0.1:6006` [default: the one of the destination].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
 /// Certificates of a connection; files in PEM.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

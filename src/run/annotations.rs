@@ -38,7 +38,8 @@ pub(super) fn settle(spans: &mut Vec<Span>, registry: &Registry) -> Vec<Annotati
     all
 }
 
-fn read(span: &Span, registry: &Registry) -> Option<Annotation> {
+/// The judgement of a span; `None` if it is none. Whether it counts is not known from it alone.
+pub(crate) fn read(span: &Span, registry: &Registry) -> Option<Annotation> {
     let mut operation = dialect::take(registry, &mut span.clone(), &[]).operation;
     let text = |name: &str| operation.metadata.get(name).and_then(|value| value.as_str());
     let at: Option<jiff::Timestamp> = text(ANNOTATED_AT).and_then(|text| text.parse().ok());

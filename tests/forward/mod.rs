@@ -11,6 +11,7 @@ mod metrics;
 mod patience;
 mod projects;
 mod records;
+mod scores;
 mod sink;
 mod status;
 mod support;

@@ -36,7 +36,9 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::FailureType => Fact::Value(FieldValue::Text(operation.failure.as_ref()?.error_type.as_deref()?)),
         // The conventions have one judgement on a span. A list of them is written as such.
         Field::EvaluationName | Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation => {
-            let [evaluation] = operation.evaluations.as_slice() else { return None };
+            let [evaluation] = operation.evaluations.as_slice() else {
+                return None;
+            };
             Fact::Value(match field {
                 Field::EvaluationScore => FieldValue::Number(evaluation.score?),
                 Field::EvaluationLabel => FieldValue::Text(evaluation.label.as_deref()?),

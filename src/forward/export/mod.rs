@@ -5,6 +5,7 @@ mod grpc;
 mod http;
 mod outcome;
 mod scheme;
+mod scores;
 mod secrets;
 mod status;
 mod tls;
@@ -16,7 +17,7 @@ use bytes::Bytes;
 
 use super::destination::Destination;
 use super::error::ConfigError;
-use super::settings::Protocol;
+use super::settings::{Protocol, ScoreApi};
 use super::via::Via;
 use crate::span::Signal;
 use connection::Connection;
@@ -24,7 +25,11 @@ pub use outcome::{Accepted, Class, Failure};
 
 /// Sends requests to one destination.
 #[derive(Debug)]
-pub(crate) struct Exporter(Connection);
+pub(crate) struct Exporter {
+    connection: Connection,
+    /// Where judgements go.
+    scores: Option<(ScoreApi, Connection)>,
+}
 
 impl Exporter {
     /// An exporter; it connects with the first request.
@@ -33,7 +38,18 @@ impl Exporter {
     ///
     /// A certificate or key cannot be used.
     pub(crate) fn new(destination: Arc<Destination>, via: Arc<Via>) -> Result<Self, ConfigError> {
-        Connection::new(destination, via).map(Self)
+        let scores = destination.scores.as_ref().map(|scores| -> Result<_, ConfigError> {
+            let api = Destination {
+                uri: scores.uri.clone(),
+                protocol: Protocol::HttpJson,
+                ..Destination::clone(&destination)
+            };
+            Ok((scores.api, Connection::new(Arc::new(api), Arc::clone(&via))?))
+        });
+        Ok(Self {
+            scores: scores.transpose()?,
+            connection: Connection::new(destination, via)?,
+        })
     }
 
     /// Sends a request and waits for the answer, as long as the destination's timeout.
@@ -42,13 +58,18 @@ impl Exporter {
     ///
     /// It was not accepted.
     pub(crate) async fn export(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
-        let Self(connection) = self;
+        let connection = &self.connection;
         let timeout = connection.destination.timeout;
         let answer = async {
-            match connection.destination.protocol {
+            let judged = message.clone();
+            let accepted = match connection.destination.protocol {
                 Protocol::Grpc => grpc::export(connection, signal, message).await,
                 Protocol::HttpProtobuf | Protocol::HttpJson => http::export(connection, signal, message).await,
+            }?;
+            if let (Some((api, connection)), Signal::Traces) = (&self.scores, signal) {
+                scores::send(*api, connection, &judged).await?;
             }
+            Ok(accepted)
         };
         let timed_out = |_| Failure::new(Class::Transport, format!("no answer within {} s", timeout.as_secs_f64()));
         match tokio::time::timeout(timeout, answer).await.map_err(timed_out).flatten() {
