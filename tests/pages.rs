@@ -642,6 +642,39 @@ fn a_judgement_can_be_corrected_and_deleted() {
 }
 
 /// Several runs get one label by a form, which leads back to where it was; their rows are downloaded in any format.
+/// A name for a list with its filters is kept by the server, also when it starts again.
+#[test]
+fn a_view_is_saved_listed_and_deleted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let running = serving(&directory);
+    let form = format!("{}/views", running.api);
+    let ours = [("origin", running.api.as_str())];
+    assert!(!page(&running, "/").contains("Saved views"), "there is nothing to save or to list");
+    assert!(page(&running, "/?status=error").contains("name=\"address\" value=\"/?status=error\""));
+    let failed = [("name", "Failed <b>today</b>"), ("address", "/?status=error")];
+    assert_eq!(post_form(&form, &[("origin", "http://evil.example")], &failed).0, 403);
+    assert_eq!(post_form(&form, &ours, &[("name", "x"), ("address", "//evil.example/")]).0, 400);
+    let (status, location, text) = post_form(&form, &ours, &failed);
+    assert_eq!((status, location.as_deref()), (303, Some("/?status=error")), "{text}");
+    running.stop();
+
+    let running = Serving::start(directory.path());
+    let form = format!("{}/views", running.api);
+    let ours = [("origin", running.api.as_str())];
+    let link = "<a href=\"/?status=error\">Failed &lt;b&gt;today&lt;/b&gt;</a>";
+    assert!(page(&running, "/").contains(link));
+    let there = page(&running, "/?status=error");
+    assert!(
+        there.contains("<a href=\"/?status=error\" aria-current=\"page\">") && !there.contains("Save view"),
+        "{there}"
+    );
+    let deleted = [("name", "Failed <b>today</b>"), ("delete", "1")];
+    assert_eq!(post_form(&form, &ours, &deleted).1.as_deref(), Some("/"));
+    assert_eq!(post_form(&form, &ours, &deleted).0, 404);
+    assert!(!page(&running, "/").contains("Saved views"));
+    running.stop();
+}
+
 #[test]
 fn chosen_runs_get_one_label_and_become_rows() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -71,6 +71,7 @@ mod skeleton;
 mod span;
 mod timeline;
 mod value;
+mod views;
 mod words;
 mod work;
 

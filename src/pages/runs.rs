@@ -10,6 +10,7 @@ use super::frame::{self, Place};
 use super::places::Snippet;
 use super::query::{Found, Query};
 use super::rows;
+use super::views;
 use super::words::{bytes, count, day, line, many, none, price, short, status, tidy, when};
 use crate::hash::HashMap;
 use crate::view::text::{elapsed, is_harmful};
@@ -19,6 +20,7 @@ use crate::web::reply::Problem;
 use crate::web::request::Asked;
 use crate::web::service::Web;
 use crate::web::url::percent_encoded;
+use crate::web::views::View;
 
 /// Bytes of the log that the index of words may be behind without a word of it.
 const BEHIND: u64 = 1 << 20;
@@ -30,17 +32,19 @@ pub(crate) fn page(web: &Web, asked: &Asked, answer: &mut Answer) -> Result<Mark
     query.at_once = true;
     let found = query.find(web, answer)?;
     let places = query.places(&found.runs, web, answer)?;
+    // Where they cannot be read, saving one says why.
+    let saved = web.views.list().unwrap_or_default();
     let clients = clients::view(&addresses.http, &addresses.grpc);
     Ok(frame::page(
         "Runs",
         Place::Runs,
         &["runs.js"],
-        &view(&query, &found, &places, &clients),
+        &view(&query, &found, (&places, &saved), &clients),
     ))
 }
 
 /// The list with its filters.
-fn view(query: &Query, found: &Found, places: &HashMap<String, Snippet>, clients: &Markup) -> Markup {
+fn view(query: &Query, found: &Found, (places, saved): (&HashMap<String, Snippet>, &[View]), clients: &Markup) -> Markup {
     if !found.has_any && found.fault.is_none() {
         return html! { h1.vh { "Runs" } (empty(clients)) };
     }
@@ -49,6 +53,7 @@ fn view(query: &Query, found: &Found, places: &HashMap<String, Snippet>, clients
         @if !query.compare.is_empty() { p.tools { "Choose the run that " code { (query.compare.get(..8).unwrap_or(&query.compare)) } " is compared with." } }
         (charts::view(&found.runs))
         (filters(query, found))
+        (views::view(query, saved))
         @if found.runs.is_empty() {
             div.none-yet {
                 @if found.searched_to.is_some() { p { "No run found yet." } } @else if found.fault.is_none() { p { "No run fits." } }

@@ -54,6 +54,8 @@ pub(super) fn router(gate: &Arc<Gate>, addresses: pages::Addresses, forwarder: A
         .layer(needs(Some(Right::Annotate)))
         .layer(from_fn(pages::dressed));
     router = router.route("/runs/evaluations", evaluate_many);
+    let view = post(writes::view_of_form).layer(needs(Some(Right::Annotate)));
+    router = router.route("/views", view.layer(from_fn(pages::dressed)));
     for (path, order) in [("/operations/{name}/retry", Order::Retry), ("/operations/{name}/skip", Order::Skip)] {
         let give = post(writes::order).layer(Extension(order)).layer(needs(Some(Right::Admin)));
         router = router.route(path, give.layer(from_fn(pages::dressed)));

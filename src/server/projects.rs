@@ -149,7 +149,8 @@ impl Projects {
             Arc::clone(readers),
         )
         .with_options(config.options.clone())
-        .with_search(search(config, &project, &store));
+        .with_search(search(config, &project, &store))
+        .with_views(&config.store_options(&project).directory);
         let first = ProjectServices {
             name: project.clone(),
             directory: config.store_options(&project).directory,
@@ -207,7 +208,8 @@ impl Projects {
         let readers = Arc::clone(&self.readers);
         let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers)
             .with_options(self.options.clone())
-            .with_search(search);
+            .with_search(search)
+            .with_views(&directory);
         self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Open {
             project: project.clone(),
             store: Arc::clone(&store),

@@ -141,8 +141,39 @@ pub(super) async fn evaluations_of_form(
     see_other(&next)
 }
 
+/// Saves or deletes a view of the list, from a form of a page, which goes on to it.
+pub(super) async fn view_of_form(Extension(project): OfProject, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    if let Err(refused) = own_form(&uri, &headers, &body) {
+        return refused;
+    }
+    let (mut name, mut address, mut is_deleted) = (String::new(), String::new(), false);
+    for (field, value) in form_urlencoded::parse(&body) {
+        match &*field {
+            "name" => name = value.into_owned(),
+            "address" => address = value.into_owned(),
+            "delete" => is_deleted = true,
+            _ => {}
+        }
+    }
+    let changed = tokio::task::spawn_blocking(move || match is_deleted {
+        true => project.web.views.delete(&name).map(|()| "/".to_owned()),
+        false => project.web.views.save(&name, &address).map(|()| address),
+    });
+    match changed.await {
+        Ok(Ok(next)) => see_other(&next),
+        Ok(Err(problem)) => problem.reply(),
+        Err(_) => Web::refuse_write(503, "the server ends".to_owned(), None),
+    }
+}
+
 /// The judgement in a form of a page of this server, or the refusal of another one.
 fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewEvaluation, Response<Body>> {
+    own_form(uri, headers, body)?;
+    NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| problem.reply())
+}
+
+/// Refuses a form that no page of this server sent, or that is too long.
+fn own_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), Response<Body>> {
     if !is_same_origin(uri, headers) {
         return Err(Web::foreign_host("this form was not sent by a page of this server".to_owned()));
     }
@@ -150,7 +181,7 @@ fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewE
         let problem = format!("a form has at most {} bytes", web::EVALUATION_BYTES);
         return Err(Web::refuse_write(413, problem, None));
     }
-    NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| problem.reply())
+    Ok(())
 }
 
 /// Whether this is an address on this server, and not of another host.

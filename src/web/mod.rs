@@ -41,6 +41,7 @@ pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod single;
 pub(crate) mod url;
+pub(crate) mod views;
 pub(crate) mod words;
 pub(crate) mod work;
 mod write;

@@ -1,6 +1,7 @@
 //! Answers questions about one store, on its own threads.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use axum::body::Body;
@@ -18,6 +19,7 @@ use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::runs::{self, Runs};
+use super::views::Views;
 use crate::access::Denied;
 use crate::blocks::limits::Limits;
 use crate::documents::Vocabulary;
@@ -39,6 +41,7 @@ pub struct Web {
     pub(crate) live: Arc<Live>,
     pub(crate) kept: Arc<Kept>,
     pub(crate) search: Option<Arc<Search>>,
+    pub(crate) views: Arc<Views>,
 }
 
 /// Gives the text of `/metrics`.
@@ -63,6 +66,7 @@ impl Web {
             live: Arc::default(),
             kept: Arc::default(),
             search: None,
+            views: Arc::default(),
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
@@ -77,6 +81,13 @@ impl Web {
     #[must_use]
     pub(crate) fn with_search(self, search: Option<Arc<Search>>) -> Self {
         Self { search, ..self }
+    }
+
+    /// Saved views are kept in this directory.
+    #[must_use]
+    pub(crate) fn with_views(self, directory: &Path) -> Self {
+        let views = Arc::new(Views::of(directory));
+        Self { views, ..self }
     }
 
     /// Stops to feed the index of words.
