@@ -24,19 +24,19 @@ const BUDGET: &[(&str, usize)] = &[
     ("layer", 9613),
     ("operation", 2097),
     ("otlp", 3586),
-    ("pages", 7941),
+    ("pages", 7984),
     ("receiver", 2991),
     ("redact", 1084),
     ("run", 14997),
     ("search", 987),
-    ("server", 3616),
+    ("server", 3651),
     ("sessions", 9490),
     ("span", 5111),
     ("store", 16587),
     ("trace", 818),
     ("transcript", 3026),
     ("view", 3724),
-    ("web", 6227),
+    ("web", 6388),
 ];
 
 /// A budget that is further above its room than this is lowered.
