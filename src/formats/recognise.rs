@@ -99,11 +99,11 @@ fn is_other_row(value: &Value) -> bool {
     key.is_some_and(|key| key != "messages" || value.get(key).is_some_and(Value::is_string))
 }
 
-/// Whether an object is one message or one event of a conversation, not a row of them.
+/// Whether an object is one message of a conversation, not a row of them.
 pub(in crate::formats) fn is_message(value: &Value) -> bool {
     let has_words = || ["content", "tool_calls", "parts"].iter().any(|key| value.get(*key).is_some());
     let is_message = value.get("role").is_some_and(Value::is_string) && has_words();
-    (is_message || super::messages::back::is_event(value)) && of_object(value).is_none()
+    is_message && of_object(value).is_none()
 }
 
 /// Messages one after the other, as programs write them while they talk: the text of the list that they are.
@@ -231,7 +231,6 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
         Value::Array(list) => match list.first() {
             None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
-            Some(first) if super::messages::back::is_event(first) => Some("messages"),
             Some(first) if first.get("role").is_some() && has_blocks_of_others(list) => Some("messages"),
             Some(first) if first.get("role").is_some() || first.get("function").is_some() => Some("invariant"),
             Some(first) if first.get("tools").is_some_and(Value::is_array) => Some("invariant"),

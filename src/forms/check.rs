@@ -3,11 +3,8 @@
 use super::borrow::borrow;
 use super::conditions::Conditions;
 use super::source::Source;
-use super::table::{Form, FormError, START, Table, parsed};
+use super::table::{Form, FormError, START, TAKEN, Table, parsed};
 use super::unknown::unknown;
-
-/// The facts that a message may have, and the members of a row, are written as they are named; so are these of the chat API.
-const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reasoning_content"];
 
 impl Form {
     /// Reads and checks a table.

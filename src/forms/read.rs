@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::{Open, role_of};
 use super::source::{Kept, Source, is_empty, is_short, text_of};
-use super::table::{Form, ResultRule, Rule, START};
+use super::table::{Form, ResultRule, Rule, START, TAKEN};
 use facts::{media, missed, notes, usage};
 
 /// So many sets of rules are read one below the other.
@@ -58,6 +58,8 @@ pub(super) struct Reader<'f> {
     /// Results of calls of the open message that are told with the calls.
     results: Vec<Value>,
     kept: Kept,
+    /// The value of the last item that a rule with `once` read.
+    once: Option<Value>,
     /// What no rule understands, with how often it came.
     missed: BTreeMap<String, usize>,
     /// Members that no rule reads, with how often they came.
@@ -86,6 +88,7 @@ impl<'f> Reader<'f> {
             last: None,
             results: Vec::new(),
             kept: Kept::new(),
+            once: None,
             missed: BTreeMap::new(),
             unread: BTreeMap::new(),
             last_missed: String::new(),
@@ -150,32 +153,55 @@ impl<'f> Reader<'f> {
             return;
         };
         self.steps = steps;
-        if value.is_string() {
-            return self.words(text_of(value));
-        }
         let form = self.form;
         let rules = form.table.rules.get(set).map(Vec::as_slice).unwrap_or_default();
+        // A text is words, or the address of a file.
+        if value.is_string() && rules.iter().all(|rule| rule.media.is_none() || !rule.when.is_empty()) {
+            return self.words(text_of(value));
+        }
         match rules.iter().find(|rule| rule.when.hold(around)) {
+            Some(rule) if self.is_again(rule, around) => self.said += 1,
             Some(rule) => {
                 self.say(rule, around, depth);
                 // What is beside the parts of one object stays in the row.
                 let is_around = form.table.whole && around.first().is_some_and(|first| std::ptr::eq(*first, *value));
                 if !is_around {
-                    self.unread_of(set, rule, value);
+                    self.rest_of(set, rule, value);
                 }
             }
             None => self.miss(missed(set, rules, value)),
         }
     }
 
-    /// Counts what the rule leaves.
-    fn unread_of(&mut self, set: &str, rule: &Rule, value: &Value) {
+    /// Whether a rule that says something once has said it.
+    fn is_again(&mut self, rule: &Rule, around: &[&Value]) -> bool {
+        let Some(of) = rule.once.as_ref().and_then(|once| once.of(around, &self.kept)) else {
+            return false;
+        };
+        let of = Some(of.into_owned());
+        let is_again = self.once == of;
+        self.once = of;
+        is_again
+    }
+
+    /// Keeps or counts what the rule leaves.
+    fn rest_of(&mut self, set: &str, rule: &Rule, value: &Value) {
         let Some(map) = value.as_object().filter(|_| !rule.ignored) else {
             return;
         };
         let is_whole = rule.sources().any(Source::is_whole);
-        for (key, _) in map.iter().filter(|(_, value)| !is_whole && !is_empty(value)) {
-            if !self.form.members(rule).any(|member| member == key) {
+        for (key, value) in map.iter().filter(|(_, value)| !is_whole && !is_empty(value)) {
+            if self.form.members(rule).any(|member| member == key) {
+                continue;
+            }
+            let said = match (&rule.result, &mut self.open) {
+                (None, Some(open)) => Some(&mut open.facts),
+                (None, None) => None,
+                (Some(_), _) => self.results.last_mut().or(self.messages.last_mut()).and_then(Value::as_object_mut),
+            };
+            if let Some(said) = said.filter(|_| rule.beside && !TAKEN.contains(&key.as_str())) {
+                said.entry(key).or_insert_with(|| value.clone());
+            } else {
                 *self.unread.entry(format!("{set}/{key}")).or_default() += 1;
             }
         }

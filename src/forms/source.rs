@@ -104,6 +104,8 @@ enum Codec {
     Lower,
     /// An object with the value as its only member.
     In(String),
+    /// An object without this member.
+    Without(String),
 }
 
 /// The codecs with what they do, for people.
@@ -120,6 +122,7 @@ pub(super) const CODECS: &[(&str, &str)] = &[
     ("joined(WORDS)", "The texts of a list, with WORDS between them."),
     ("number", "The last number of a text, as people write it: `2.1k`, `$0.02`, `1,204`."),
     ("lower", "A text in lower case."),
+    ("without(NAME)", "An object without its member NAME."),
     ("in(NAME)", "An object with the value as its member NAME."),
 ];
 
@@ -136,6 +139,7 @@ impl Codec {
             ("joined", Some(words)) => Ok(Self::Joined(words)),
             ("number", None) => Ok(Self::Number),
             ("lower", None) => Ok(Self::Lower),
+            ("without", Some(name)) => Ok(Self::Without(name)),
             ("in", Some(name)) => Ok(Self::In(name)),
             ("after", Some(words)) => Ok(Self::After(words)),
             ("before", Some(words)) => Ok(Self::Before(words)),
@@ -163,11 +167,18 @@ impl Codec {
                     Some(key) => Cow::Owned(key.as_str().into()),
                     None => value,
                 },
+                Self::Without(name) => match value.as_object() {
+                    Some(map) => {
+                        let others = map.iter().filter(|(key, _)| *key != name);
+                        Cow::Owned(others.map(|(key, value)| (key.clone(), value.clone())).collect())
+                    }
+                    None => value,
+                },
                 _ => value,
             };
         };
         let found = match self {
-            Self::Text | Self::Key | Self::Joined(_) | Self::In(_) => None,
+            Self::Text | Self::Key | Self::Joined(_) | Self::In(_) | Self::Without(_) => None,
             Self::Lower => Some(Cow::Owned(text.to_lowercase().into())),
             Self::Json => serde_json::from_str(text).ok().map(Cow::Owned),
             Self::Number => number_in(text).map(Cow::Owned),

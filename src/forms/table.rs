@@ -89,6 +89,8 @@ pub(super) struct Rule {
     pub(super) when: Conditions,
     /// The value contains nothing about the run.
     pub(super) ignored: bool,
+    /// The rule says something once: not where this value is that of the last item which it read.
+    pub(super) once: Option<Source>,
     /// Values to store for later items, which read them as `$name`.
     pub(super) keep: BTreeMap<String, Source>,
     /// Members to write beside the messages: `{session_id: chat}`.
@@ -125,6 +127,8 @@ pub(super) struct Rule {
     pub(super) call: Option<CallRule>,
     /// The result of a tool call.
     pub(super) result: Option<ResultRule>,
+    /// Members that no rule reads stay with the message, or with the result.
+    pub(super) beside: bool,
     /// A message of the chat API, or a list of them, copied unchanged.
     pub(super) message: Option<Source>,
     /// A message, or a list of them, in any form that spanbridge reads.
@@ -213,6 +217,9 @@ pub(super) struct ResultRule {
 /// The set of rules by which items are read.
 pub(super) const START: &str = "item";
 
+/// The facts that a message may have, and the members of a row, are written as they are named; so are these of the chat API.
+pub(super) const TAKEN: [&str; 5] = ["role", "content", "tool_calls", "tool_call_id", "reasoning_content"];
+
 impl Form {
     /// Whether a file of it is one conversation.
     pub(crate) fn is_log(&self) -> bool {
@@ -282,6 +289,7 @@ impl Rule {
             &self.block,
             &self.message,
             &self.read,
+            &self.once,
         ];
         let single = single.into_iter().chain(call).chain(result).chain(media).flatten();
         let of_call = self.call.iter().flat_map(|call| call.arguments_of.values());

@@ -19,6 +19,7 @@ tables![
     "haystack",
     "llamaindex",
     "agentdojo",
+    "openhands",
     "genai",
     "autogen",
     "agents_run_state",
@@ -48,5 +49,6 @@ tables![
     "ai_sdk_stream",
     "responses_stream",
     "interaction",
+    "openhands_log",
     "wrapped",
 ];

@@ -21,7 +21,6 @@ mod content;
 mod conversation;
 mod facts;
 mod items;
-mod openhands;
 mod other_rows;
 
 use serde_json::{Value, json};
@@ -29,7 +28,6 @@ use serde_json::{Value, json};
 use crate::events::Draft;
 use crate::formats::back::{At, Result, TraceBuilder, tool_definitions, trace_id};
 use crate::operation::{Operation, ToolDefinition};
-pub(in crate::formats) use openhands::is_event;
 pub(in crate::formats) use other_rows::key_of;
 
 /// The trace of a row.

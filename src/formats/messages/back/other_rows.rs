@@ -1,12 +1,12 @@
 //! Rows that say the same in other words: ShareGPT's conversations, messages under the keys of other programs (SWE-agent's `history`,
-//! tau-bench's `traj`) or as JSON text, events of `OpenHands`, parts that have their text as `value` (LLaMA-Factory's rows since its
+//! tau-bench's `traj`) or as JSON text, parts that have their text as `value` (LLaMA-Factory's rows since its
 //! version 1), items of the Responses API between messages. They are read as the row of messages that they are.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::{items, openhands};
+use super::items;
 
 /// Where a row may have its messages.
 const KEYS: [&str; 6] = ["messages", "conversations", "conversation", "history", "traj", "trajectory"];
@@ -15,7 +15,7 @@ const KEYS: [&str; 6] = ["messages", "conversations", "conversation", "history",
 pub(in crate::formats) fn key_of(row: &Map<String, Value>) -> Option<&'static str> {
     let is_said = |first: &Value| {
         let is_shared = first.get("from").is_some() && first.get("value").is_some();
-        first.get("role").is_some() || is_shared || openhands::is_event(first)
+        first.get("role").is_some() || is_shared
     };
     let has_messages = |key: &&str| row.get(*key).and_then(opened).is_some_and(|list| list.first().is_some_and(is_said));
     KEYS.into_iter().find(has_messages)
@@ -43,19 +43,8 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
     let prompt = row.get("system").filter(|_| is_shared);
     let prompt = prompt.and_then(Value::as_str).filter(|prompt| !prompt.is_empty());
     let prompt = prompt.map(|prompt| json!({"role": "system", "content": prompt}));
-    if list.first().is_some_and(openhands::is_event) {
-        let events = openhands::read(&list);
-        out.insert("messages".to_owned(), events.messages.into());
-        let others = (!events.others.is_empty()).then(|| ("other_events".to_owned(), events.others.into()));
-        let tools = events
-            .tools
-            .filter(|_| !row.contains_key("tools"))
-            .map(|tools| ("tools".to_owned(), tools));
-        out.extend(others.into_iter().chain(tools));
-    } else {
-        let messages: Vec<Value> = prompt.iter().cloned().chain(list.iter().map(message)).collect();
-        out.insert("messages".to_owned(), items::as_messages(messages).into());
-    }
+    let messages: Vec<Value> = prompt.iter().cloned().chain(list.iter().map(message)).collect();
+    out.insert("messages".to_owned(), items::as_messages(messages).into());
     for (name, value) in row {
         match (name.as_str(), value) {
             (name, _) if name == key => {}
@@ -75,7 +64,7 @@ pub(super) fn as_messages(row: &Map<String, Value>) -> Option<Value> {
 
 /// Whether a message is in other words.
 fn is_otherwise(message: &Value) -> bool {
-    has_values(message) || has_runs(message) || openhands::is_event(message) || items::is_item(message) || other_call_id(message).is_some()
+    has_values(message) || has_runs(message) || items::is_item(message) || other_call_id(message).is_some()
 }
 
 /// The id of the call that a result answers, under another key than the API's.
