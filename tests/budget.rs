@@ -31,7 +31,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("search", 987),
     ("server", 3651),
     ("sessions", 9490),
-    ("span", 5111),
+    ("span", 5051),
     ("store", 16587),
     ("trace", 818),
     ("transcript", 3026),

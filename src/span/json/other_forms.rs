@@ -8,7 +8,6 @@ mod go;
 mod jaeger;
 mod javascript;
 mod mastra;
-mod mlflow;
 mod pieces;
 mod python;
 mod records;
@@ -59,7 +58,8 @@ pub(crate) fn as_otlp(value: &Value) -> Option<Value> {
     } else {
         match map.get("data") {
             Some(list @ Value::Array(_)) => each(list, of_span_or_trace)?,
-            Some(trace) if map.contains_key("info") => mlflow::of_trace(trace)?,
+            // MLflow's.
+            Some(trace) if map.contains_key("info") => each(trace.get("spans")?, of_span_or_trace)?,
             Some(trace) => jaeger::of_trace(trace)?,
             None => of_span_or_trace(value)?,
         }

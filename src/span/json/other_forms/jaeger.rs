@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pieces::{any, list, pair};
+use super::pieces::{any, list, nanos_of_micros, padded, pair};
 use super::tags::{Tags, is_service_name};
 
 /// A trace of Jaeger: spans, and processes by their ids.
@@ -100,13 +100,4 @@ fn jaeger_value(tag: &Value, value: &Value) -> Value {
         (Some("bool"), Value::String(word)) => json!({"boolValue": word == "true"}),
         _ => any(value),
     }
-}
-
-/// Jaeger leaves zeros before an id out.
-fn padded(id: &str, digits: usize) -> String {
-    format!("{id:0>digits$}")
-}
-
-fn nanos_of_micros(micros: u64) -> String {
-    micros.saturating_mul(1000).to_string()
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::span::json::derived_ids::derived;
+use crate::span::json::fields::base64_bytes;
 
 /// The attributes of a span that a backend has in its own fields.
 #[derive(Default)]
@@ -59,13 +60,16 @@ pub(super) fn with_rest(value: &Value, is_read: impl Fn(&str) -> bool, prefix: &
     }
 }
 
-/// An id of so many hexadecimal digits: that of a UUID where it is one, else one that is derived from the text.
+/// An id of so many hexadecimal digits: that of a UUID or of base64 where it is one, else one that is derived from the text.
 pub(super) fn id(text: &str, digits: usize) -> String {
     let plain: String = text.chars().filter(|char| *char != '-').collect();
     let is_hex = plain.bytes().all(|digit| digit.is_ascii_hexdigit());
     match plain.len() {
         length if is_hex && (length == digits || length == 32) => plain.get(length - digits..).unwrap_or_default().to_ascii_lowercase(),
-        _ => derived(text, digits),
+        _ => match base64_bytes(text).filter(|bytes| text.ends_with('=') && bytes.len() * 2 == digits) {
+            Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            None => derived(text, digits),
+        },
     }
 }
 
@@ -117,6 +121,15 @@ fn unit(time: u64) -> u64 {
         (100_000_000_000_000_000, 1_000),
     ];
     UNITS.iter().find(|(end, _)| time < *end).map_or(1, |(_, nanos)| *nanos)
+}
+
+/// Ids may be shorter than OpenTelemetry's, without the zeros before them.
+pub(super) fn padded(id: &str, digits: usize) -> String {
+    format!("{id:0>digits$}")
+}
+
+pub(super) fn nanos_of_micros(micros: u64) -> String {
+    micros.saturating_mul(1000).to_string()
 }
 
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {

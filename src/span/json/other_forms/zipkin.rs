@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pieces::{any, kind_number, list, pair};
+use super::pieces::{any, kind_number, list, nanos_of_micros, padded, pair};
 use super::tags::{Tags, is_of_resource, is_service_name};
 
 /// Whether this is a span of Zipkin.
@@ -78,13 +78,4 @@ fn event(annotation: &Value) -> Value {
     };
     let (name, attributes) = quoted().or_else(barred).unwrap_or((value, Value::Null));
     json!({"timeUnixNano": nanos_of_micros(time), "name": name, "attributes": super::pieces::pairs(Some(&attributes))})
-}
-
-/// Ids may be shorter than OpenTelemetry's.
-fn padded(id: &str, digits: usize) -> String {
-    format!("{id:0>digits$}")
-}
-
-fn nanos_of_micros(micros: u64) -> String {
-    micros.saturating_mul(1000).to_string()
 }
