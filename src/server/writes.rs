@@ -97,7 +97,7 @@ pub(super) async fn evaluation_of_form(
     body: Bytes,
 ) -> Response<Body> {
     let stored = async {
-        let said = judgement_of_form(&uri, &headers, &body)?;
+        let said = judgement_of_form(&uri, &headers, &body).map_err(|refused| *refused)?;
         store_evaluation(&project, asked, trace.clone(), said, name).await
     };
     let judged = match stored.await {
@@ -119,7 +119,7 @@ pub(super) async fn evaluations_of_form(
 ) -> Response<Body> {
     let said = match judgement_of_form(&uri, &headers, &body) {
         Ok(said) => said,
-        Err(refused) => return refused,
+        Err(refused) => return *refused,
     };
     let (mut traces, mut next) = (Vec::new(), "/".to_owned());
     for (field, value) in form_urlencoded::parse(&body) {
@@ -143,7 +143,7 @@ pub(super) async fn evaluations_of_form(
 
 /// Saves or deletes a view of the list, from a form of a page, which goes on to it.
 pub(super) async fn view_of_form(Extension(project): OfProject, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    if let Err(refused) = own_form(&uri, &headers, &body) {
+    if let Some(refused) = refused_form(&uri, &headers, &body) {
         return refused;
     }
     let (mut name, mut address, mut is_deleted) = (String::new(), String::new(), false);
@@ -167,21 +167,22 @@ pub(super) async fn view_of_form(Extension(project): OfProject, uri: Uri, header
 }
 
 /// The judgement in a form of a page of this server, or the refusal of another one.
-fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewEvaluation, Response<Body>> {
-    own_form(uri, headers, body)?;
-    NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| problem.reply())
+fn judgement_of_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<NewEvaluation, Box<Response<Body>>> {
+    if let Some(refused) = refused_form(uri, headers, body) {
+        return Err(Box::new(refused));
+    }
+    NewEvaluation::from_form(form_urlencoded::parse(body)).map_err(|problem| Box::new(problem.reply()))
 }
 
-/// Refuses a form that no page of this server sent, or that is too long.
-fn own_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), Response<Body>> {
+/// The refusal of a form that no page of this server sent, or that is too long.
+fn refused_form(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Option<Response<Body>> {
     if !is_same_origin(uri, headers) {
-        return Err(Web::foreign_host("this form was not sent by a page of this server".to_owned()));
+        return Some(Web::foreign_host("this form was not sent by a page of this server".to_owned()));
     }
-    if body.len() > web::EVALUATION_BYTES {
+    (body.len() > web::EVALUATION_BYTES).then(|| {
         let problem = format!("a form has at most {} bytes", web::EVALUATION_BYTES);
-        return Err(Web::refuse_write(413, problem, None));
-    }
-    Ok(())
+        Web::refuse_write(413, problem, None)
+    })
 }
 
 /// Whether this is an address on this server, and not of another host.

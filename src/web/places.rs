@@ -92,7 +92,7 @@ mod tests {
             [found(1), found(2), found(3), found(4)],
             [vec![0, 20], vec![9, 20], vec![0], vec![]]
         );
-        let other = Places::of(&stored, chunks[1..].to_vec());
+        let other = Places::of(&stored, chunks.into_iter().skip(1).collect());
         assert_eq!((other.of_span(id(1)).count(), other.bytes()), (0, 0));
     }
 }
