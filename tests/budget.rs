@@ -29,13 +29,13 @@ const BUDGET: &[(&str, usize)] = &[
     ("redact", 1084),
     ("run", 14997),
     ("search", 987),
-    ("server", 3651),
+    ("server", 3652),
     ("sessions", 9490),
     ("span", 5051),
     ("store", 16587),
     ("trace", 818),
     ("transcript", 3026),
-    ("view", 3724),
+    ("view", 3725),
     ("web", 6388),
 ];
 
