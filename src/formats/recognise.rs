@@ -258,13 +258,13 @@ mod tests {
                 r#"[{"conversations": [{"from": "human", "value": "hi"}], "tools": "[]"}]"#,
                 Some("messages"),
             ),
-            // Of preferences.
+            // Of preferences, which a form reads.
             (
                 r#"{"conversations": [{"from": "human", "value": "hi"}], "chosen": {}, "rejected": {}}"#,
-                None,
+                Some("messages"),
             ),
-            // Tools as text are not offered in an event.
-            (r#"[{"query": "hi", "tools": "[]", "answers": "[]"}]"#, None),
+            // Tools as text are not offered in an event: a form reads questions with calls.
+            (r#"[{"query": "hi", "tools": "[]", "answers": "[]"}]"#, Some("messages")),
             (
                 r#"[{"tools": [{"name": "look"}]}, {"role": "user", "content": "hi"}]"#,
                 Some("invariant"),

@@ -26,6 +26,7 @@ mod source;
 mod spans;
 mod table;
 mod tables;
+mod thread;
 mod unknown;
 
 pub(crate) use any::{AnyForm, Kind, listed, names, table_of};

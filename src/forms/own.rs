@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::log::Log;
 use super::read::{Read, Reader, Unread};
-use super::recognise::{nested, weight};
+use super::recognise::{listed, nested, weight};
 use super::table::Form;
 
 /// What a form makes of a text.
@@ -112,8 +112,14 @@ impl Form {
         }
     }
 
+    /// A list of conversations, or the list below a value.
+    fn several<'v>(&self, value: &'v Value) -> Option<&'v [Value]> {
+        let list = || self.rows_of(value).or_else(|| value.as_array().map(Vec::as_slice));
+        list().filter(|_| self.items_of(value).is_none())
+    }
+
     fn add(&self, path: String, value: &Value, rows: &mut Vec<(String, Result<Read, Unread>)>) {
-        let several = value.as_array().filter(|_| self.items_of(value).is_none());
+        let several = self.several(value);
         match (self.read(value, weight(value)), several) {
             (Some(read), _) => rows.push((path, read)),
             (None, Some(list)) if !list.is_empty() => {
@@ -140,9 +146,9 @@ impl Form {
         values(text, &mut others, &mut |line, value| {
             reader.may_read(weight(&value));
             let items = if self.is_log() { Some(&value) } else { self.items_of(&value) };
-            match (items, &value) {
-                (Some(items @ Value::Array(list)), _) if !self.is_whole() => {
-                    for (index, item) in list.iter().enumerate() {
+            match (items, self.several(&value)) {
+                (Some(items), _) if !self.is_whole() && (items.is_array() || !self.is_log()) => {
+                    for (index, item) in listed(items).into_iter().enumerate() {
                         let said = reader.tried(&[&value, items, item]);
                         say(format!("line {line}, item {}: {said}", index + 1));
                     }
@@ -151,7 +157,7 @@ impl Form {
                     let said = reader.tried(&[one]);
                     say(format!("line {line}: {said}"));
                 }
-                (None, Value::Array(list)) => {
+                (None, Some(list)) => {
                     for (index, row) in list.iter().enumerate() {
                         let read = self.read(row, weight(row)).unwrap_or_else(|| Err(self.unlike(row)));
                         let said = read.map_or_else(|unread| format!("not understood: {}", unread.problem), |_| "read".to_owned());

@@ -71,6 +71,8 @@ pub(super) struct Reader<'f> {
     /// How many values may still be read.
     steps: usize,
     items: usize,
+    /// How many items are of other branches.
+    pub(super) beside: usize,
 }
 
 impl<'f> Reader<'f> {
@@ -96,6 +98,7 @@ impl<'f> Reader<'f> {
             said: 0,
             steps: 64,
             items: 0,
+            beside: 0,
         }
     }
 
@@ -111,7 +114,8 @@ impl<'f> Reader<'f> {
         let rule = &form.table.row;
         self.say(rule, &[value], 0);
         let of_items = form.whole_rules().flat_map(|rule| form.members(rule));
-        let known: Vec<&str> = form.members(rule).chain(items).chain(of_items).collect();
+        let last = form.table.thread.iter().flat_map(|thread| thread.members());
+        let known: Vec<&str> = form.members(rule).chain(items).chain(last).chain(of_items).collect();
         for (key, value) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
             self.row.insert(key.clone(), value.clone());
         }
@@ -189,7 +193,7 @@ impl<'f> Reader<'f> {
         let Some(map) = value.as_object().filter(|_| !rule.ignored) else {
             return;
         };
-        let is_whole = rule.sources().any(Source::is_whole);
+        let is_whole = rule.sources().any(Source::is_all);
         for (key, value) in map.iter().filter(|(_, value)| !is_whole && !is_empty(value)) {
             if self.form.members(rule).any(|member| member == key) {
                 continue;
@@ -275,12 +279,7 @@ impl<'f> Reader<'f> {
             self.read_list(list);
         }
         for (source, set) in &rule.below {
-            let Some(below) = source.place(around) else { continue };
-            let items = match below {
-                Value::Array(list) if !source.is_whole() => list.as_slice(),
-                one => std::slice::from_ref(one),
-            };
-            for item in items {
+            for item in source.places(around) {
                 let around: Vec<&Value> = around.iter().copied().chain([item]).collect();
                 self.by_set(set, &around, depth + 1);
             }
@@ -436,7 +435,7 @@ impl<'f> Reader<'f> {
         let messages: Vec<Value> = system.chain(self.messages.iter().cloned()).collect();
         let mut row = Map::from_iter([("messages".to_owned(), messages.into())]);
         row.extend(self.row.into_iter().filter(|(key, _)| key != "messages"));
-        let notes = notes(&self.missed, &self.unread);
+        let notes = notes(&self.missed, &self.unread, self.beside);
         Ok(Read {
             form,
             row: row.into(),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::conditions::Conditions;
 use super::read::{Read, Reader, Unread};
+use super::source::Path;
 use super::table::Form;
 
 /// Forms, by which values are recognised.
@@ -74,11 +75,11 @@ pub(crate) enum Found<'f> {
 }
 
 /// Which form a value is of.
-enum Of<'f> {
+enum Of<'f, 'v> {
     Log(&'f Form),
     One(&'f Form),
-    /// A list, each of whose members is of a form.
-    Several(Vec<&'f Form>),
+    /// Several conversations, each of a form: a list's members, or those that a form finds below the value; and what is beside those.
+    Several(Vec<(&'f Form, &'v Value)>, String),
 }
 
 impl Forms {
@@ -108,9 +109,13 @@ impl Forms {
         Some(match self.find(value, is_first)? {
             Of::Log(form) => Found::Log(form),
             Of::One(form) => Found::One(form.read(value, weight(value))?),
-            Of::Several(forms) => {
-                let rows = value.as_array().into_iter().flatten().zip(forms);
-                Found::Several(rows.map(|(row, form)| form.read(row, weight(row))).collect::<Option<_>>()?)
+            Of::Several(rows, beside) => {
+                let read = |(form, row): (&Form, &Value)| form.read(row, weight(row)).unwrap_or_else(|| Err(form.unlike(row)));
+                let mut list: Vec<_> = rows.into_iter().map(read).collect();
+                if let Some(Ok(first)) = list.first_mut().filter(|_| !beside.is_empty()) {
+                    first.notes.push(format!("beside the conversations, and left out: {beside}"));
+                }
+                Found::Several(list)
             }
         })
     }
@@ -126,7 +131,7 @@ impl Forms {
         self.find(value, true).is_some()
     }
 
-    fn find(&self, value: &Value, is_first: bool) -> Option<Of<'_>> {
+    fn find<'v>(&self, value: &'v Value, is_first: bool) -> Option<Of<'_, 'v>> {
         let mut names = Names::default();
         names.of(value);
         let maybe = || {
@@ -148,10 +153,19 @@ impl Forms {
         if let Some(form) = of(value) {
             return Some(Of::One(form));
         }
+        if let Some(below) = others.iter().find_map(|known| Some((&known.form, known.form.rows_of(value)?))) {
+            let (form, rows) = below;
+            let rows = rows.iter().map(|row| (form, row)).collect();
+            let known: Vec<&str> = form.table.rows.iter().filter_map(Path::first).collect();
+            let beside = value.as_object().into_iter().flat_map(|map| map.keys());
+            let beside: Vec<&str> = beside.map(String::as_str).filter(|key| !known.contains(key)).collect();
+            return Some(Of::Several(rows, beside.join(", ")));
+        }
         let list = value
             .as_array()
             .filter(|list| list.first().is_some_and(|first| first.is_object() || first.is_array()))?;
-        list.iter().map(of).collect::<Option<_>>().map(Of::Several)
+        let rows = list.iter().map(|row| Some((of(row)?, row))).collect::<Option<_>>()?;
+        Some(Of::Several(rows, String::new()))
     }
 
     /// The messages of a list in one of these forms.
@@ -204,8 +218,37 @@ impl Form {
     fn place_of<'v>(&self, value: &'v Value) -> Option<(&'v Value, Option<&str>)> {
         self.table.at.iter().find_map(|path| {
             let found = path.find(&[value])?;
-            let is_shaped = if self.table.whole { found.is_object() } else { found.is_array() };
+            let is_shaped = match found {
+                Value::Object(_) => self.table.whole || self.table.thread.is_some(),
+                Value::Array(_) => !self.table.whole,
+                _ => false,
+            };
             (is_shaped && self.holds(&[value, found])).then(|| (found, path.first()))
+        })
+    }
+
+    /// The conversations below a value that has several.
+    pub(super) fn rows_of<'v>(&self, value: &'v Value) -> Option<&'v [Value]> {
+        let list = |path: &Path| Some(path.find(&[value])?.as_array()?.as_slice());
+        let mut lists = self.table.rows.iter().filter_map(list);
+        lists.find(|list| list.iter().any(|row| self.place_of(row).is_some()))
+    }
+
+    /// The value with what it has as JSON text read, where the form says so.
+    fn opened(&self, value: &Value) -> Option<Value> {
+        let texts = self.table.opened.iter().filter_map(|path| {
+            let pointer = format!("/{}", path.steps.join("/"));
+            let text = value.pointer(&pointer)?.as_str()?.trim_start();
+            let opened = text.starts_with(['[', '{']).then(|| serde_json::from_str::<Value>(text).ok())?;
+            Some((pointer, opened?))
+        });
+        let texts: Vec<(String, Value)> = texts.collect();
+        (!texts.is_empty()).then(|| {
+            let mut out = value.clone();
+            for (pointer, opened) in texts {
+                out.pointer_mut(&pointer).into_iter().for_each(|place| *place = opened.clone());
+            }
+            out
         })
     }
 
@@ -243,14 +286,30 @@ impl Form {
 
     /// Reads a value that is of this form.
     pub(super) fn read(&self, value: &Value, weight: usize) -> Option<Result<Read, Unread>> {
+        let opened = self.opened(value);
+        let (value, weight) = opened.as_ref().map_or((value, weight), |opened| (opened, self::weight(opened)));
         let (items, member) = self.place_of(value)?;
         let mut reader = Reader::new(self, nested);
         reader.may_read(weight);
         reader.around(value, member);
-        match items {
-            Value::Array(list) if !self.table.whole => list.iter().for_each(|item| reader.item(&[value, items, item])),
-            one => reader.item(&[one]),
+        match &self.table.thread {
+            _ if self.table.whole => reader.item(&[items]),
+            Some(thread) => {
+                let (way, beside) = thread.way(value, listed(items));
+                way.iter().for_each(|item| reader.item(&[value, items, item]));
+                reader.beside = beside;
+            }
+            None => listed(items).iter().for_each(|item| reader.item(&[value, items, item])),
         }
         Some(reader.finish())
+    }
+}
+
+/// The items of a list, or of an object.
+pub(super) fn listed(items: &Value) -> Vec<&Value> {
+    match items {
+        Value::Array(list) => list.iter().collect(),
+        Value::Object(map) => map.values().collect(),
+        one => vec![one],
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list, `..` for the value around.
+/// A path into a value: names of members, indexes of lists (`-1` is the last), `*` for each member of a list or an object, `..` for the value around.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Path {
@@ -67,6 +67,7 @@ fn walk<'v>(steps: &[String], value: Option<&'v Value>, test: &mut dyn FnMut(Opt
     };
     match (step.as_str(), value) {
         ("*", Some(Value::Array(list))) => list.iter().any(|item| walk(rest, Some(item), test)),
+        ("*", Some(Value::Object(map))) => map.values().any(|item| walk(rest, Some(item), test)),
         ("*", _) => test(None),
         (name, Some(Value::Object(map))) => walk(rest, map.get(name), test),
         (index, Some(Value::Array(list))) => walk(rest, at(list, index), test),
@@ -317,6 +318,25 @@ impl Source {
         })
     }
 
+    /// The values there, one by one: the members of a list; of an object those that a `*` at the end of the path stands for.
+    pub(super) fn places<'v>(&self, around: &[&'v Value]) -> Vec<&'v Value> {
+        let one_by_one = |value: &'v Value| match value {
+            Value::Array(list) => list.iter().collect(),
+            one => vec![one],
+        };
+        let each = self.paths().find_map(|path| {
+            let (_, steps) = path.steps.split_last().filter(|(last, _)| *last == "*")?;
+            let (up, steps) = (path.up, steps.to_vec());
+            Path { up, steps }.find(around)
+        });
+        match (each, self.place(around)) {
+            (Some(Value::Object(map)), _) => map.values().flat_map(one_by_one).collect(),
+            (_, Some(one)) if self.is_whole() => vec![one],
+            (_, Some(found)) => one_by_one(found),
+            (_, None) => Vec::new(),
+        }
+    }
+
     /// The paths that it reads.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(|place| match place {
@@ -341,6 +361,11 @@ impl Source {
         self.places
             .iter()
             .any(|place| matches!(place, Place::Path(path) if path.up == 0 && path.steps.is_empty()))
+    }
+
+    /// Whether it can be the value itself, or any of its members.
+    pub(super) fn is_all(&self) -> bool {
+        self.is_whole() || self.members().any(|member| member == "*")
     }
 
     /// The names that it takes of what rules keep.

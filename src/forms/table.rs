@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::conditions::{Conditions, any_of};
 use super::source::{Path, Source};
+use super::thread::Thread;
 use super::unknown::unknown;
 
 /// A form.
@@ -61,9 +62,17 @@ pub(super) struct Table {
     /// Paths to the items; the first path where `is` holds counts.
     #[serde(default = "itself")]
     pub(super) at: Vec<Path>,
+    /// Paths to a list of conversations, each of which is a value of this form.
+    #[serde(default)]
+    pub(super) rows: Vec<Path>,
+    /// Paths to what is JSON text, which is read before the rules read it. `is` tests the value before and after.
+    #[serde(default)]
+    pub(super) opened: Vec<Path>,
     /// The value at `at` is one item, not a list of items.
     #[serde(default)]
     pub(super) whole: bool,
+    /// How items name the item before them, where the conversation is one way through a tree. The value at `at` may be an object of items.
+    pub(super) thread: Option<Thread>,
     /// The chat API's word for each role that this form words differently: `{customer: user}`.
     #[serde(default)]
     pub(super) roles: BTreeMap<String, String>,
@@ -134,7 +143,8 @@ pub(super) struct Rule {
     /// A message, or a list of them, in any form that spanbridge reads.
     pub(super) read: Option<Source>,
     /// Paths to values below, and the set of rules that reads each: one of this table, or `FORM.SET`, that of another form
-    /// (`anthropic.written`), which comes with what that form ignores. A list's members are read one by one.
+    /// (`anthropic.written`), which comes with what that form ignores. A list's members are read one by one; `a/*` reads those
+    /// of an object.
     pub(super) each: Map<String, Value>,
     #[serde(skip)]
     pub(super) below: Vec<(Source, String)>,

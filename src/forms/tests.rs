@@ -139,6 +139,7 @@ fn members(of: &str) -> String {
         include_str!("spans/around.rs"),
         include_str!("spans/attributes.rs"),
         include_str!("spans/places.rs"),
+        include_str!("thread.rs"),
     ];
     let mut sources = sources.into_iter();
     let body = sources.find_map(|source| source.split_once(&format!("struct {of} {{\n")));

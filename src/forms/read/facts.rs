@@ -75,8 +75,8 @@ fn short(word: &str) -> String {
 /// So many kinds of what is left out are named.
 const NAMED: usize = 20;
 
-/// What was not understood, and the members that no rule reads, each with how often it came.
-pub(super) fn notes(missed: &BTreeMap<String, usize>, unread: &BTreeMap<String, usize>) -> Vec<String> {
+/// What was not understood, and the members that no rule reads, each with how often it came; and how many items are of other branches.
+pub(super) fn notes(missed: &BTreeMap<String, usize>, unread: &BTreeMap<String, usize>, beside: usize) -> Vec<String> {
     let counted = |(what, times): (&String, &usize)| match times {
         1 => what.clone(),
         times => format!("{what} ({times} times)"),
@@ -96,6 +96,9 @@ pub(super) fn notes(missed: &BTreeMap<String, usize>, unread: &BTreeMap<String, 
             "no row has a place for these members, which are left out: {}{more}",
             members.join(", ")
         ));
+    }
+    if beside > 0 {
+        notes.push(format!("other branches of the conversation are left out, with {beside} items"));
     }
     notes
 }

@@ -1,0 +1,57 @@
+//! Items that name the item before them, as chat programs keep questions that were asked again: a tree, of which one way is the conversation.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::source::{Path, Source, text_of};
+
+/// How items name each other.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Thread {
+    /// The item's id.
+    pub(super) id: Path,
+    /// The id of the item before it.
+    pub(super) before: Path,
+    /// The id of the last item, in the object around the items; by default the last in the file is the last.
+    pub(super) last: Option<Source>,
+}
+
+impl Thread {
+    /// The members of the object around the items that it reads.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.last.iter().flat_map(Source::members)
+    }
+
+    /// The items on the way to the last one, first things first, and how many are beside it.
+    pub(super) fn way<'v>(&self, around: &Value, items: Vec<&'v Value>) -> (Vec<&'v Value>, usize) {
+        let told = |path: &Path, value: &Value| path.find(&[value]).map(text_of);
+        let ids = items
+            .iter()
+            .enumerate()
+            .filter_map(|(place, item)| Some((told(&self.id, item)?, place)));
+        let ids: HashMap<String, usize> = ids.collect();
+        let before: Vec<Option<usize>> = items
+            .iter()
+            .map(|item| told(&self.before, item).and_then(|id| ids.get(&id).copied()))
+            .collect();
+        // A list whose items do not name each other is in order.
+        if before.iter().all(Option::is_none) {
+            return (items, 0);
+        }
+        let last = self.last.as_ref().and_then(|last| last.place(&[around])).map(text_of);
+        let mut at = last.and_then(|id| ids.get(&id).copied()).or(items.len().checked_sub(1));
+        let (mut way, mut seen) = (Vec::new(), vec![false; items.len()]);
+        // A circle has no first item.
+        while let Some(place) = at.filter(|place| seen.get(*place) == Some(&false)) {
+            way.push(place);
+            seen.iter_mut().skip(place).take(1).for_each(|seen| *seen = true);
+            at = before.get(place).copied().flatten();
+        }
+        let beside = items.len() - way.len();
+        let found = way.iter().rev().filter_map(|place| items.get(*place).copied()).collect();
+        (found, beside)
+    }
+}
