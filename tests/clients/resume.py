@@ -8,7 +8,7 @@ sent must have the whole conversation before the new question. Standard library 
 """
 import argparse, http.server, json, os, pathlib, subprocess, sys, tempfile, threading
 
-CLIENTS = ["@anthropic-ai/claude-code@2.1.197", "@openai/codex@0.98.0"]
+CLIENTS = ["@anthropic-ai/claude-code@2.1.332", "@openai/codex@0.171.0"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests/corpus/oi-langchain-toolerror/001.traces.bin"
 WORDS = ["What is the weather in Paris and Tokyo, and the time?", "Let me look that up.", "get_weather", "no such city: Tokyo", "Paris 14:05",
