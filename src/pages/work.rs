@@ -76,7 +76,7 @@ fn page(asked: &Asked, address: &str, shares: [Shares; BY.len()], crumbs: &Marku
 fn table(what: &str, list: &[Share], address: &str, by: &str) -> Markup {
     let tokens = |tokens: Option<u64>| tokens.map(count).unwrap_or_default();
     html! {
-        table.plain {
+        table.plain.shares {
             caption.vh { "By " (what) }
             thead { tr {
                 th { "By " (what) }

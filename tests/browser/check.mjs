@@ -9,6 +9,7 @@ import { start } from './browser.mjs';
 import { CASES, looks } from './looks.mjs';
 import { reading } from './reading.mjs';
 import { phoenix } from './phoenix.mjs';
+import { pictures } from './pictures.mjs';
 import { seen } from './seen.mjs';
 import { sendCase, serve } from './serving.mjs';
 import { outline, payload } from './sizes.mjs';
@@ -40,6 +41,7 @@ try {
   await step('seen', () => seen(browser, serving, fault));
   await step('judge', () => judge(browser, serving.api, fault));
   await step('review', () => review(browser, program, fault));
+  await step('pictures', () => pictures(browser, program, tests, fault));
   await step('log in', () => logIn(browser, program, fault));
   await step('dead letters', () => deadLetters(browser, program, fault));
   for (const n of timed ? [10000, 100000, 1000000] : [2000]) {
