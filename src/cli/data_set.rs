@@ -260,6 +260,19 @@ impl DataSet {
             self.manifest.set_redacted(Redacted(rules.found().into_iter().collect()));
         }
         let Some(output) = self.output else { return Ok(()) };
+        let empty: Vec<String> = self
+            .selection
+            .sides()
+            .into_iter()
+            .flatten()
+            .filter(|side| self.manifest.is_empty(side))
+            .collect();
+        if selected > 0 && !empty.is_empty() {
+            out::note(&format!(
+                "no run is on the side {}: pass other ratios, or --split-by trace where all runs are of a few sessions",
+                empty.join(", ")
+            ));
+        }
         let Some(hub) = self.hub else {
             return Ok(output.finish(self.manifest, None)?);
         };

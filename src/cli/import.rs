@@ -145,10 +145,12 @@ impl Import {
             }
             opened.store.close();
         }
+        let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         out::note(&format!(
-            "{} stored, {} already stored before",
+            "{} stored, {} already stored before, in {}",
             out::many(receipt.stored, "span"),
-            receipt.duplicates
+            receipt.duplicates,
+            directory.display()
         ));
         if receipt.deleted > 0 {
             out::note(&format!(

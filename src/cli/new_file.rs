@@ -81,6 +81,9 @@ fn open(path: &Path) -> io::Result<NewFile> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         return Ok(NewFile { file, replaces: true });
     }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
     // Whatever comes there meanwhile is not followed either.
     let file = OpenOptions::new().write(true).create_new(true).open(path)?;
     Ok(NewFile { file, replaces: false })

@@ -109,7 +109,7 @@ fn of_session(source: &Source, text: &str) -> Result<Option<TraceId>, Failure> {
         [] => Ok(None),
         [one] => Ok(Some(*one)),
         several => Err(Failure::usage(format!(
-            "{text} is a session of {} traces; `spanbridge show --session` shows it, and `spanbridge ls --session` lists them",
+            "{text} is a session of {} traces; `spanbridge show --session {text}` shows it, and `spanbridge ls --session {text}` lists them",
             several.len()
         ))),
     }

@@ -14,7 +14,7 @@ use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::format_options::option_of;
 use super::log::{Form, Level};
-use super::units::{bytes, hours};
+use super::units::{bytes, hours, written_bytes, written_hours};
 use super::vocabulary::{priced, vocabulary};
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
 use crate::documents::Vocabulary;
@@ -47,6 +47,7 @@ pub(super) struct Settings {
     /// With `--ack local`: maximum number of bytes waiting on disk for the bucket; beyond that, clients must retry
     /// [default: 10GiB].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_STORE_SPOOL_BYTES", value_parser = bytes)]
+    #[serde(default, deserialize_with = "written_bytes")]
     pub(super) store_spool_bytes: Option<NonZeroU64>,
     /// Write what came within this time to the bucket as one object [default: 100]. Requests wait for it.
     #[arg(long, value_name = "MILLISECONDS", env = "SPANBRIDGE_STORE_FLUSH_MILLISECONDS")]
@@ -101,10 +102,12 @@ pub(super) struct Settings {
     pub(super) allowed_host: Option<Vec<String>>,
     /// Remove spans after this many hours, in whole segments [default: keep forever]. `7d` is 7 days, `2w` two weeks.
     #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS", value_parser = hours)]
+    #[serde(default, deserialize_with = "written_hours")]
     pub(super) retain_hours: Option<NonZeroU64>,
     /// Remove the oldest segments of a project when its log is larger than this [default: no limit]. `10GB` is 10^10 bytes,
     /// `10GiB` is 10 * 2^30.
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_RETAIN_BYTES", value_parser = bytes)]
+    #[serde(default, deserialize_with = "written_bytes")]
     pub(super) retain_bytes: Option<NonZeroU64>,
     /// The zstd level for log segments that are complete, 1 to 19; 0 disables compression [default: 3].
     #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_COMPRESSION_LEVEL", value_parser = clap::value_parser!(u8).range(0..=19))]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::data_dir::default_data_dir;
+use super::data_dir::{default_data_dir, is_store, projects_in};
 use super::failure::Failure;
 use super::out;
 use super::vocabulary::{priced, vocabulary};
@@ -154,15 +154,25 @@ impl Where {
                     "with a server, the token selects the project; --project is for a data directory or a bucket",
                 ));
             }
-            Chosen::Server(url) => Kind::Server(self.server(url)?),
+            Chosen::Server(url) => self.priced_by(self.server(url)?),
             Chosen::Bucket(url) => bucket_of(url, &self.project, &vocabulary)?,
-            Chosen::Directory(directory) => directory_of(&self.project.directory(directory), &vocabulary, tell, open)?,
+            Chosen::Directory(directory) => directory_of(directory, &self.project, &vocabulary, (tell, open))?,
             Chosen::None => match self.server(DEFAULT_SERVER) {
-                Ok(server) if !apart => Kind::Server(server),
-                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell, open)?,
+                Ok(server) if !apart => self.priced_by(server),
+                _ => directory_of(&default_data_dir()?, &self.project, &vocabulary, (tell, open))?,
             },
         };
         Ok(Source { vocabulary, kind })
+    }
+
+    /// A server that computes costs by its own prices.
+    fn priced_by(&self, server: Server) -> Kind {
+        if self.prices.is_some() {
+            out::note(
+                "the server uses its own prices, not --prices: start it with `serve --prices FILE`, or read its store with --data-dir",
+            );
+        }
+        Kind::Server(server)
     }
 
     /// What is read: a flag goes before a variable, and a server before a bucket before a directory.
@@ -191,16 +201,20 @@ impl Where {
 /// How a data directory is opened.
 type Open = fn(&OpenOptions) -> Result<Opened<Arc<dyn Store>>, store::Error>;
 
-fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery), open: Open) -> Result<Kind, Failure> {
-    if !directory.join(crate::store::index::FILE).exists() && !directory.join("0000000001.log").exists() {
-        return Err(Failure::usage(format!(
-            "there is no store in {}; create one with `spanbridge serve --data-dir {0}`",
-            directory.display()
-        )));
+fn directory_of(data_dir: &Path, project: &Project, vocabulary: &Vocabulary, (tell, open): (fn(&Recovery), Open)) -> Result<Kind, Failure> {
+    let directory = project.directory(data_dir);
+    if !is_store(&directory) {
+        let place = data_dir.display();
+        let others: Vec<String> = projects_in(data_dir).iter().map(ToString::to_string).collect();
+        return Err(Failure::usage(match (*project == Project::default(), others.as_slice()) {
+            (true, []) => format!("there is no store in {place}; create one with `spanbridge serve --data-dir {place}`"),
+            (_, []) => format!("{place} has no project {project}; a project exists once a token of the server names it"),
+            (_, others) => format!("{place} has no project {project}; it has {}: pass --project", others.join(", ")),
+        }));
     }
     let options = OpenOptions {
         session_keys: vocabulary.session_keys().to_vec(),
-        ..OpenOptions::new(directory)
+        ..OpenOptions::new(&directory)
     };
     let opened = open(&options)?;
     tell(&opened.recovery);

@@ -2,6 +2,9 @@
 
 use std::num::NonZeroU64;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
 /// A number and the unit behind it; without a unit, the usual one.
 fn scaled(text: &str, units: &[(&str, u64)], wanted: &str) -> Result<NonZeroU64, String> {
     let text = text.trim();
@@ -42,6 +45,35 @@ pub(super) fn bytes(text: &str) -> Result<NonZeroU64, String> {
         ("T", binary.pow(4)),
     ];
     scaled(text, &units, "a whole number of bytes, or one with a unit (500MB, 10GiB)")
+}
+
+/// A number of a configuration file, with or without a unit.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a whole number, or one with a unit in quotes")]
+enum Written {
+    Number(u64),
+    Text(String),
+}
+
+fn written<'de, D>(file: D, parse: fn(&str) -> Result<NonZeroU64, String>) -> Result<Option<NonZeroU64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = match Written::deserialize(file)? {
+        Written::Number(number) => number.to_string(),
+        Written::Text(text) => text,
+    };
+    parse(&text).map(Some).map_err(D::Error::custom)
+}
+
+/// [`hours`] in a configuration file.
+pub(super) fn written_hours<'de, D: Deserializer<'de>>(file: D) -> Result<Option<NonZeroU64>, D::Error> {
+    written(file, hours)
+}
+
+/// [`bytes`] in a configuration file.
+pub(super) fn written_bytes<'de, D: Deserializer<'de>>(file: D) -> Result<Option<NonZeroU64>, D::Error> {
+    written(file, bytes)
 }
 
 #[cfg(test)]

@@ -194,6 +194,12 @@ impl Manifest {
             .flat_map(|(name, side)| side.files.iter().map(move |file| (name.as_str(), file)))
     }
 
+    /// Whether a side has no runs.
+    #[must_use]
+    pub fn is_empty(&self, side: &str) -> bool {
+        self.splits.get(side).is_none_or(|side| side.runs == 0)
+    }
+
     /// Runs looked at, runs selected, and the others by reason.
     pub fn counts(&self) -> (u64, u64, impl Iterator<Item = (Skipped, u64)>) {
         let skipped = self.runs.skipped.iter().map(|(why, count)| (*why, *count));

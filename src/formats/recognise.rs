@@ -85,6 +85,17 @@ fn is_chat_row(value: &Value) -> bool {
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
+/// Whether a list is a chat with an answer, and not a trace of Invariant: there, arguments are objects and events have metadata.
+fn is_chat(list: &[Value]) -> bool {
+    let is_invariants = |message: &Value| {
+        let mut calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        let has_object = |call: &Value| call.pointer("/function/arguments").is_some_and(Value::is_object);
+        message.get("role").is_none() || message.get("metadata").is_some() || calls.any(has_object)
+    };
+    let answers = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+    list.iter().any(answers) && !list.iter().any(is_invariants)
+}
+
 /// Whether an object is a session of ADK.
 fn is_session_of_adk(value: &Value) -> bool {
     let has = |snake: &str, camel: &str| value.get(snake).or_else(|| value.get(camel)).is_some_and(Value::is_string);
@@ -232,6 +243,7 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
             None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
             Some(first) if first.get("role").is_some() && has_blocks_of_others(list) => Some("messages"),
+            Some(first) if first.get("role").is_some() && is_chat(list) => Some("messages"),
             Some(first) if first.get("role").is_some() || first.get("function").is_some() => Some("invariant"),
             Some(first) if first.get("tools").is_some_and(Value::is_array) => Some("invariant"),
             Some(_) if is_old_adk(list) => Some("adk"),
@@ -265,6 +277,14 @@ mod tests {
             ),
             // Tools as text are not offered in an event: a form reads questions with calls.
             (r#"[{"query": "hi", "tools": "[]", "answers": "[]"}]"#, Some("messages")),
+            (
+                r#"[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]"#,
+                Some("messages"),
+            ),
+            (
+                r#"[{"role": "user", "content": "hi", "metadata": {}}, {"role": "assistant", "content": "Hello."}]"#,
+                Some("invariant"),
+            ),
             (
                 r#"[{"tools": [{"name": "look"}]}, {"role": "user", "content": "hi"}]"#,
                 Some("invariant"),

@@ -289,7 +289,10 @@ impl<'f> Reader<'f> {
     /// Begins a message, where the rule says so. Whether its role is known.
     fn begin(&mut self, rule: &Rule, around: &[&Value]) -> bool {
         let Some(source) = &rule.role else { return true };
-        let Some(word) = source.of(around, &self.kept) else { return true };
+        let Some(word) = source.of(around, &self.kept) else {
+            self.miss("a message without a role (a word of your own is written `=user`)".to_owned());
+            return false;
+        };
         let word = word.as_str().unwrap_or_default().to_owned();
         let Some(role) = role_of(&word, &self.form.table.roles) else {
             self.miss(format!("a message of the role `{word}`"));
@@ -385,7 +388,9 @@ impl<'f> Reader<'f> {
         self.said += 1;
         let mut message = Map::from_iter([("role".to_owned(), "tool".into())]);
         let of = |source: &Option<Source>| source.as_ref()?.of(around, &self.kept).map(std::borrow::Cow::into_owned);
-        message.extend(of(&rule.id).map(|id| ("tool_call_id".to_owned(), id)));
+        // Ids are text, also where a program counts.
+        let id = of(&rule.id).map(|id| if id.is_number() { id.to_string().into() } else { id });
+        message.extend(id.map(|id| ("tool_call_id".to_owned(), id)));
         message.extend(of(&rule.name).map(|name| ("name".to_owned(), name)));
         let content = rule.content.of(around, &self.kept);
         let content = content.map_or_else(|| "".into(), |content| super::message::content_of(&content));

@@ -66,6 +66,7 @@ fn row(at: &At<'_>, written: Option<&Value>) -> Result<Vec<TraceBuilder>> {
     let calls_have_own = builder.drafts.iter().any(has_own);
     if let Some(root) = builder.operation(0) {
         root.training.reward = reward.or(root.training.reward);
+        root.session_id = at.value.get("session_id").and_then(Value::as_str).map(str::to_owned);
         if !calls_have_own {
             add_totals(at.value, root);
         }
