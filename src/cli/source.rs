@@ -3,6 +3,7 @@
 mod annotating;
 pub(super) mod deleting;
 mod lists;
+mod opening;
 mod served;
 mod server;
 mod sessions;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::data_dir::{default_data_dir, is_store, projects_in};
+use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::out;
 use super::vocabulary::{priced, vocabulary};
@@ -26,11 +27,12 @@ use crate::run::Run;
 use crate::span::json::Message;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::log::Recovery;
-use crate::store::{self, BucketOptions, Filter, OpenOptions, Opened, Order, Store, Stored, TraceCursor, Unwanted};
+use crate::store::{self, Filter, Order, Store, Stored, TraceCursor, Unwanted};
 use crate::web::allowance::Allowance;
 use crate::web::listing::{self, Listed};
 use crate::web::service::Web;
 use lists::{PAGE, Page, page_of_server};
+use opening::{Open, bucket_of, directory_of};
 use served::Served;
 pub(super) use server::is_spanbridge;
 use server::{Server, Token};
@@ -196,45 +198,6 @@ impl Where {
     fn server(&self, url: &str) -> Result<Server, Failure> {
         Server::connect(url, self.token.clone(), self.ca.as_deref())
     }
-}
-
-/// How a data directory is opened.
-type Open = fn(&OpenOptions) -> Result<Opened<Arc<dyn Store>>, store::Error>;
-
-fn directory_of(data_dir: &Path, project: &Project, vocabulary: &Vocabulary, (tell, open): (fn(&Recovery), Open)) -> Result<Kind, Failure> {
-    let directory = project.directory(data_dir);
-    if !is_store(&directory) {
-        let place = data_dir.display();
-        let others: Vec<String> = projects_in(data_dir).iter().map(ToString::to_string).collect();
-        return Err(Failure::usage(match (*project == Project::default(), others.as_slice()) {
-            (true, []) => format!("there is no store in {place}; create one with `spanbridge serve --data-dir {place}`"),
-            (_, []) => format!("{place} has no project {project}; a project exists once a token of the server names it"),
-            (_, others) => format!("{place} has no project {project}; it has {}: pass --project", others.join(", ")),
-        }));
-    }
-    let options = OpenOptions {
-        session_keys: vocabulary.session_keys().to_vec(),
-        ..OpenOptions::new(&directory)
-    };
-    let opened = open(&options)?;
-    tell(&opened.recovery);
-    Ok(Kind::Directory {
-        path: directory.to_owned(),
-        store: opened.store,
-    })
-}
-
-fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
-    let options = OpenOptions {
-        session_keys: vocabulary.session_keys().to_vec(),
-        bucket: Some(BucketOptions::new(url).with_folder(&project.directory(Path::new("")))),
-        ..OpenOptions::new(Path::new(""))
-    };
-    let opened = store::open_up_to_date(&options)?;
-    Ok(Kind::Directory {
-        path: PathBuf::from(url),
-        store: opened.store,
-    })
 }
 
 /// The bridge's error for a trace that is damaged on its disk.
