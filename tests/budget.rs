@@ -11,7 +11,7 @@ const BUDGET: &[(&str, usize)] = &[
     (".", 427),
     ("access", 486),
     ("blocks", 997),
-    ("cli", 14639),
+    ("cli", 14658),
     ("client", 580),
     ("dataset", 2754),
     ("dialect", 13405),
