@@ -60,7 +60,7 @@ impl<'a> Assembly<'a, '_> {
             let (words, lost) = chat::content(message);
             if let Some(reason) = lost {
                 self.losses
-                    .add(self.span(exchange), "instructions: a part that is not text", reason);
+                    .add(self.span(exchange), "instructions: a part that is no text", reason);
             }
             if known.insert(words.trim().to_owned()) {
                 out.entry(self.author(id, Some(exchange))).or_default().push(words);

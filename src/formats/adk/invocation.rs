@@ -204,7 +204,7 @@ impl<'a> Assembly<'a, '_> {
                 self.losses.add(span, format!("response of {}", asked.id), LossReason::Coerced);
             }
             if chat::shows_media(run, &self.results, *given) {
-                self.losses.add(span, "response: a part that is not text", LossReason::Coerced);
+                self.losses.add(span, "response: a part that is no text", LossReason::Coerced);
             }
             if failure.is_some() && !is_text {
                 self.losses.add(span, format!("error of {}", asked.id), LossReason::NoPlace);

@@ -125,7 +125,7 @@ impl<'a> Assembly<'a, '_> {
                 (!asked.is_recorded(), "function_name", LossReason::Synthesized),
                 (
                     chat::any_shows_media(run, &self.results, asked),
-                    "result: a part that is not text",
+                    "result: a part that is no text",
                     LossReason::Coerced,
                 ),
             ] {

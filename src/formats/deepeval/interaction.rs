@@ -207,7 +207,7 @@ impl<'a> Interaction<'a> {
             let (output, failure) = chat::result_value(run, &source.results, *given);
             call.add("output", output);
             if chat::shows_media(run, &source.results, *given) {
-                losses.add(span, "output: a part that is not text", LossReason::Coerced);
+                losses.add(span, "output: a part that is no text", LossReason::Coerced);
             }
             if failure.is_some() {
                 losses.add(span, format!("error of {}", asked.id), LossReason::Coerced);
@@ -321,7 +321,7 @@ fn add(sum: &mut Option<u64>, count: Option<u64>) {
 pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Losses) -> Text<'a> {
     let (words, lost) = chat::content(message);
     if let Some(reason) = lost {
-        losses.add(span, "content: a part that is not text", reason);
+        losses.add(span, "content: a part that is no text", reason);
     }
     words
 }

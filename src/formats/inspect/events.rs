@@ -279,7 +279,7 @@ impl<'a, 't> Events<'a, 't> {
             if chat::shows_media(run, &self.threads.results, given) {
                 let span = step.and_then(|step| step.span_id);
                 self.losses
-                    .push(Loss::new(span, "result: a part that is not text", LossReason::Coerced));
+                    .push(Loss::new(span, "result: a part that is no text", LossReason::Coerced));
             }
         }
         if let Some(failure) = failed {

@@ -259,7 +259,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
     fn content(&mut self, message: &'a Message, span: Option<SpanId>) -> Text<'a> {
         let (content, lost) = chat::content(message);
         if let Some(reason) = lost {
-            self.row.lose(span, "content: a part that is not text", reason);
+            self.row.lose(span, "content: a part that is no text", reason);
         }
         content
     }
@@ -370,7 +370,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 .last()
                 .is_some_and(|last| chat::shows_media(self.run, self.results, *last))
             {
-                self.row.lose(span, "result: a part that is not text", LossReason::Coerced);
+                self.row.lose(span, "result: a part that is no text", LossReason::Coerced);
             }
             for _ in asked.results.iter().skip(1) {
                 self.row

@@ -66,7 +66,7 @@ impl<'a> BlockWriter<'a, '_> {
             metadata.insert("name", name);
         }
         if content.raw.is_some() {
-            self.lose(span, format!("{role} message: parts that are not text"), LossReason::Coerced);
+            self.lose(span, format!("{role} message: parts that are no text"), LossReason::Coerced);
         }
         let parts = self.cut(content.text, self.limits.message, span, "message content");
         let count = parts.len();
