@@ -45,7 +45,7 @@ enum What {
     Session(String),
     ByStart {
         range: Range,
-        filter: Filter,
+        filter: Box<Filter>,
     },
     /// So many traces were given.
     Arrivals(usize),
@@ -65,7 +65,7 @@ impl SpoolScan {
             Some(&CHUNKS) => What::Messages(owner(), spool.chunks_of(&owner())?.into()),
             Some(&BY_SESSION) => owner().session_name().map_or(What::Nothing, |name| What::Session(name.to_owned())),
             Some(&BY_START) => What::ByStart {
-                filter: filter_of(&range, order),
+                filter: filter_of(&range, order).into(),
                 range,
             },
             Some(&ARRIVALS) => What::Arrivals(0),
@@ -132,7 +132,7 @@ impl SpoolScan {
         Ok(messages)
     }
 
-    fn by_start(&mut self, range: Range, mut filter: Filter) -> Result<VecDeque<Entry>, Error> {
+    fn by_start(&mut self, range: Range, mut filter: Box<Filter>) -> Result<VecDeque<Entry>, Error> {
         let mut entries = VecDeque::new();
         // A page may be all outside the range, at its ends.
         while entries.is_empty() {
