@@ -18,7 +18,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("document", 3189),
     ("documents", 520),
     ("events", 1541),
-    ("formats", 33275),
+    ("formats", 33274),
     ("forms", 3258),
     ("forward", 6622),
     ("layer", 9613),

@@ -59,8 +59,7 @@ impl<'a> Assembly<'a, '_> {
         for (message, exchange) in prompts {
             let (words, lost) = chat::content(message);
             if let Some(reason) = lost {
-                self.losses
-                    .add(self.span(exchange), "instructions: a part that is no text", reason);
+                self.losses.add(self.span(exchange), "instructions: a part that is no text", reason);
             }
             if known.insert(words.trim().to_owned()) {
                 out.entry(self.author(id, Some(exchange))).or_default().push(words);
