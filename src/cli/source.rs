@@ -150,6 +150,7 @@ impl Where {
     fn open_by(&self, tell: fn(&Recovery), open: Open) -> Result<Source, Failure> {
         let vocabulary = Arc::new(priced(vocabulary(self.semconv.as_deref())?, self.prices())?);
         let apart = self.project != Project::default();
+        let directory = |(path, store)| Kind::Directory { path, store };
         let kind = match self.chosen()? {
             Chosen::Server(_) if apart => {
                 return Err(Failure::usage(
@@ -157,11 +158,11 @@ impl Where {
                 ));
             }
             Chosen::Server(url) => self.priced_by(self.server(url)?),
-            Chosen::Bucket(url) => bucket_of(url, &self.project, &vocabulary)?,
-            Chosen::Directory(directory) => directory_of(directory, &self.project, &vocabulary, (tell, open))?,
+            Chosen::Bucket(url) => directory(bucket_of(url, &self.project, &vocabulary)?),
+            Chosen::Directory(path) => directory(directory_of(path, &self.project, &vocabulary, (tell, open))?),
             Chosen::None => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => self.priced_by(server),
-                _ => directory_of(&default_data_dir()?, &self.project, &vocabulary, (tell, open))?,
+                _ => directory(directory_of(&default_data_dir()?, &self.project, &vocabulary, (tell, open))?),
             },
         };
         Ok(Source { vocabulary, kind })

@@ -105,7 +105,8 @@ impl Prices {
     }
 }
 
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
+#[cfg(feature = "server")]
 #[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::serving::Serving;
 
-const CHAT: &str = r#"[{"role":"user","content":"hello?"},{"role":"assistant","content":"hello."}]"#;
+const CHAT: &str = r#"[{"role":"user","content":"hello?","metadata":{"seat":1}},{"role":"assistant","content":"hello."}]"#;
 
 #[test]
 fn documents_become_traces() {

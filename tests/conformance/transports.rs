@@ -112,7 +112,7 @@ fn calls() -> Vec<Row> {
             HEALTH,
         ),
         grpc(CHECK, &[0xff])
-            .refused(200, 3, "no HealthCheckRequest")
+            .refused(200, 3, "not a HealthCheckRequest")
             .row("15.health", "Check: a request that is none", HEALTH),
         grpc(TRACES, &body::protobuf(te)).without("te").stores(te, 2).row(
             "15.call",

@@ -234,7 +234,7 @@ fn projects_see_nothing_of_each_other() {
     assert_eq!(ls("other/web").1, 1);
     assert_eq!(ls("default/default").1, 1);
     let none = ls("acme/none");
-    assert!(none.0 == Some(2) && none.2.contains("there is no store in"), "{none:?}");
+    assert!(none.0 == Some(2) && none.2.contains("has no project acme/none"), "{none:?}");
     let trick = ls("../acme/web");
     assert!(trick.0 == Some(2) && trick.2.contains("a project is ORG/PROJECT"), "{trick:?}");
     let again = run(&["reindex", "--data-dir", data, "--project", "acme/web"], &[]);

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Kind;
 use crate::access::Project;
 use crate::cli::data_dir::{is_store, projects_in};
 use crate::cli::failure::Failure;
 use crate::documents::Vocabulary;
 use crate::store::log::Recovery;
 use crate::store::{self, BucketOptions, OpenOptions, Opened, Store};
+
+/// A store, and where it is.
+pub(super) type Found = (PathBuf, Arc<dyn Store>);
 
 /// How a data directory is opened.
 pub(super) type Open = fn(&OpenOptions) -> Result<Opened<Arc<dyn Store>>, store::Error>;
@@ -19,7 +21,7 @@ pub(super) fn directory_of(
     project: &Project,
     vocabulary: &Vocabulary,
     (tell, open): (fn(&Recovery), Open),
-) -> Result<Kind, Failure> {
+) -> Result<Found, Failure> {
     let directory = project.directory(data_dir);
     if !is_store(&directory) {
         let place = data_dir.display();
@@ -36,21 +38,15 @@ pub(super) fn directory_of(
     };
     let opened = open(&options)?;
     tell(&opened.recovery);
-    Ok(Kind::Directory {
-        path: directory,
-        store: opened.store,
-    })
+    Ok((directory, opened.store))
 }
 
-pub(super) fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
+pub(super) fn bucket_of(url: &str, project: &Project, vocabulary: &Vocabulary) -> Result<Found, Failure> {
     let options = OpenOptions {
         session_keys: vocabulary.session_keys().to_vec(),
         bucket: Some(BucketOptions::new(url).with_folder(&project.directory(Path::new("")))),
         ..OpenOptions::new(Path::new(""))
     };
     let opened = store::open_up_to_date(&options)?;
-    Ok(Kind::Directory {
-        path: PathBuf::from(url),
-        store: opened.store,
-    })
+    Ok((PathBuf::from(url), opened.store))
 }

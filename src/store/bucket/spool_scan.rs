@@ -40,6 +40,8 @@ pub(super) struct SpoolScan {
 #[derive(Debug)]
 enum What {
     Nothing,
+    /// The traces with keys in a range.
+    Owners(Range),
     Heads(Owner),
     Messages(Owner, VecDeque<ChunkLocation>),
     Session(String),
@@ -61,6 +63,7 @@ impl SpoolScan {
     pub(super) fn begin(spool: &Arc<Spool>, prefix: &[u8], range: Range, order: IterationOrder) -> Result<Self, Error> {
         let owner = || Owner::from_bytes(prefix.get(1..).unwrap_or_default());
         let what = match prefix.first() {
+            Some(&HEADS) if prefix.len() == 1 => What::Owners(range),
             Some(&HEADS) => What::Heads(owner()),
             Some(&CHUNKS) => What::Messages(owner(), spool.chunks_of(&owner())?.into()),
             Some(&BY_SESSION) => owner().session_name().map_or(What::Nothing, |name| What::Session(name.to_owned())),
@@ -82,6 +85,12 @@ impl SpoolScan {
     pub(super) fn some(&mut self) -> Result<VecDeque<Entry>, Error> {
         match std::mem::replace(&mut self.what, What::Nothing) {
             What::Nothing => Ok(VecDeque::new()),
+            What::Owners(range) => {
+                let rows = self.spool.list(&Filter::default())?;
+                let keys = rows.into_iter().map(|row| Owner::trace(row.trace_id).prefix(HEADS));
+                let is_in = |key: &Vec<u8>| key.get(1..).is_some_and(|owner| range.contains(&owner.to_vec()));
+                Ok(keys.filter(is_in).map(|key| Entry::new(key, Vec::new())).collect())
+            }
             What::Heads(owner) => self.heads(&owner),
             What::Messages(owner, places) => self.messages(owner, places),
             What::Session(session) => {
