@@ -416,6 +416,21 @@ fn a_folder_for_the_hub_has_a_card_and_no_secrets() {
             "{card}"
         );
     }
+    // A refusal leaves no card of the export before it.
+    let output = for_hub(&set, &[], &leak);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!set.join("README.md").exists() && !set.join("train.jsonl").exists());
+    let own = directory.path().join("own");
+    fs::create_dir(&own).expect("a folder");
+    fs::write(own.join("README.md"), "# My project\n").expect("writes");
+    let output = for_hub(&own, &[], &payloads);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("has a README.md that spanbridge did not write"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(fs::read_to_string(own.join("README.md")).expect("reads"), "# My project\n");
     let output = for_hub(&set, &["--allow-secret", "git"], &leak);
     assert!(
         stderr(&output).contains("there is no form `git`; the forms are private-key,"),

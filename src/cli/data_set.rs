@@ -8,7 +8,9 @@ use super::failure::Failure;
 use super::out;
 use super::redaction::{self, Redaction};
 use super::time::moment;
-use crate::dataset::{Expression, Hub, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
+use crate::dataset::{
+    Expression, Hub, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, has_foreign_card, parquet,
+};
 use crate::formats::{AnyFormat, Options};
 use crate::redact::Rules;
 use crate::redact::secrets::Scan;
@@ -141,6 +143,12 @@ impl Flags {
                 format.id
             )));
         }
+        if let Some(folder) = self.hub.as_deref().filter(|folder| has_foreign_card(folder)) {
+            return Err(Failure::usage(format!(
+                "--hub: {} has a README.md that spanbridge did not write, and the card would replace it: name another folder",
+                folder.display()
+            )));
+        }
         let scan = Scan::new().map_err(|error| Failure::usage(format!("--hub: {}", out::with_causes(&error))))?;
         if let Some(unknown) = self.allow_secret.iter().find(|allowed| !scan.names().any(|name| name == **allowed)) {
             let names: Vec<&str> = scan.names().collect();
@@ -269,7 +277,7 @@ impl DataSet {
             .collect();
         if selected > 0 && !empty.is_empty() {
             out::note(&format!(
-                "no run is on the side {}: pass other ratios, or --split-by trace where all runs are of a few sessions",
+                "the split has no runs in {}: pass other ratios, or --split-by trace if all runs belong to a few sessions",
                 empty.join(", ")
             ));
         }

@@ -48,7 +48,7 @@ pub(super) enum Failure {
     },
     /// Rows that are to be published contain secrets.
     #[error(
-        "the rows contain secrets, so they are removed again:\n  {list}\nMask them with --redact secrets, or let a form pass with \
+        "the rows contain secrets, so they were removed again:\n  {list}\nMask them with --redact secrets, or let a form pass with \
          --allow-secret NAME"
     )]
     Secrets {

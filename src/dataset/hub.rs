@@ -11,6 +11,9 @@ use super::manifest::Manifest;
 use crate::redact::secrets::Scan;
 use columns::Column;
 
+/// The words in a card that this program wrote.
+pub(super) const MARK: &str = "written by spanbridge";
+
 /// What is learnt of the rows as they are written.
 #[derive(Debug)]
 pub struct Hub {
@@ -70,7 +73,7 @@ impl Hub {
         let (read, selected, skipped) = manifest.counts();
         let _ = writeln!(
             card,
-            "Runs of LLM agents as rows of chat messages, written by spanbridge {} in the format `{}`. `manifest.json` has all figures.\n",
+            "Runs of LLM agents as rows of chat messages, {MARK} {} in the format `{}`. `manifest.json` has all figures.\n",
             env!("CARGO_PKG_VERSION"),
             manifest.format
         );

@@ -27,6 +27,6 @@ pub mod split;
 pub use expression::{Expression, ExpressionError, Facts};
 pub use hub::Hub;
 pub use manifest::{Manifest, Redacted, Source};
-pub use output::{Layout, Output, OutputError};
+pub use output::{Layout, Output, OutputError, has_foreign_card};
 pub use selection::{Selection, Skipped, Verdict};
 pub use split::{Split, SplitBy, SplitError};

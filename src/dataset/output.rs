@@ -1,7 +1,7 @@
 //! The files of a data set.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::hub::Hub;
@@ -12,6 +12,12 @@ use crate::formats::{AnyFormat, Options};
 
 /// The name of the card of a folder for the Hub.
 const CARD: &str = "README.md";
+
+/// Whether a folder has a file with the name of the card that this program did not write.
+#[must_use]
+pub fn has_foreign_card(directory: &Path) -> bool {
+    fs::read(directory.join(CARD)).is_ok_and(|text| memchr::memmem::find(&text, super::hub::MARK.as_bytes()).is_none())
+}
 
 /// The manifest's name.
 const MANIFEST: &str = "manifest.json";
@@ -189,7 +195,7 @@ impl Output {
         others
     }
 
-    /// Removes the files with rows: they must not leave this machine.
+    /// Removes the files with rows, which must not leave this machine, and a card of an earlier export.
     ///
     /// # Errors
     ///
@@ -201,7 +207,11 @@ impl Output {
                 fs::remove_file(&path).map_err(|source| OutputError::Write { path, source })?;
             }
         }
-        Ok(())
+        let card = self.directory.join(CARD);
+        match fs::remove_file(&card) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(OutputError::Write { path: card, source }),
+            _ => Ok(()),
+        }
     }
 
     /// Ends the files and writes the card, if there is one, and the manifest. A side without documents has no file.
@@ -229,7 +239,8 @@ impl Output {
         }
         if let Some(hub) = hub {
             let path = self.directory.join(CARD);
-            fs::write(&path, hub.card(&manifest)).map_err(|source| OutputError::Write { path, source })?;
+            let written = super::rows::new_file(&path).and_then(|mut file| file.write_all(hub.card(&manifest).as_bytes()));
+            written.map_err(|source| OutputError::Write { path, source })?;
         }
         let path = self.directory.join(MANIFEST);
         let text = serde_json::to_string_pretty(&manifest).map_err(io::Error::from);

@@ -10,7 +10,7 @@ use super::manifest::RowFile;
 use crate::span::hex;
 
 /// A new file: what is there is removed first, so that no link is followed.
-fn new_file(path: &Path) -> io::Result<File> {
+pub(super) fn new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! The user's prices of models: what calls cost whose spans record tokens and no cost.
+//! The user's prices of models, for calls whose spans record tokens but no cost.
 //!
 //! ```yaml
 //! # US dollars for a million tokens.
@@ -6,8 +6,8 @@
 //! claude-sonnet-4*: { input: 3, cache_read: 0.3, cache_write: 3.75, output: 15 }
 //! ```
 //!
-//! A name that ends with `*` stands for all models whose names begin so; the longest such name counts, and a whole name before it.
-//! Tokens of a cache without a price of their own cost what others cost.
+//! A name that ends with `*` matches all models with that prefix. A whole name wins over a prefix, and a longer prefix over a shorter one.
+//! Cached tokens without a price of their own have the price of the others.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Prices {
     ///
     /// # Errors
     ///
-    /// It is not such a file, or a price is no amount.
+    /// It is not such a file, or a price is not an amount.
     #[cfg(feature = "server")]
     pub fn of_text(text: &str) -> Result<Self, String> {
         let prices: BTreeMap<String, Price> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ impl Prices {
         crate::span::ids::hex(digest.get(..8).unwrap_or_default())
     }
 
-    /// Gives calls of models their costs, unless spans record what the run or a call of it cost.
+    /// Gives model calls their costs, unless a span of the run records a cost.
     pub(super) fn give(&self, run: &mut Run) {
         let has_cost = |step: &Step| step.operation.cost != crate::operation::Cost::default();
         if self.0.is_empty() || run.steps.iter().any(has_cost) {

@@ -1,4 +1,4 @@
-//! What is checked when a table is read.
+//! Checks the table of a form when it is read.
 
 use super::borrow::borrow;
 use super::conditions::Conditions;

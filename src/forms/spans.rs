@@ -42,7 +42,7 @@ pub(crate) struct SpanForm {
     /// The path to a record's list of records below it.
     #[serde(default)]
     below: Option<Path>,
-    /// Paths to members that may be JSON text of an object, which is opened before anything is read.
+    /// Paths to members that may be an object as JSON text. The text is parsed first.
     #[serde(default)]
     opened: Vec<Path>,
     /// The instrumentation scope of the spans.
@@ -62,7 +62,7 @@ pub(crate) struct SpanForm {
     /// Members that contain nothing about the run.
     #[serde(default)]
     ignored: Vec<String>,
-    /// The record around the records.
+    /// The record that encloses the others.
     around: Option<Around>,
 }
 

@@ -62,16 +62,16 @@ pub(super) struct Table {
     /// Paths to the items; the first path where `is` holds counts.
     #[serde(default = "itself")]
     pub(super) at: Vec<Path>,
-    /// Paths to a list of conversations, each of which is a value of this form.
+    /// Paths to a list of conversations. Each item is read as a value of this form.
     #[serde(default)]
     pub(super) rows: Vec<Path>,
-    /// Paths to what is JSON text, which is read before the rules read it. `is` tests the value before and after.
+    /// Paths to members that may be JSON text. The text is parsed before the rules apply. `is` may match the value before or after that.
     #[serde(default)]
     pub(super) opened: Vec<Path>,
     /// The value at `at` is one item, not a list of items.
     #[serde(default)]
     pub(super) whole: bool,
-    /// How items name the item before them, where the conversation is one way through a tree. The value at `at` may be an object of items.
+    /// How an item names the one before it, if the conversation is one path through a tree. The value at `at` may be an object of items.
     pub(super) thread: Option<Thread>,
     /// The chat API's word for each role that this form words differently: `{customer: user}`.
     #[serde(default)]
@@ -98,7 +98,7 @@ pub(super) struct Rule {
     pub(super) when: Conditions,
     /// The value contains nothing about the run.
     pub(super) ignored: bool,
-    /// The rule says something once: not where this value is that of the last item which it read.
+    /// The rule skips an item if this value is the same as for the last item it read.
     pub(super) once: Option<Source>,
     /// Values to store for later items, which read them as `$name`.
     pub(super) keep: BTreeMap<String, Source>,
@@ -136,7 +136,7 @@ pub(super) struct Rule {
     pub(super) call: Option<CallRule>,
     /// The result of a tool call.
     pub(super) result: Option<ResultRule>,
-    /// Members that no rule reads stay with the message, or with the result.
+    /// Members that no rule reads are kept in the message or result.
     pub(super) beside: bool,
     /// A message of the chat API, or a list of them, copied unchanged.
     pub(super) message: Option<Source>,

@@ -1,4 +1,4 @@
-//! Items that name the item before them, as chat programs keep questions that were asked again: a tree, of which one way is the conversation.
+//! Items that name the item before them. Chat programs keep edited questions this way: as a tree in which one path is the conversation.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Thread {
     pub(super) id: Path,
     /// The id of the item before it.
     pub(super) before: Path,
-    /// The id of the last item, in the object around the items; by default the last in the file is the last.
+    /// The id of the last item, in the object around the items. By default, the last item in the file.
     pub(super) last: Option<Source>,
 }
 

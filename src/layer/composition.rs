@@ -1,4 +1,4 @@
-//! Notices what takes spans away from the Layer, or exports them a second time: filters, and a layer of tracing-opentelemetry.
+//! Notices filters that keep all spans from the Layer, and a layer of tracing-opentelemetry that exports them a second time.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -68,8 +68,12 @@ impl Seen {
     }
 }
 
-/// Reports after a while that no span has reached a Layer, where a filter is the reason.
+/// Reports after a while that no span has reached a Layer, if a filter is the reason. One thread a process waits for that.
 pub(super) fn watch(wait: Duration, report: impl FnOnce(&str) + Send + 'static) -> std::io::Result<()> {
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+    if IS_WATCHED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let watch = std::thread::Builder::new().name("spanbridge-first-spans".to_owned());
     let watched = watch.spawn(move || {
         std::thread::sleep(wait);

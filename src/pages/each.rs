@@ -1,4 +1,4 @@
-//! The runs of a list one after the other, for what is made of all of them.
+//! Reads the runs of a list one by one, for figures about all of them.
 
 use std::time::Instant;
 
@@ -14,14 +14,13 @@ use crate::web::single;
 /// How far the runs were read.
 #[derive(Debug, Default)]
 pub(super) struct Read {
-    /// So many.
+    /// The number of runs that were read.
     pub(super) runs: usize,
-    /// The time or the number was used up: the start of the first run that was not read.
+    /// The start of the first run that was not read, if the time or the number was used up.
     pub(super) to: Option<u64>,
 }
 
-/// Reads the runs of a list for as long as it may take, one in any case, and at most so many. `each` says how many bytes it keeps of all
-/// of them.
+/// Reads at most `most` runs of a list, until a time, but at least one. `each` takes a run and gives the bytes that the caller keeps in all.
 pub(super) fn each_run(
     mut query: Query,
     (until, most): (Instant, usize),

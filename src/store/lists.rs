@@ -9,7 +9,7 @@ use crate::span::TraceId;
 pub struct Filter {
     /// Only these traces.
     pub traces: Vec<TraceId>,
-    /// Only traces whose ids begin so.
+    /// Only traces whose ids begin with these digits.
     pub id: Option<IdPrefix>,
     /// Only of this service.
     pub service: Option<String>,
@@ -29,19 +29,19 @@ pub struct Filter {
     pub order: Order,
 }
 
-/// The first digits of ids, hexadecimal, 32 at most.
+/// The first digits of an id: at most 32 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdPrefix(String);
 
 impl IdPrefix {
-    /// These digits, in any case; `None`: they are none, or too many.
+    /// Reads digits in upper or lower case. `None` if a character is not a digit, or there are too many.
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         let is_prefix = digits.len() <= 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         is_prefix.then(|| Self(digits.to_ascii_lowercase()))
     }
 
-    /// The bytes of the first and of the last id that begins so.
+    /// The first and the last id with these digits, as bytes.
     #[must_use]
     pub fn range(&self) -> RangeInclusive<[u8; 16]> {
         let filled = |digit: &str| {

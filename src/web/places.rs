@@ -1,4 +1,4 @@
-//! In which chunks of its trace each span is, so that one span is read without all others.
+//! Maps each span of a trace to its chunks, so that one span can be read without the others.
 
 use crate::span::SpanId;
 use crate::store::{ChunkKind, Position, Stored};
@@ -12,7 +12,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Of what was read of a trace in these chunks. Knows nothing if those are other chunks: some are damaged, or more came meanwhile.
+    /// Of a trace that was read from these chunks. Empty if they are not the chunks that were read: some are damaged, or more came meanwhile.
     pub(crate) fn of(stored: &Stored, chunks: Vec<(Position, ChunkKind)>) -> Self {
         if chunks.len() != stored.ends.len() {
             return Self::default();

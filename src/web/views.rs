@@ -30,7 +30,7 @@ pub(crate) struct View {
 /// The views of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    /// `None`: nothing can be kept.
+    /// `None` if views cannot be stored.
     directory: Option<PathBuf>,
     writing: Mutex<()>,
 }
@@ -44,7 +44,7 @@ impl Views {
         }
     }
 
-    /// All of them, in the order in which they came.
+    /// All views, oldest first.
     pub(crate) fn list(&self) -> Result<Vec<View>, Problem> {
         let Some(directory) = &self.directory else { return Ok(Vec::new()) };
         let path = directory.join(FILE);
@@ -55,7 +55,7 @@ impl Views {
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))
     }
 
-    /// Keeps a view; one of the same name goes. The address must be one of the list.
+    /// Keeps a view, in place of one with the same name. The address must be one of the list.
     pub(crate) fn save(&self, name: &str, address: &str) -> Result<(), Problem> {
         let name = name.trim();
         if name.is_empty() || name.chars().count() > NAME {

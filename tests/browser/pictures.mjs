@@ -14,7 +14,7 @@ const PICTURES = [
 ];
 
 export async function pictures(browser, program, tests, fault) {
-  const folder = join(tests, '../src/docs/pictures'), serving = await serve(program);
+  const folder = join(tests, '../src/docs/pictures'), texts = join(tests, 'browser/pictures'), serving = await serve(program);
   try {
     for (const one of CASES) await sendCase(serving, join(tests, 'corpus', one)).catch((error) => { if (error.code !== 'ENOENT') throw error; });
     for (const [name, path, height] of PICTURES) {
@@ -23,9 +23,9 @@ export async function pictures(browser, program, tests, fault) {
       await pause(800);
       // Times are in the zone of the reader, ages depend on the day.
       const words = await page.evaluate(() => document.querySelector('main').innerText.replace(/\d+ (s|min|m|h|d|days?|hours?) ago/g, 'ago').replace(/[ \t]+/g, ' ').trim());
-      const file = join(folder, `${name}.txt`);
+      const file = join(texts, `${name}.txt`);
       if (process.env.UPDATE) {
-        mkdirSync(folder, { recursive: true });
+        for (const one of [folder, texts]) mkdirSync(one, { recursive: true });
         await page.screenshot({ path: join(folder, `${name}.png`) });
         writeFileSync(file, `${words}\n`);
       }

@@ -1,5 +1,5 @@
-//! The types of the columns of JSON rows, as the heads of data cards declare them. Without them, `datasets` takes the types from the
-//! first rows alone, and versions differ in what they make of a member that is missing there.
+//! Infers the column types of JSON rows, which the head of a data card declares. Without a declaration, `datasets` infers them from the
+//! first rows, and each version treats members that these rows lack in its own way.
 
 use serde_json::Value;
 

@@ -21,13 +21,13 @@ pub(super) fn contains_objects(printed: &Value) -> bool {
             .is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
 }
 
-/// Whether Python printed a tuple of texts: the arguments of a completion call, `('Hello',)`. Nobody writes so.
+/// Whether a text is a printed Python tuple of strings, such as `('Hello',)`: the arguments of a completion call. People do not write this.
 pub(super) fn is_tuple_of_texts(text: &str, printed: &Value) -> bool {
     let text = text.trim();
     let is_tuple =
         (text.starts_with("('") || text.starts_with("(\"")) && (text.ends_with(",)") || text.ends_with("')") || text.ends_with("\")"));
     let are_texts = |items: &Vec<Value>| !items.is_empty() && items.iter().all(Value::is_string);
-    // A bracket around words is no tuple.
+    // Words in parentheses are not a tuple.
     is_tuple
         && printed.as_array().is_some_and(are_texts)
         && (text.ends_with(",)") || printed.as_array().is_some_and(|items| items.len() > 1))

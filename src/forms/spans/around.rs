@@ -1,4 +1,4 @@
-//! The record around the records of an export: what it says of their trace, and its judgements of them.
+//! The record that encloses the records of an export, such as a trace around its observations. It has attributes and scores of the whole trace.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use crate::forms::source::{Kept, Path, Source};
 use crate::forms::table::itself;
 use crate::hash::{HashMap, HashSet};
 
-/// The record around the records. Of several spans without one above them it becomes one above them all; otherwise what it has
-/// becomes that span's.
+/// The record that encloses the others. If several spans have no parent, it becomes their parent; otherwise its attributes and events are
+/// added to the only span without one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Around {
@@ -24,7 +24,7 @@ pub(super) struct Around {
     /// Conditions that identify it; one set of them must hold.
     #[serde(deserialize_with = "any_of")]
     is: Vec<Conditions>,
-    /// The fields of the span that it becomes. Without a start and an end these are the first and the last of the others.
+    /// The fields of the span that it becomes. A missing start is the earliest of the other spans, a missing end their latest.
     span: Places,
     /// Attributes, as those of a record are written.
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(super) struct Events {
     /// Conditions on an event; others are left out.
     #[serde(default)]
     is: Conditions,
-    /// The id of the span that it is of; without one, it is of the span above all others.
+    /// The id of its span; an event without one belongs to the root span.
     of: Source,
     /// The name.
     name: Source,

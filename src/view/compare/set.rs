@@ -80,7 +80,7 @@ pub(crate) struct SetComparison {
     pub(crate) failed_only_left: u64,
     /// Pairs of which only the run of the second set failed.
     pub(crate) failed_only_right: u64,
-    /// In what the first model calls of paired runs were given something else, each change once.
+    /// Differences in the input of the first model calls of paired runs, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) prompts: Vec<PromptChange>,
     /// The tools that failed, those first that fail more often in the second set.
